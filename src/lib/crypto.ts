@@ -1,0 +1,20 @@
+import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
+
+/** SHA-256, base64url by default. */
+export function sha256(
+  content: string | Uint8Array,
+  encoding: 'base64url' | 'hex' = 'base64url',
+): string {
+  return createHash('sha256').update(content).digest(encoding)
+}
+
+/** HMAC-SHA256 as base64url. */
+export function hmac(key: Uint8Array, text: string): string {
+  return createHmac('sha256', key).update(text).digest('base64url')
+}
+
+/** Compares two strings in a time that tells nothing of their content or length. */
+export function equalInConstantTime(a: string, b: string): boolean {
+  const digest = (text: string) => createHash('sha256').update(text).digest()
+  return timingSafeEqual(digest(a), digest(b))
+}

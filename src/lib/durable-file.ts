@@ -1,0 +1,37 @@
+import { type FileHandle, open, rename } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+/** Writes a whole file so that a power cut leaves the old one or the new one, never a part. */
+export async function writeDurably(path: string, content: string | Uint8Array, mode = 0o600) {
+  const temporary = `${path}.${process.pid}.tmp`
+  await withFile(temporary, 'w', mode, async (file) => {
+    await file.writeFile(content)
+    await file.sync()
+  })
+  await renameDurably(temporary, path)
+}
+
+/** Renames a file whose content is already synced, and syncs the folder so that the name survives. */
+export async function renameDurably(from: string, to: string) {
+  await rename(from, to)
+  await syncPath(dirname(to))
+}
+
+/** fsync of a file or a folder. */
+export async function syncPath(path: string) {
+  await withFile(path, 'r', undefined, (file) => file.sync())
+}
+
+async function withFile<T>(
+  path: string,
+  flags: string,
+  mode: number | undefined,
+  use: (file: FileHandle) => Promise<T>,
+): Promise<T> {
+  const file = await open(path, flags, mode)
+  try {
+    return await use(file)
+  } finally {
+    await file.close()
+  }
+}

@@ -1,0 +1,46 @@
+/** ISO 4217, money in use in 2026; `Intl` would also name what history has withdrawn. */
+const CURRENCIES = new Set(
+  `
+    AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD
+    CAD CDF CHF CLP CNY COP CRC CUP CVE CZK DJF DKK DOP DZD EGP ERN ETB EUR FJD FKP GBP GEL GHS
+    GIP GMD GNF GTQ GYD HKD HNL HTG HUF IDR ILS INR IQD IRR ISK JMD JOD JPY KES KGS KHR KMF KPW
+    KRW KWD KYD KZT LAK LBP LKR LRD LSL LYD MAD MDL MGA MKD MMK MNT MOP MRU MUR MVR MWK MXN MYR
+    MZN NAD NGN NIO NOK NPR NZD OMR PAB PEN PGK PHP PKR PLN PYG QAR RON RSD RUB RWF SAR SBD SCR
+    SDG SEK SGD SHP SLE SOS SRD SSP STN SVC SYP SZL THB TJS TMT TND TOP TRY TTD TWD TZS UAH UGX
+    USD UYU UZS VED VES VND VUV WST XAF XCD XCG XOF XPF YER ZAR ZMW ZWG
+  `
+    .trim()
+    .split(/\s+/),
+)
+
+/** An IANA time zone in lower case, or null. Offsets such as `+01:00` are no names. */
+export function asTimezone(name: string): string | null {
+  if (!/^[A-Za-z][\w+/-]{1,63}$/.test(name)) return null
+  try {
+    new Intl.DateTimeFormat('en', { timeZone: name })
+    return name.toLowerCase()
+  } catch {
+    return null
+  }
+}
+
+/** A BCP 47 tag in its canonical form, or null. */
+export function asLocale(tag: string): string | null {
+  if (tag.length > 35) return null
+  try {
+    return Intl.getCanonicalLocales(tag)[0] ?? null
+  } catch {
+    return null
+  }
+}
+
+/** An ISO 4217 code in lower case, or null. */
+export function asCurrency(code: string): string | null {
+  const upper = code.toUpperCase()
+  return CURRENCIES.has(upper) ? upper.toLowerCase() : null
+}
+
+/** True for a current ISO 4217 code in upper case. */
+export function isCurrency(code: string): boolean {
+  return CURRENCIES.has(code)
+}

@@ -1,0 +1,67 @@
+import type { Log } from './log.ts'
+
+export type Timer = {
+  name: string
+  /** Cron expressions in UTC. */
+  schedule: string[]
+  run: (signal: AbortSignal) => Promise<void>
+  /** Whether a run was missed while the program was down. */
+  isDueAtStart?: () => Promise<boolean>
+  /** Each run waits up to this many ms at random, so that not all servers ask at once. */
+  jitter?: number
+}
+
+/**
+ * Runs timers until the answered function is called, which aborts what runs and waits for it.
+ * A run that throws is logged and hurts nothing; runs of one timer never overlap.
+ */
+export function startTimers(timers: Timer[], log: Log): () => Promise<void> {
+  const stopping = new AbortController()
+  const running = new Map<string, Promise<void>>()
+  const jobs = timers.flatMap((timer) =>
+    timer.schedule.map((schedule) =>
+      Bun.cron(schedule, () => start(timer, timer.jitter ?? 0), { tz: 'UTC' }),
+    ),
+  )
+  for (const timer of timers) void catchUp(timer)
+
+  return async () => {
+    stopping.abort()
+    for (const job of jobs) job.stop()
+    await Promise.all(running.values())
+  }
+
+  async function catchUp(timer: Timer) {
+    try {
+      if (await timer.isDueAtStart?.()) await start(timer, 0)
+    } catch (err) {
+      log.error({ timer: timer.name, err }, 'a timer could not be caught up')
+    }
+  }
+
+  function start(timer: Timer, jitter: number): Promise<void> {
+    const already = running.get(timer.name)
+    if (already || stopping.signal.aborted) return already ?? Promise.resolve()
+    const run = runOnce(timer, jitter).finally(() => running.delete(timer.name))
+    running.set(timer.name, run)
+    return run
+  }
+
+  async function runOnce({ name, run }: Timer, jitter: number) {
+    try {
+      await pause(Math.random() * jitter, stopping.signal)
+      if (!stopping.signal.aborted) await run(stopping.signal)
+    } catch (err) {
+      if (!stopping.signal.aborted) log.error({ timer: name, err }, 'a timer failed')
+    }
+  }
+}
+
+/** Waits `ms` or until `signal` aborts, whichever comes first. */
+export function pause(ms: number, signal: AbortSignal): Promise<void> {
+  if (ms <= 0 || signal.aborted) return Promise.resolve()
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const timeout = setTimeout(resolve, ms)
+  signal.addEventListener('abort', () => resolve(), { once: true })
+  return promise.finally(() => clearTimeout(timeout))
+}
