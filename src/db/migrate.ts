@@ -1,0 +1,46 @@
+import type { Database } from 'bun:sqlite'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+export type Migration = { tag: string; statements: string[] }
+
+/** The migrations that drizzle-kit wrote into `folder`, in their order. */
+export function readMigrations(folder: string): Migration[] {
+  const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
+  return journal.entries.map(({ tag }: { tag: string }) => ({
+    tag,
+    statements: readFileSync(join(folder, `${tag}.sql`), 'utf8').split('--> statement-breakpoint'),
+  }))
+}
+
+/** The number of migrations that the database has had. */
+export function schemaVersion(client: Database): number {
+  const row = client.query('PRAGMA user_version').get() as { user_version: number }
+  return row.user_version
+}
+
+/**
+ * Brings the schema up to date, all pending migrations or none, and answers their tags.
+ * Throws when the database is newer than this program.
+ */
+export function migrate(client: Database, migrations: Migration[]): string[] {
+  const pending = migrations.slice(schemaVersion(client))
+  if (pending.length === 0) return []
+  // Inside a transaction this pragma does nothing, and a rebuilt parent table would empty its children.
+  client.run('PRAGMA foreign_keys = OFF')
+  try {
+    client.run('BEGIN IMMEDIATE')
+    for (const { statements } of pending) for (const sql of statements) client.run(sql)
+    const broken = client.query('PRAGMA foreign_key_check').all()
+    if (broken.length > 0)
+      throw new Error(`the migration leaves ${broken.length} rows without parent`)
+    client.run(`PRAGMA user_version = ${migrations.length}`)
+    client.run('COMMIT')
+  } catch (error) {
+    if (client.inTransaction) client.run('ROLLBACK')
+    throw error
+  } finally {
+    client.run('PRAGMA foreign_keys = ON')
+  }
+  return pending.map(({ tag }) => tag)
+}

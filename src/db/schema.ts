@@ -1,0 +1,196 @@
+import type { Columns } from './columns.ts'
+
+/** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
+export type LocalText = string | Record<string, string>
+
+/** Every table of Homeport, from one kit of columns. Ids are UUIDv7 text made by the program. */
+export function buildTables(columns: Columns) {
+  const { table, text, int, real, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
+
+  const users = table(
+    'users',
+    {
+      id: text().primaryKey(),
+      loginType: text().notNull(),
+      /** As typed; null for a guest. */
+      email: text(),
+      /** The address in the form in which it is compared. */
+      emailKey: text(),
+      passwordHash: text(),
+      name: text().notNull(),
+      locale: text().notNull(),
+      timezone: text().notNull(),
+      currency: text().notNull(),
+      onboardingCompleted: bool().notNull(),
+      createdAt: ms().notNull(),
+      updatedAt: ms().notNull(),
+    },
+    (t) => [uniqueIndex('users_email_key').on(t.emailKey)],
+  )
+
+  const sessions = table(
+    'sessions',
+    {
+      id: text().primaryKey(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      device: text().notNull(),
+      /** Counts the refresh tokens of this family; the newest one has this number. */
+      generation: int().notNull(),
+      createdAt: ms().notNull(),
+      lastUsedAt: ms().notNull(),
+      expiresAt: ms().notNull(),
+    },
+    (t) => [index('sessions_user').on(t.userId)],
+  )
+
+  const refreshTokens = table(
+    'refresh_tokens',
+    {
+      /** SHA-256 of the token, base64url. The token itself is never stored. */
+      hash: text().primaryKey(),
+      sessionId: text()
+        .notNull()
+        .references(() => sessions.id, { onDelete: 'cascade' }),
+      generation: int().notNull(),
+      /** When this token, or an access token minted with it, was first used. */
+      firstUsedAt: ms(),
+    },
+    (t) => [uniqueIndex('refresh_tokens_generation').on(t.sessionId, t.generation)],
+  )
+
+  const settings = table('settings', {
+    key: text().primaryKey(),
+    value: json<unknown>().notNull(),
+  })
+
+  const plans = table(
+    'plans',
+    {
+      id: text().primaryKey(),
+      code: text().notNull(),
+      position: int().notNull(),
+      /** Everything else of the plan, as `features/plans/model.ts` says. */
+      fields: json<Record<string, unknown>>().notNull(),
+      archivedAt: ms(),
+    },
+    (t) => [uniqueIndex('plans_code').on(t.code)],
+  )
+
+  const faqs = table('faqs', {
+    id: text().primaryKey(),
+    position: int().notNull(),
+    question: json<LocalText>().notNull(),
+    answer: json<LocalText>().notNull(),
+    category: text().notNull(),
+  })
+
+  /** One counter a kind of content; it grows in the transaction of every edit. */
+  const contentVersions = table('content_versions', {
+    name: text().primaryKey(),
+    version: int().notNull(),
+  })
+
+  const rateSets = table(
+    'rate_sets',
+    {
+      id: text().primaryKey(),
+      provider: text().notNull(),
+      baseCode: text().notNull(),
+      /** The provider's own date, `YYYY-MM-DD`. */
+      date: text().notNull(),
+      publishedAt: ms().notNull(),
+      storedAt: ms().notNull(),
+    },
+    (t) => [uniqueIndex('rate_sets_date').on(t.provider, t.date)],
+  )
+
+  const rates = table(
+    'rates',
+    {
+      setId: text()
+        .notNull()
+        .references(() => rateSets.id, { onDelete: 'cascade' }),
+      code: text().notNull(),
+      rate: real().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.setId, t.code] })],
+  )
+
+  /** What is known of each rates provider, and which set is served (of the row named `current`). */
+  const rateFeeds = table('rate_feeds', {
+    provider: text().primaryKey(),
+    setId: text().references(() => rateSets.id),
+    etag: text(),
+    lastModified: text(),
+    succeededAt: ms(),
+    /** Rates that jumped and wait for a second publication to confirm them: code → rate. */
+    held: json<{ date: string; rates: Record<string, number> }>(),
+  })
+
+  const attachments = table(
+    'attachments',
+    {
+      key: text().primaryKey(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      type: text().notNull(),
+      fileName: text().notNull(),
+      itemType: text().notNull(),
+      /** Bytes of what is stored. */
+      size: int().notNull(),
+      width: int(),
+      height: int(),
+      createdAt: ms().notNull(),
+    },
+    (t) => [index('attachments_user').on(t.userId)],
+  )
+
+  const billingEvents = table(
+    'billing_events',
+    {
+      id: text().primaryKey(),
+      provider: text().notNull(),
+      eventId: text().notNull(),
+      type: text().notNull(),
+      /** The provider's `event_timestamp_ms`; null when it is missing or no time at all. */
+      eventAt: ms(),
+      receivedAt: ms().notNull(),
+      /** The body exactly as it came. */
+      body: blob().notNull(),
+      /** SHA-256 of the body, hex. */
+      bodyHash: text().notNull(),
+      environment: text(),
+      appUserId: text(),
+      outcome: text().notNull(),
+      error: text(),
+      /** How often the same event came again. */
+      duplicates: int().notNull(),
+      /** A later delivery had this id but another body. The first one stays. */
+      conflicting: bool().notNull(),
+    },
+    (t) => [
+      uniqueIndex('billing_events_event').on(t.provider, t.eventId),
+      index('billing_events_user').on(t.appUserId),
+    ],
+  )
+
+  return {
+    users,
+    sessions,
+    refreshTokens,
+    settings,
+    plans,
+    faqs,
+    contentVersions,
+    rateSets,
+    rates,
+    rateFeeds,
+    attachments,
+    billingEvents,
+  }
+}
+
+export type Tables = ReturnType<typeof buildTables>

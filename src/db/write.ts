@@ -1,0 +1,135 @@
+import type { Database } from 'bun:sqlite'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import { asStorageError, sqliteCode, unavailable } from './storage-error.ts'
+
+/** What a change may do: anything but open a transaction of its own. */
+export type Tx = Pick<
+  BunSQLiteDatabase,
+  'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'
+>
+
+/**
+ * Runs a change durably: when the promise resolves, the change survives a power cut.
+ * Throws what `work` throws; the change is then undone, others of the same commit are not.
+ */
+export type Write = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
+
+/** Prepares a query of the writer once; it runs inside a `write` only. */
+export type PrepareWrite = <Q>(build: (tx: Tx) => { prepare(): Q }) => () => Q
+
+type Job = {
+  work: (tx: Tx) => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}
+type Outcome = { job: Job; value?: unknown; error?: unknown }
+
+/** How many changes share one commit at most. */
+const BATCH_LIMIT = 256
+/** How long a foreign lock on the database is waited for, and how often it is tried, in ms. */
+const LOCK_WAIT = 2_000
+const LOCK_RETRY = 20
+
+/**
+ * The one queue of all changes. What is queued is committed as one transaction (one fsync), with a
+ * savepoint for each change, and acknowledged after the commit.
+ */
+export function createWriter(client: Database, tx: Tx) {
+  const queue: Job[] = []
+  const inside = new AsyncLocalStorage<true>()
+  let draining: Promise<void> | null = null
+  let refusal: unknown = null
+
+  return { write, prepareWrite, stop }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (inside.getStore()) {
+      throw new Error('write inside a write would wait for itself: pass tx on instead')
+    }
+    if (refusal) return Promise.reject(unavailable(refusal))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    queue.push({ work, resolve: resolve as Job['resolve'], reject })
+    draining ??= drain().finally(() => {
+      draining = null
+    })
+    return promise
+  }
+
+  function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): () => Q {
+    const query = build(tx).prepare()
+    return () => {
+      if (!inside.getStore()) throw new Error('a prepared change runs inside write() only')
+      return query
+    }
+  }
+
+  /** Refuses every further change with 503 and waits for those under way. */
+  async function stop(reason: unknown) {
+    refusal = reason
+    await draining
+  }
+
+  async function drain() {
+    // Requests that arrived together are read in one turn of the loop: wait for its end to commit them as one.
+    await endOfTurn()
+    while (queue.length > 0) {
+      const batch = queue.splice(0, BATCH_LIMIT)
+      try {
+        for (const { job, value, error } of await commit(batch)) {
+          if (error === undefined) job.resolve(value)
+          else job.reject(error)
+        }
+      } catch (error) {
+        const failure = asStorageError(error) ?? error
+        for (const job of batch) job.reject(failure)
+      }
+      await endOfTurn()
+    }
+  }
+
+  /** Commits all of `batch` that succeeds. Throws when nothing of it could be committed. */
+  async function commit(batch: Job[]): Promise<Outcome[]> {
+    await begin()
+    const outcomes: Outcome[] = []
+    try {
+      for (const job of batch) outcomes.push(await runJob(job))
+      client.run('COMMIT')
+      return outcomes
+    } catch (error) {
+      if (client.inTransaction) client.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  async function runJob(job: Job): Promise<Outcome> {
+    client.run('SAVEPOINT job')
+    try {
+      const value = await inside.run(true, () => job.work(tx))
+      client.run('RELEASE job')
+      return { job, value }
+    } catch (error) {
+      // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+      if (!client.inTransaction) throw error
+      client.run('ROLLBACK TO job')
+      client.run('RELEASE job')
+      return { job, error: asStorageError(error) ?? error ?? new Error('a change threw nothing') }
+    }
+  }
+
+  /** A foreign lock is waited for between turns of the loop, never inside SQLite, which would stop it. */
+  async function begin() {
+    for (const deadline = Date.now() + LOCK_WAIT; ; await Bun.sleep(LOCK_RETRY)) {
+      try {
+        client.run('BEGIN IMMEDIATE')
+        return
+      } catch (error) {
+        if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error
+      }
+    }
+  }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}
