@@ -1,0 +1,59 @@
+import type { TSchema } from 'elysia'
+import { AppError } from '../lib/errors.ts'
+import { malformed } from './errors.ts'
+
+/** The cap of JSON bodies, in bytes. */
+export const JSON_LIMIT = 64 * 1024
+
+/** The hooks of a route with a JSON body: a counted parser and the schema. */
+export function json<T extends TSchema>(body: T) {
+  return { parse: [parseJson], body }
+}
+
+async function parseJson({ request }: { request: Request }): Promise<unknown> {
+  const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
+  if (type !== 'application/json') {
+    throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
+  }
+  return readJson(await readBody(request, JSON_LIMIT))
+}
+
+/** JSON out of UTF-8 bytes; anything else is a malformed request. */
+export function readJson(bytes: Uint8Array): unknown {
+  try {
+    return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+  } catch {
+    throw malformed('The body is not readable JSON in UTF-8.')
+  }
+}
+
+/** The whole body of at most `limit` bytes, counted as they come; beyond it 413. */
+export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
+  refuseEncoded(request)
+  refuseLonger(request, limit)
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength
+    if (size > limit) throw tooLarge(limit)
+    chunks.push(chunk)
+  }
+  return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** Compressed bodies could unfold without limit, so none is ever inflated. */
+export function refuseEncoded(request: Request) {
+  const encoding = request.headers.get('content-encoding')
+  if (encoding !== null && encoding.toLowerCase() !== 'identity') {
+    throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
+  }
+}
+
+/** Refuses an announced length over `limit` before a byte is read. */
+export function refuseLonger(request: Request, limit: number) {
+  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+}
+
+export function tooLarge(limit: number): AppError {
+  return new AppError('payload_too_large', `The body may have ${limit} bytes at most.`)
+}

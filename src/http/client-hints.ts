@@ -1,0 +1,34 @@
+import { match } from '@formatjs/intl-localematcher'
+import Negotiator from 'negotiator'
+import { asLocale, asTimezone } from '../lib/locale.ts'
+
+const DEVICE_LIMIT = 200
+const LANGUAGE_LIMIT = 1_000
+
+/** The `device` header as a person may recognise it, without control characters. */
+export function deviceOf(headers: Headers): string {
+  const device = headers.get('device')?.replace(/\p{C}/gu, '').trim()
+  return device ? device.slice(0, DEVICE_LIMIT) : 'ios'
+}
+
+/** The `timezone` header in lower case, `utc` when it is no IANA name. */
+export function timezoneOf(headers: Headers): string {
+  return asTimezone(headers.get('timezone') ?? 'UTC') ?? 'utc'
+}
+
+/** The tags of an Accept-Language header, best first; what is no language tag is skipped. */
+export function languagesOf(acceptLanguage: string | null): string[] {
+  const header = (acceptLanguage ?? '').slice(0, LANGUAGE_LIMIT)
+  const tags = new Negotiator({ headers: { 'accept-language': header } }).languages()
+  return tags.flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
+}
+
+/** The language that a new account starts with. */
+export function startLocaleOf(headers: Headers): string {
+  return languagesOf(headers.get('accept-language'))[0] ?? 'en'
+}
+
+/** The one of `available` (never empty) that suits best, also regionally: `pt-PT` gets `pt-BR`. */
+export function chooseLanguage(wanted: string[], available: string[], fallback: string): string {
+  return match(wanted, available, fallback)
+}

@@ -1,0 +1,56 @@
+import { swagger } from '@elysiajs/swagger'
+import { type AnyElysia, Elysia } from 'elysia'
+import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
+import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
+import { normalizeOpenApi, type OpenApi } from './openapi.ts'
+
+const CSP =
+  "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+
+const PAGE = `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>Homeport</title>
+<link rel="icon" href="data:,">
+<link rel="stylesheet" href="/docs/style.css">
+</head>
+<body>
+<div id="docs"></div>
+<script src="/docs/script.js"></script>
+<script src="/docs/start.js"></script>
+</body>
+</html>
+`
+const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, supportedSubmitMethods: [] })`
+
+const DESCRIPTION = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
+Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.`
+
+/** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
+export function docs(readDocument: () => Promise<OpenApi>) {
+  return new Elysia({ name: 'docs' })
+    .get('/docs', () => page(PAGE, 'text/html; charset=utf-8'), hidden)
+    .get('/docs/json', async () => Response.json(await readDocument()), hidden)
+    .get('/docs/start.js', () => page(START, 'text/javascript; charset=utf-8'), hidden)
+    .get('/docs/script.js', () => page(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
+    .get('/docs/style.css', () => page(Bun.file(style), 'text/css; charset=utf-8'), hidden)
+}
+
+/** The interface of an app as OpenAPI 3.0.3. The plugin's own page and document are never served. */
+export async function describeApi(app: AnyElysia, version: string): Promise<OpenApi> {
+  const documentation = { info: { title: 'Homeport', version, description: DESCRIPTION } }
+  const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
+  const described = new Elysia().use(plugin).use(app)
+  const response = await described.handle(new Request('http://localhost/raw'))
+  return normalizeOpenApi((await response.json()) as OpenApi)
+}
+
+const hidden = { detail: { hide: true } }
+
+function page(content: string | Blob, type: string): Response {
+  return new Response(content, {
+    headers: { 'content-type': type, 'content-security-policy': CSP },
+  })
+}

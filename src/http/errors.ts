@@ -1,0 +1,122 @@
+import { Elysia, ValidationError } from 'elysia'
+import { asStorageError } from '../db/storage-error.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { requestIdOf } from './request-id.ts'
+
+export const STATUS: Record<ErrorCode, number> = {
+  malformed_request: 400,
+  unauthenticated: 401,
+  token_expired: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  quota_exceeded: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  email_taken: 409,
+  conflict: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  image_unreadable: 422,
+  image_too_large: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+  webhook_not_configured: 503,
+  insufficient_storage: 507,
+}
+
+/** Details name at most this many wrong fields. */
+const DETAILS_LIMIT = 20
+
+export type FailureBody = {
+  code: string
+  message: string
+  requestId: string
+  details?: ErrorDetail[]
+}
+
+/** Turns whatever was thrown into the one error shape. Comes first in the chain, for every route. */
+export function errors({ log, allowedMethods }: { log: Log; allowedMethods: AllowedMethods }) {
+  return new Elysia({ name: 'errors' }).onError(
+    { as: 'global' },
+    ({ error, code, request, set }) => {
+      const failure = describe(error, code, request, allowedMethods)
+      const requestId = requestIdOf(request)
+      if (failure.code === 'internal_error') log.error({ requestId, err: error }, 'request failed')
+      set.status = STATUS[failure.code]
+      set.headers['cache-control'] = 'no-store'
+      delete set.headers['etag']
+      if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
+      if (failure.code === 'method_not_allowed') {
+        set.headers['allow'] = allowedMethods(new URL(request.url).pathname).join(', ')
+      }
+      if (failure.retryAfterSeconds !== undefined) {
+        set.headers['retry-after'] = String(failure.retryAfterSeconds)
+      }
+      return failureBody(failure, requestId)
+    },
+  )
+}
+
+/** The methods that a path answers; none when there is no such path. */
+export type AllowedMethods = (path: string) => string[]
+
+export function failureBody(failure: AppError, requestId: string): FailureBody {
+  const { code, message, details } = failure
+  return { code, message, requestId, ...(details ? { details } : {}) }
+}
+
+export function internalError(): AppError {
+  return new AppError('internal_error', 'Something went wrong on our side. Try again later.')
+}
+
+function describe(
+  error: unknown,
+  code: unknown,
+  request: Request,
+  allowedMethods: AllowedMethods,
+): AppError {
+  if (error instanceof AppError) return error
+  if (code === 'NOT_FOUND') {
+    if (allowedMethods(new URL(request.url).pathname).length === 0) return notFound()
+    return new AppError('method_not_allowed', `This path does not answer ${request.method}.`)
+  }
+  if (error instanceof ValidationError && error.type !== 'response') return invalid(error)
+  if (code === 'PARSE') {
+    // Elysia wraps what a parser throws.
+    const { cause } = error as Error
+    return cause instanceof AppError ? cause : malformed('The body cannot be read.')
+  }
+  return asStorageError(error) ?? internalError()
+}
+
+export function notFound(): AppError {
+  return new AppError('not_found', 'There is nothing here.')
+}
+
+export function malformed(message: string): AppError {
+  return new AppError('malformed_request', message)
+}
+
+/** Names the fields that are wrong and what they must be; a value may be a password and is never shown. */
+function invalid(error: ValidationError): AppError {
+  const seen = new Map<string, ErrorDetail>()
+  const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<Fault> }
+  for (const fault of Errors?.call(error.validator, error.value) ?? []) {
+    const path = fault.path.slice(1).replaceAll('/', '.') || error.type
+    if (!seen.has(path)) seen.set(path, { path: path.slice(0, 100), message: expectation(fault) })
+    if (seen.size >= DETAILS_LIMIT) break
+  }
+  return new AppError('validation_failed', 'Some fields are not as they must be.', {
+    details: [...seen.values()],
+  })
+}
+
+type Fault = { path: string; message: string; schema: Record<string, unknown> }
+
+function expectation({ schema, message }: Fault): string {
+  const { error } = schema
+  return typeof error === 'string' ? error : message
+}

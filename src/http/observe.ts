@@ -1,0 +1,45 @@
+import { Elysia } from 'elysia'
+import type { Log } from '../lib/log.ts'
+import { malformed } from './errors.ts'
+import { requestIdOf } from './request-id.ts'
+
+const PLAIN_WORD = /^[\w-]{1,32}$/
+const starts = new WeakMap<Request, number>()
+
+/** Gives every reply its id and security headers, refuses an `env` we cannot serve, logs one line a request. */
+export function observe({ log }: { log: Log }) {
+  return new Elysia({ name: 'observe' })
+    .onRequest(({ request, set }) => {
+      starts.set(request, performance.now())
+      set.headers['x-request-id'] = requestIdOf(request)
+      set.headers['x-content-type-options'] = 'nosniff'
+      set.headers['cache-control'] = 'no-store'
+      set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
+      checkEnv(request.headers.get('env'))
+    })
+    .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
+      const status = responseValue instanceof Response ? responseValue.status : (set.status ?? 200)
+      const ms = performance.now() - (starts.get(request) ?? 0)
+      log.info({
+        requestId: set.headers['x-request-id'],
+        method: request.method,
+        path: pathOf(request.url),
+        status,
+        ms: Math.round(ms * 100) / 100,
+      })
+    })
+}
+
+/** `test` or nothing is plain; every other word asks for payload encryption, which is not there. */
+function checkEnv(env: string | null) {
+  if (env === null || env === 'test') return
+  if (!PLAIN_WORD.test(env)) throw malformed('The header env must be one plain word.')
+  throw malformed('This server has no payload encryption: send the header env: test.')
+}
+
+/** The path alone: a query may hold a signature or a token, which no log may keep. */
+function pathOf(url: string): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const end = url.indexOf('?', start)
+  return url.slice(start, end < 0 ? undefined : end)
+}

@@ -1,0 +1,133 @@
+/** Any part of an OpenAPI document. */
+type Node = Record<string, unknown>
+export type OpenApi = { paths: Record<string, Record<string, Operation>> } & Node
+type Operation = {
+  operationId: string
+  responses: Record<string, { description?: string; content?: Record<string, Node> }>
+  requestBody?: { content: Record<string, Node> }
+} & Node
+
+const DESCRIPTIONS: Record<string, string> = {
+  '200': 'Done',
+  '304': 'Not modified',
+  '400': 'The request cannot be read',
+  '401': 'Not signed in, or wrong credentials',
+  '403': 'Not allowed',
+  '404': 'Not found',
+  '409': 'In conflict with what is there',
+  '413': 'Too large',
+  '415': 'Not a kind that is taken',
+  '422': 'Some fields are not as they must be',
+  '429': 'Too many requests',
+  '503': 'Not available at the moment',
+  '507': 'No space left',
+}
+
+/**
+ * Repairs what the plugin writes, so that generators for Swift, Kotlin and Dart get clean models:
+ * plain numbers and booleans, `nullable`, `enum` for `const`, one content type, named schemas.
+ */
+export function normalizeOpenApi(document: OpenApi): OpenApi {
+  const schemas: Record<string, unknown> = {}
+  const paths: OpenApi['paths'] = {}
+  for (const [path, item] of Object.entries(document.paths).toSorted()) {
+    paths[path] = {}
+    for (const [method, operation] of Object.entries(item)) {
+      paths[path][method] = normalizeOperation(operation, schemas)
+    }
+  }
+  const { info } = document
+  return {
+    openapi: '3.0.3',
+    info: {
+      ...(info as Node),
+      license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
+    },
+    servers: [{ url: '/' }],
+    tags: tagsOf(paths),
+    security: [],
+    paths,
+    components: {
+      schemas: Object.fromEntries(Object.entries(schemas).toSorted()),
+      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+    },
+  }
+}
+
+function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {
+  const name = operation.operationId.charAt(0).toUpperCase() + operation.operationId.slice(1)
+  const responses = Object.entries(operation.responses).map(([status, response]) => {
+    const description = DESCRIPTIONS[status] ?? status
+    if (!response.content) return [status, { description, ...response }]
+    const content = oneContentType(response.content, status === '200' ? `${name}Reply` : undefined)
+    return [status, { description, content }]
+  })
+  const { requestBody, ...rest } = operation
+  const body = requestBody && {
+    ...requestBody,
+    content: oneContentType(requestBody.content, `${name}Body`),
+  }
+  const whole = {
+    ...rest,
+    ...(body ? { requestBody: body } : {}),
+    responses: Object.fromEntries(responses),
+  }
+  return clean(whole, schemas) as Operation
+
+  /** The plugin offers every body as JSON, form and text: where it says JSON, it is JSON alone. */
+  function oneContentType(content: Record<string, Node>, title: string | undefined) {
+    const json = content['application/json']
+    if (!json) return content
+    const schema = json['schema'] as Node
+    const named = title && schema['type'] === 'object' ? { title, ...schema } : schema
+    return { 'application/json': { ...json, schema: named } }
+  }
+}
+
+/** Walks any part of the document and repairs every schema in it. Titled ones move to `schemas`. */
+function clean(node: unknown, schemas: Record<string, unknown>): unknown {
+  if (Array.isArray(node)) return node.map((item) => clean(item, schemas))
+  if (node === null || typeof node !== 'object') return node
+  const { title, ...schema } = repaired(node as Node)
+  const cleaned = Object.fromEntries(
+    Object.entries(schema).flatMap(([key, value]) =>
+      key === '$id' || value === undefined ? [] : [[key, clean(value, schemas)]],
+    ),
+  )
+  if (typeof title !== 'string' || cleaned['type'] === undefined) {
+    return title === undefined ? cleaned : { title, ...cleaned }
+  }
+  schemas[title] = cleaned
+  return { $ref: `#/components/schemas/${title}` }
+}
+
+function repaired(node: Node): Node {
+  const { anyOf, patternProperties, ...rest } = node
+  if ('const' in rest) {
+    const { const: only, ...others } = rest
+    return { ...others, enum: [only] }
+  }
+  if (patternProperties) {
+    return { ...rest, additionalProperties: Object.values(patternProperties as Node)[0] }
+  }
+  return Array.isArray(anyOf) ? { ...rest, ...union(anyOf as Node[]) } : rest
+}
+
+/** A union with null is nullable; one of text and a number or boolean is how the plugin says the latter. */
+function union(choices: Node[]): Node {
+  const others = choices.filter(({ type }) => type !== 'null')
+  const nullable = others.length < choices.length ? { nullable: true } : {}
+  const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
+  if (native && others.some(({ type }) => type === 'string')) return { ...native, ...nullable }
+  if (others.length > 0 && others.every((choice) => 'const' in choice)) {
+    return { type: 'string', enum: others.map((choice) => choice['const']), ...nullable }
+  }
+  if (others.length === 1) return { ...repaired(others[0] as Node), ...nullable }
+  return { anyOf: others, ...nullable }
+}
+
+function tagsOf(paths: OpenApi['paths']): { name: string }[] {
+  const operations = Object.values(paths).flatMap((item) => Object.values(item))
+  const names = operations.flatMap(({ tags }) => (tags as string[] | undefined) ?? [])
+  return [...new Set(names)].toSorted().map((name) => ({ name }))
+}

@@ -1,0 +1,53 @@
+import { sha256 } from '../lib/crypto.ts'
+import { data } from './envelope.ts'
+
+/** A rendered reply of a public endpoint, kept until its content changes. */
+export type PublicReply = { body: string; etag: string }
+
+/** Renders each value once a language: the same object gives the same reply. */
+export function createPublicCache<T extends object>(
+  translate: (value: T, language: string) => unknown = (value) => value,
+): (value: T, language?: string) => PublicReply {
+  const replies = new WeakMap<T, Map<string, PublicReply>>()
+  return (value, language = '') => {
+    const byLanguage = replies.get(value) ?? new Map<string, PublicReply>()
+    const reply = byLanguage.get(language) ?? render(translate(value, language))
+    replies.set(value, byLanguage.set(language, reply))
+    return reply
+  }
+}
+
+function render(response: unknown): PublicReply {
+  const body = JSON.stringify(data(response))
+  return { body, etag: `"${sha256(body).slice(0, 22)}"` }
+}
+
+/** 200 with the body, or 304 when the caller has it. `maxAge` in seconds; `language` when negotiated. */
+export function sendPublic(
+  { body, etag }: PublicReply,
+  headers: Headers,
+  maxAge: number,
+  language?: string,
+): Response {
+  const reply: Record<string, string> = {
+    'content-type': 'application/json; charset=utf-8',
+    'cache-control': `public, max-age=${maxAge}`,
+    etag,
+  }
+  if (language !== undefined) {
+    reply['content-language'] = language
+    reply['vary'] = 'Accept-Language'
+  }
+  if (matches(headers.get('if-none-match'), etag)) {
+    return new Response(null, { status: 304, headers: reply })
+  }
+  return new Response(body, { headers: reply })
+}
+
+/** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. */
+export function matches(ifNoneMatch: string | null, etag: string): boolean {
+  if (ifNoneMatch === null) return false
+  return ifNoneMatch
+    .split(',')
+    .some((tag) => tag.trim() === '*' || tag.trim().replace(/^W\//, '') === etag)
+}
