@@ -1,0 +1,154 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const IDLE_LIFE = 60 * DAY
+const ABSOLUTE_LIFE = 365 * DAY
+
+/** How long after its successor was first used a refresh token may come again, in ms. */
+const RETRY_WINDOW = 60_000
+
+export type SessionsDeps = {
+  db: Db
+  tokens: Tokens
+  now: () => Date
+  newId: () => string
+  /** Told of a refresh token that came again too late: somebody has stolen a token of this family. */
+  onTheft: (session: { userId: string; sessionId: string }) => void
+}
+
+/** A new pair of tokens is minted from this. */
+export type Grant = AccessClaims & { refreshToken: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+/** One session a device: a family of refresh tokens, each replaced when it is used. */
+export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps) {
+  const { sessions, refreshTokens } = db.tables
+  const standing = db.read
+    .select({
+      userId: sessions.userId,
+      expiresAt: sessions.expiresAt,
+      firstUsedAt: refreshTokens.firstUsedAt,
+    })
+    .from(sessions)
+    .innerJoin(refreshTokens, eq(refreshTokens.sessionId, sessions.id))
+    .where(
+      and(
+        eq(sessions.id, sql.placeholder('sessionId')),
+        eq(refreshTokens.generation, sql.placeholder('generation')),
+      ),
+    )
+    .prepare()
+  return { open, check, refresh, end, endAllOf }
+
+  /** Opens a session inside the change `tx`. */
+  async function open(tx: Tx, userId: string, device: string): Promise<Grant> {
+    const at = now()
+    const session = { id: newId(), userId, device, generation: 0, createdAt: at, lastUsedAt: at }
+    const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
+    await tx.insert(sessions).values({ ...session, expiresAt })
+    const refreshToken = tokens.mintRefresh()
+    await addToken(tx, refreshToken, session.id, 0)
+    return { userId, sessionId: session.id, generation: 0, refreshToken }
+  }
+
+  /** Whom an access token stands for; its session must stand too. */
+  async function check(accessToken: string): Promise<AccessClaims> {
+    const claims = await tokens.verifyAccess(accessToken)
+    const [row] = await standing.execute(claims)
+    if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
+    if (row.firstUsedAt === null) await db.write((tx) => markUsed(tx, claims, now()))
+    return claims
+  }
+
+  /**
+   * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
+   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family.
+   */
+  async function refresh(token: string): Promise<Grant> {
+    const hash = hashToken(token)
+    const outcome = await db.write(async (tx) => {
+      const at = now()
+      const found = await findFamily(tx, hash)
+      if (!found) return { refused: true } as const
+      const { session, generation } = found
+      const family = { userId: session.userId, sessionId: session.id }
+      if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
+        await tx.delete(sessions).where(eq(sessions.id, session.id))
+        return { refused: true } as const
+      }
+      if (
+        generation < session.generation &&
+        (await isTooLate(tx, session.id, generation + 1, at))
+      ) {
+        await tx.delete(sessions).where(eq(sessions.id, session.id))
+        return { stolen: family } as const
+      }
+      const successor = tokens.successorOf(token)
+      if (generation === session.generation) {
+        await markUsed(tx, { ...family, generation }, at)
+        await addToken(tx, successor, session.id, generation + 1)
+        await tx
+          .update(sessions)
+          .set({ generation: generation + 1, lastUsedAt: at })
+          .where(eq(sessions.id, session.id))
+      }
+      return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
+    })
+    if ('grant' in outcome) return outcome.grant
+    if ('stolen' in outcome) onTheft(outcome.stolen)
+    throw notSignedIn()
+  }
+
+  async function end(sessionId: string) {
+    await db.write(async (tx) => {
+      await tx.delete(sessions).where(eq(sessions.id, sessionId))
+    })
+  }
+
+  /** Ends every session of a user inside the change `tx`. */
+  async function endAllOf(tx: Tx, userId: string) {
+    await tx.delete(sessions).where(eq(sessions.userId, userId))
+  }
+
+  async function findFamily(tx: Tx, hash: string) {
+    const [row] = await tx
+      .select({ session: sessions, generation: refreshTokens.generation })
+      .from(refreshTokens)
+      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+      .where(eq(refreshTokens.hash, hash))
+    return row
+  }
+
+  async function isTooLate(tx: Tx, sessionId: string, successor: number, at: Date) {
+    const [row] = await tx
+      .select({ firstUsedAt: refreshTokens.firstUsedAt })
+      .from(refreshTokens)
+      .where(and(eq(refreshTokens.sessionId, sessionId), eq(refreshTokens.generation, successor)))
+    const firstUsedAt = row?.firstUsedAt ?? null
+    return firstUsedAt !== null && at.getTime() - firstUsedAt.getTime() > RETRY_WINDOW
+  }
+
+  async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
+    await tx
+      .update(refreshTokens)
+      .set({ firstUsedAt: at })
+      .where(
+        and(
+          eq(refreshTokens.sessionId, sessionId),
+          eq(refreshTokens.generation, generation),
+          isNull(refreshTokens.firstUsedAt),
+        ),
+      )
+    await tx.update(sessions).set({ lastUsedAt: at }).where(eq(sessions.id, sessionId))
+  }
+
+  async function addToken(tx: Tx, token: string, sessionId: string, generation: number) {
+    await tx
+      .insert(refreshTokens)
+      .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
+  }
+}

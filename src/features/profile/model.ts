@@ -1,0 +1,18 @@
+import { type Static, t } from 'elysia'
+import { strict } from '../../http/envelope.ts'
+
+const text = (maxLength: number) => t.Union([t.String({ maxLength }), t.Null()])
+
+/** RFC 7396: what is absent stays, `null` restores the start value. */
+export const ProfilePatch = strict({
+  profile: t.Optional(
+    strict({
+      name: t.Optional(text(100)),
+      locale: t.Optional(text(35)),
+      timezone: t.Optional(text(64)),
+      currency: t.Optional(text(3)),
+    }),
+  ),
+  onboardingCompleted: t.Optional(t.Union([t.Boolean(), t.Null()])),
+})
+export type ProfilePatch = Static<typeof ProfilePatch>

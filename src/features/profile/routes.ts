@@ -1,0 +1,47 @@
+import { Elysia } from 'elysia'
+import type { authenticate } from '../../http/authenticate.ts'
+import { json } from '../../http/body.ts'
+import { startLocaleOf } from '../../http/client-hints.ts'
+import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
+import { UserProfile } from '../../http/user-profile.ts'
+import { ProfilePatch } from './model.ts'
+import type { Profile } from './service.ts'
+
+const PATH = '/api/user/profile/v1'
+const tags = ['Profile']
+
+export type ProfileRoutesDeps = { profile: Profile; signedIn: ReturnType<typeof authenticate> }
+
+export function profileRoutes({ profile, signedIn }: ProfileRoutesDeps) {
+  return new Elysia({ name: 'profile' })
+    .use(signedIn)
+    .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
+      signedIn: true,
+      response: responses(DataOf(UserProfile), 400, 401),
+      detail: { tags, operationId: 'readProfile', summary: 'Read the own profile' },
+    })
+    .patch(
+      PATH,
+      async ({ session, body, request: { headers } }) =>
+        data(await profile.change(session.userId, body, startLocaleOf(headers))),
+      {
+        ...json(ProfilePatch),
+        signedIn: true,
+        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
+        detail: { tags, operationId: 'changeProfile', summary: 'Change the own profile' },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session }) => {
+        await profile.remove(session.userId)
+        return message('The account and everything in it is gone.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 503, 507),
+        detail: { tags, operationId: 'deleteProfile', summary: 'Delete the account' },
+      },
+    )
+}
