@@ -1,0 +1,48 @@
+import { Elysia, t } from 'elysia'
+import { DataOf, responses } from '../../http/envelope.ts'
+import { inLanguage, LanguageQuery, negotiate } from '../../http/local-text.ts'
+import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { ContentVersions, type Faq, FaqReply } from './model.ts'
+import type { Content } from './service.ts'
+
+const VERSION_MAX_AGE = 30
+const FAQ_MAX_AGE = 300
+const tags = ['App']
+
+export function contentRoutes({ content }: { content: Content }) {
+  const versions = createPublicCache<ContentVersions>()
+  const faqs = createPublicCache(translate)
+  return new Elysia({ name: 'content' })
+    .get(
+      '/api/user/content_version/v1',
+      async ({ request: { headers } }) =>
+        sendPublic(versions(await content.readVersions()), headers, VERSION_MAX_AGE),
+      {
+        response: responses(DataOf(ContentVersions), 400, 503),
+        detail: { tags, operationId: 'readContentVersions', summary: 'Counters of edited content' },
+      },
+    )
+    .get(
+      '/api/user/faqs/v1',
+      async ({ request: { headers }, query }) => {
+        const list = await content.readFaqs()
+        const texts = list.flatMap(({ question, answer }) => [question, answer])
+        const language = negotiate(texts, headers, query.lang)
+        return sendPublic(faqs(list, language), headers, FAQ_MAX_AGE, language)
+      },
+      {
+        query: LanguageQuery,
+        response: responses(DataOf(t.Array(FaqReply)), 400, 422, 503),
+        detail: { tags, operationId: 'readFaqs', summary: 'Questions and answers' },
+      },
+    )
+}
+
+function translate(list: Faq[], language: string) {
+  return list.map(({ id, question, answer, category }) => ({
+    _id: id,
+    question: inLanguage(question, language),
+    answer: inLanguage(answer, language),
+    category,
+  }))
+}

@@ -1,0 +1,40 @@
+import { Elysia, t } from 'elysia'
+import { DataOf, responses } from '../../http/envelope.ts'
+import { inLanguage, LanguageQuery, negotiate } from '../../http/local-text.ts'
+import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { type Plan, PlanReply } from './model.ts'
+import type { Plans } from './service.ts'
+
+const MAX_AGE = 300
+
+export function plansRoutes({ plans }: { plans: Plans }) {
+  const rendered = createPublicCache(translate)
+  return new Elysia({ name: 'plans' }).get(
+    '/api/user/pricing_plans/v1',
+    async ({ request: { headers }, query }) => {
+      const list = await plans.list()
+      const language = negotiate(list.flatMap(textsOf), headers, query.lang)
+      return sendPublic(rendered(list, language), headers, MAX_AGE, language)
+    },
+    {
+      query: LanguageQuery,
+      response: responses(DataOf(t.Array(PlanReply)), 400, 422, 503),
+      detail: { tags: ['App'], operationId: 'readPricingPlans', summary: 'Pricing plans on sale' },
+    },
+  )
+}
+
+function textsOf({ name, description, badge, features }: Plan) {
+  return [name, description, badge, ...features]
+}
+
+function translate(list: Plan[], language: string) {
+  return list.map(({ code, ...plan }) => ({
+    code,
+    ...plan,
+    name: inLanguage(plan.name, language),
+    description: inLanguage(plan.description, language),
+    badge: inLanguage(plan.badge, language),
+    features: plan.features.map((text) => inLanguage(text, language)),
+  }))
+}

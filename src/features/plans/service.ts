@@ -1,0 +1,87 @@
+import { asc, eq, isNull } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { AppError } from '../../lib/errors.ts'
+import { check } from '../../lib/schema.ts'
+import { type Plan, type PlanImport, PlanImports } from './model.ts'
+
+export type PlansDeps = { db: Db; now: () => Date; newId: () => string }
+export type Plans = ReturnType<typeof createPlans>
+
+/** The pricing plan catalogue, in the order in which it was imported. */
+export function createPlans({ db, now, newId }: PlansDeps) {
+  const { plans } = db.tables
+  let current: Promise<Plan[]> | null = null
+  return { list, replace, archive, seed }
+
+  /** The plans on sale, texts in every language; the same array until they change. */
+  function list(): Promise<Plan[]> {
+    current ??= load()
+    current.catch(forget)
+    return current
+  }
+
+  /** Makes the catalogue what `wanted` says, by code, and archives what is missing. */
+  async function replace(wanted: unknown): Promise<{ imported: number; archived: string[] }> {
+    const imports = check(PlanImports, wanted, 'plans')
+    const archived = await changing((tx) => replaceAll(tx, imports))
+    return { imported: imports.length, archived }
+  }
+
+  async function archive(code: string) {
+    const rows = await changing((tx) =>
+      tx
+        .update(plans)
+        .set({ archivedAt: now() })
+        .where(eq(plans.code, code))
+        .returning({ id: plans.id }),
+    )
+    if (rows.length === 0) throw new AppError('not_found', `There is no plan ${code}.`)
+  }
+
+  /** Fills an empty table as part of the change. */
+  async function seed(tx: Tx, first: unknown) {
+    await replaceAll(tx, check(PlanImports, first, 'plans'))
+  }
+
+  async function replaceAll(tx: Tx, imports: PlanImport[]): Promise<string[]> {
+    const codes = new Set(imports.map(({ code }) => code))
+    if (codes.size < imports.length) {
+      throw new AppError('validation_failed', 'Two of the plans have the same code.')
+    }
+    for (const [position, { _id, code, ...fields }] of imports.entries()) {
+      const changes = { position, fields, archivedAt: null }
+      await tx
+        .insert(plans)
+        .values({ id: _id ?? newId(), code, ...changes })
+        .onConflictDoUpdate({ target: plans.code, set: changes })
+    }
+    const onSale = await tx.select({ code: plans.code }).from(plans).where(isNull(plans.archivedAt))
+    const missing = onSale.map(({ code }) => code).filter((code) => !codes.has(code))
+    for (const code of missing) {
+      await tx.update(plans).set({ archivedAt: now() }).where(eq(plans.code, code))
+    }
+    return missing
+  }
+
+  async function load(): Promise<Plan[]> {
+    const rows = await db.read
+      .select()
+      .from(plans)
+      .where(isNull(plans.archivedAt))
+      .orderBy(asc(plans.position))
+    return rows.map(({ id, code, fields }) => ({ ...fields, code, _id: id }) as Plan)
+  }
+
+  async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    try {
+      return await db.write(work)
+    } finally {
+      forget()
+    }
+  }
+
+  function forget() {
+    current = null
+  }
+}

@@ -1,0 +1,75 @@
+import type { RateSet } from './model.ts'
+
+/** What was known of the last answer, sent back so that the provider can say «unchanged». */
+export type Validators = { etag: string | null; lastModified: string | null }
+
+export type FetchOutcome =
+  | ({ kind: 'fetched'; set: RateSet } & Validators)
+  | { kind: 'unchanged' }
+  | { kind: 'failed'; reason: string }
+
+export type Feed = {
+  provider: string
+  url: string
+  accept: string
+  /** The set in a body, or a throw that says what is wrong with it. */
+  parse: (body: string) => RateSet
+}
+
+const TIMEOUT = 10_000
+const BODY_LIMIT = 256 * 1024
+
+/** Asks a provider once. Every failure is an outcome, nothing is thrown. */
+export async function fetchRates(
+  feed: Feed,
+  { etag, lastModified }: Validators,
+  signal: AbortSignal,
+): Promise<FetchOutcome> {
+  try {
+    const response = await fetch(feed.url, {
+      redirect: 'error',
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
+      decompress: false,
+      headers: {
+        accept: feed.accept,
+        'accept-encoding': 'identity',
+        'user-agent': 'Mozilla/5.0 (compatible; homeport)',
+        ...(etag ? { 'if-none-match': etag } : {}),
+        ...(lastModified ? { 'if-modified-since': lastModified } : {}),
+      },
+    })
+    if (response.status === 304) return { kind: 'unchanged' }
+    if (response.status !== 200) {
+      await response.body?.cancel()
+      return { kind: 'failed', reason: `the provider answered ${response.status}` }
+    }
+    const set = feed.parse(await readLimited(response))
+    return {
+      kind: 'fetched',
+      set,
+      etag: response.headers.get('etag'),
+      lastModified: response.headers.get('last-modified'),
+    }
+  } catch (error) {
+    // Only our own words: a message of the network layer may hold the URL and with it the key.
+    const reason = error instanceof FeedError ? error.message : 'the provider cannot be reached'
+    return { kind: 'failed', reason }
+  }
+}
+
+/** A body that is not what the provider promises. */
+export class FeedError extends Error {}
+
+async function readLimited(response: Response): Promise<string> {
+  const encoding = response.headers.get('content-encoding') ?? 'identity'
+  if (encoding !== 'identity')
+    throw new FeedError('the answer is compressed, which was not asked for')
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > BODY_LIMIT) throw new FeedError(`the answer is longer than ${BODY_LIMIT} bytes`)
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

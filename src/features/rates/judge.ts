@@ -1,0 +1,80 @@
+import { isCurrency } from '../../lib/locale.ts'
+import type { RateSet } from './model.ts'
+
+/** Rates that jumped in the publication of `date` and wait for another one to confirm them. */
+export type Held = { date: string; rates: Record<string, number> }
+
+export type Verdict =
+  | { kind: 'accepted'; rates: Record<string, number>; held: Held | null }
+  | { kind: 'refused'; reason: string }
+
+/** A set has at least this share of the codes of the one before it. */
+const LEAST_CODES = 0.8
+/** Beyond this share of doubtful rates the whole set is doubtful. */
+const MOST_HELD = 0.3
+/** How far a rate may move: 15 % × √days, 60 % at most (daily moves: p99 1.41 %, greatest 4.15 %). */
+const MOVE_A_DAY = 0.15
+const MOST_MOVE = 0.6
+const DAYS_AHEAD = 2
+const DAY = 24 * 60 * 60 * 1000
+
+/**
+ * Judges a published set against the last good one of the same provider. Currencies that are no ISO
+ * codes are dropped; one that jumps keeps its last good rate until a second publication confirms it.
+ */
+export function judge(
+  set: RateSet,
+  last: RateSet | null,
+  held: Held | null,
+  needed: string,
+  now: Date,
+): Verdict {
+  const rates: Record<string, number> = {}
+  for (const [code, rate] of Object.entries(set.rates)) {
+    if (!Number.isFinite(rate) || rate <= 0) return refused(`the rate of ${code} is no rate`)
+    if (isCurrency(code) && code !== set.baseCode) rates[code] = rate
+  }
+  const count = Object.keys(rates).length
+  if (!isCurrency(set.baseCode)) return refused('the base is no currency')
+  if (count === 0) return refused('there are no rates')
+  if (needed !== set.baseCode && !(needed in rates)) return refused(`${needed} is missing`)
+  if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY) return refused('the date is ahead')
+  if (last === null) return { kind: 'accepted', rates, held: null }
+
+  if (set.baseCode !== last.baseCode) return refused('the base has changed')
+  if (set.date < last.date) return refused('it is older than the last one')
+  if (count < LEAST_CODES * Object.keys(last.rates).length) return refused('too few currencies')
+
+  const jumps = Object.entries(rates).filter(([code, rate]) => {
+    const before = last.rates[code]
+    if (before === undefined || !jumped(before, rate, daysBetween(last.date, set.date)))
+      return false
+    return !isConfirmed(code, rate, set.date, held)
+  })
+  if (jumps.length > MOST_HELD * count) return refused('too many rates have jumped')
+  for (const [code] of jumps) rates[code] = last.rates[code] as number
+  return {
+    kind: 'accepted',
+    rates,
+    held: jumps.length > 0 ? { date: set.date, rates: Object.fromEntries(jumps) } : null,
+  }
+}
+
+function isConfirmed(code: string, rate: number, date: string, held: Held | null): boolean {
+  const before = held?.rates[code]
+  if (!held || before === undefined || held.date === date) return false
+  return !jumped(before, rate, daysBetween(held.date, date))
+}
+
+function jumped(before: number, rate: number, days: number): boolean {
+  const limit = Math.min(MOST_MOVE, MOVE_A_DAY * Math.sqrt(days))
+  return Math.abs(rate / before - 1) > limit
+}
+
+function daysBetween(from: string, to: string): number {
+  return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / DAY))
+}
+
+function refused(reason: string): Verdict {
+  return { kind: 'refused', reason }
+}

@@ -1,0 +1,143 @@
+import { type Feed, FeedError } from './feed.ts'
+import type { RateSet } from './model.ts'
+
+export type ProviderName = 'ecb' | 'frankfurter' | 'openexchangerates'
+
+/** The ECB publishes at this time of Europe/Berlin. */
+const ECB_HOUR = 16
+
+const DEFAULT_URL: Record<ProviderName, string> = {
+  ecb: 'https://www.ecb.europa.eu/stats/eurofxref/eurofxref-daily.xml',
+  frankfurter: 'https://api.frankfurter.dev/v1/latest?base=EUR',
+  openexchangerates: 'https://openexchangerates.org/api/latest.json',
+}
+
+/** The feed of a provider, at its own address unless `url` says another. */
+export function feedOf(provider: ProviderName, url: string | null, apiKey: string | null): Feed {
+  const address = new URL(url ?? DEFAULT_URL[provider])
+  if (provider === 'openexchangerates' && apiKey) address.searchParams.set('app_id', apiKey)
+  const accept = provider === 'ecb' ? 'application/xml, text/xml' : 'application/json'
+  return { provider, url: address.href, accept, parse: PARSERS[provider] }
+}
+
+const PARSERS: Record<ProviderName, (body: string) => RateSet> = {
+  ecb: parseEcb,
+  frankfurter: parseFrankfurter,
+  openexchangerates: parseOpenExchangeRates,
+}
+
+/** https://www.ecb.europa.eu/stats/eurofxref: Envelope › Cube › Cube[time] › Cube[currency, rate]. */
+function parseEcb(body: string): RateSet {
+  const days = elements(parseXml(body), 'gesmes:Envelope', 'Cube', 'Cube')
+  const [day] = days.toSorted((a, b) => attribute(b, 'time').localeCompare(attribute(a, 'time')))
+  const date = dateIn(attribute(day, 'time'))
+  const rates = elements(day, 'Cube').map((cube): [string, number] => [
+    attribute(cube, 'currency'),
+    Number(attribute(cube, 'rate')),
+  ])
+  return {
+    provider: 'ecb',
+    baseCode: 'EUR',
+    date,
+    publishedAt: berlinTime(date, ECB_HOUR),
+    rates: Object.fromEntries(rates),
+  }
+}
+
+/** https://frankfurter.dev: `{ amount, base, date, rates }`, the ECB's rates as JSON. */
+function parseFrankfurter(body: string): RateSet {
+  const { base, date, rates } = parseJson(body)
+  const day = dateIn(date)
+  return {
+    provider: 'frankfurter',
+    baseCode: codeIn(base),
+    date: day,
+    publishedAt: berlinTime(day, ECB_HOUR),
+    rates: numbersIn(rates),
+  }
+}
+
+/** https://docs.openexchangerates.org: `{ timestamp, base, rates }`, seconds since 1970. */
+function parseOpenExchangeRates(body: string): RateSet {
+  const { timestamp, base, rates } = parseJson(body)
+  if (typeof timestamp !== 'number') throw new FeedError('the date is missing')
+  const publishedAt = new Date(timestamp * 1000)
+  if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is no date')
+  return {
+    provider: 'openexchangerates',
+    baseCode: codeIn(base),
+    date: publishedAt.toISOString().slice(0, 10),
+    publishedAt,
+    rates: numbersIn(rates),
+  }
+}
+
+/** The instant at which a clock in Europe/Berlin shows `hour` on `date`: UTC+1, or UTC+2 in summer. */
+export function berlinTime(date: string, hour: number): Date {
+  const clock = new Intl.DateTimeFormat('en-GB', {
+    timeZone: 'Europe/Berlin',
+    hour: '2-digit',
+    hourCycle: 'h23',
+  })
+  const asUtc = new Date(`${date}T${String(hour).padStart(2, '0')}:00:00.000Z`)
+  const offset = Number(clock.format(asUtc)) - hour
+  return new Date(asUtc.getTime() - offset * 60 * 60 * 1000)
+}
+
+type Xml = Record<string, unknown>
+
+function parseXml(body: string): Xml {
+  try {
+    return Bun.XML.parse(body) as Xml
+  } catch {
+    throw new FeedError('the answer is not XML')
+  }
+}
+
+function parseJson(body: string): Record<string, unknown> {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    throw new FeedError('the answer is not JSON')
+  }
+  if (value === null || typeof value !== 'object') throw new FeedError('the answer is no object')
+  return value as Record<string, unknown>
+}
+
+/** The elements at the end of a path of names, one or many as they come. */
+function elements(from: unknown, ...path: string[]): Xml[] {
+  return path.reduce<unknown[]>(
+    (level, name) => level.flatMap((element) => (element as Xml | undefined)?.[name] ?? []),
+    [from],
+  ) as Xml[]
+}
+
+function attribute(element: Xml | undefined, name: string): string {
+  const value = element?.[`@${name}`]
+  if (typeof value !== 'string') throw new FeedError(`the answer has no ${name}`)
+  return value
+}
+
+function dateIn(value: unknown): string {
+  if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
+    throw new FeedError('the date is missing')
+  }
+  if (Number.isNaN(Date.parse(value))) throw new FeedError('the date is no date')
+  return value
+}
+
+function codeIn(value: unknown): string {
+  if (typeof value !== 'string') throw new FeedError('the base is missing')
+  return value
+}
+
+/** What is no number becomes NaN, which the refresher refuses with the whole set. */
+function numbersIn(value: unknown): Record<string, number> {
+  if (value === null || typeof value !== 'object') throw new FeedError('the rates are missing')
+  const entries = Object.entries(value).map(([code, rate]): [string, number] => [
+    code,
+    typeof rate === 'number' ? rate : Number.NaN,
+  ])
+  return Object.fromEntries(entries)
+}

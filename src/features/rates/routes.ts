@@ -1,0 +1,19 @@
+import { Elysia } from 'elysia'
+import { DataOf, responses } from '../../http/envelope.ts'
+import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { RatesReply } from './model.ts'
+import type { CurrencyRates, Rates } from './service.ts'
+
+const MAX_AGE = 300
+
+export function ratesRoutes({ rates }: { rates: Rates }) {
+  const rendered = createPublicCache<CurrencyRates>()
+  return new Elysia({ name: 'rates' }).get(
+    '/api/user/currency_rates/v1',
+    async ({ request: { headers } }) => sendPublic(rendered(await rates.read()), headers, MAX_AGE),
+    {
+      response: responses(DataOf(RatesReply), 400, 503),
+      detail: { tags: ['App'], operationId: 'readCurrencyRates', summary: 'Currency rates' },
+    },
+  )
+}

@@ -1,0 +1,197 @@
+import { desc, eq } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { pause } from '../../lib/timer.ts'
+import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
+import { judge } from './judge.ts'
+import type { RateSet } from './model.ts'
+import { type Peg, ratesFor } from './table.ts'
+
+export type RatesDeps = {
+  db: Db
+  /** Null when the operator has switched refreshing off. */
+  feed: Feed | null
+  baseCode: string
+  pegs: Peg[]
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type CurrencyRates = {
+  baseCode: string
+  rates: Record<string, number>
+  updatedAt: string
+}
+
+export type RefreshOutcome =
+  | { outcome: 'stored'; date: string; held: string[] }
+  | { outcome: 'unchanged' }
+  | { outcome: 'refused' | 'failed'; reason: string }
+
+export type Rates = ReturnType<typeof createRates>
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const RETRIES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE]
+const STALE_AFTER = 4 * DAY
+/** By then of a working day, in UTC, the day's rates have been published. */
+const PUBLISHED_BY = 15
+
+export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
+  const { rateSets, rates, rateFeeds } = db.tables
+  let current: Promise<CurrencyRates> | null = null
+  return { read, isStale, isDue, refresh, refreshWithRetries, seed }
+
+  /** The rates that are served; the same object until they change. */
+  function read(): Promise<CurrencyRates> {
+    current ??= loadServed()
+    current.catch(forget)
+    return current
+  }
+
+  async function isStale(): Promise<boolean> {
+    const { updatedAt } = await read()
+    return now().getTime() - Date.parse(updatedAt) > STALE_AFTER
+  }
+
+  /** Whether the last success is older than the last expected publication. */
+  async function isDue(): Promise<boolean> {
+    if (feed === null) return false
+    const state = await feedState(db.read, feed.provider)
+    return (state?.succeededAt ?? new Date(0)) < lastPublication(now())
+  }
+
+  /** Tries again after 1, 5, 15 and 60 minutes, until the provider answers with something good. */
+  async function refreshWithRetries(signal: AbortSignal) {
+    for (const wait of [...RETRIES, null]) {
+      const { outcome } = await refresh(signal)
+      if (outcome === 'stored' || outcome === 'unchanged' || wait === null) break
+      await pause(wait, signal)
+      if (signal.aborted) break
+    }
+    if (await isStale()) log.warn('the currency rates are older than 4 days')
+  }
+
+  /** Asks the provider once and stores what is good. The last good set is served in any case. */
+  async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
+    if (feed === null) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
+    const state = await feedState(db.read, feed.provider)
+    const validators = { etag: state?.etag ?? null, lastModified: state?.lastModified ?? null }
+    const fetched = await fetchRates(feed, validators, signal)
+    const outcome = await keep(feed.provider, fetched)
+    log.info({ provider: feed.provider, ...outcome }, 'currency rates asked for')
+    return outcome
+  }
+
+  /** Fills empty tables with the set of the seed as part of the change. */
+  async function seed(tx: Tx, set: RateSet) {
+    await store(tx, set, set.rates)
+  }
+
+  async function keep(provider: string, fetched: FetchOutcome): Promise<RefreshOutcome> {
+    if (fetched.kind === 'failed') return { outcome: 'failed', reason: fetched.reason }
+    try {
+      return await db.write(async (tx): Promise<RefreshOutcome> => {
+        const at = now()
+        if (fetched.kind === 'unchanged') {
+          await note(tx, provider, { succeededAt: at })
+          return { outcome: 'unchanged' }
+        }
+        const { set, etag, lastModified } = fetched
+        const last = await loadSet(tx, provider)
+        const state = await feedState(tx, provider)
+        const verdict = judge(set, last, state?.held ?? null, baseCode, at)
+        if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
+        await store(tx, set, verdict.rates)
+        await note(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
+        if (last?.date === set.date) return { outcome: 'unchanged' }
+        return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
+      })
+    } finally {
+      forget()
+    }
+  }
+
+  /** Stores a set under its provider and date, and serves it from now on. */
+  async function store(tx: Tx, set: RateSet, good: Record<string, number>) {
+    const { provider, baseCode: base, date, publishedAt } = set
+    const [row] = await tx
+      .insert(rateSets)
+      .values({ id: newId(), provider, baseCode: base, date, publishedAt, storedAt: now() })
+      .onConflictDoUpdate({
+        target: [rateSets.provider, rateSets.date],
+        set: { publishedAt, storedAt: now() },
+      })
+      .returning({ id: rateSets.id })
+    const setId = row?.id ?? ''
+    await tx.delete(rates).where(eq(rates.setId, setId))
+    await tx
+      .insert(rates)
+      .values(Object.entries(good).map(([code, rate]) => ({ setId, code, rate })))
+    await note(tx, 'current', { setId })
+  }
+
+  async function note(
+    tx: Tx,
+    provider: string,
+    changes: Partial<Omit<typeof rateFeeds.$inferInsert, 'provider'>>,
+  ) {
+    await tx
+      .insert(rateFeeds)
+      .values({ provider, ...changes })
+      .onConflictDoUpdate({ target: rateFeeds.provider, set: changes })
+  }
+
+  async function feedState(from: Pick<Tx, 'select'>, provider: string) {
+    const [state] = await from.select().from(rateFeeds).where(eq(rateFeeds.provider, provider))
+    return state
+  }
+
+  async function loadServed(): Promise<CurrencyRates> {
+    const pointer = await feedState(db.read, 'current')
+    const [row] = await db.read
+      .select()
+      .from(rateSets)
+      .where(eq(rateSets.id, pointer?.setId ?? ''))
+    if (!row) throw new AppError('unavailable', 'There are no currency rates yet.')
+    const set = { ...row, rates: await ratesOf(db.read, row.id) }
+    return {
+      baseCode,
+      rates: ratesFor(baseCode, set, pegs),
+      updatedAt: row.publishedAt.toISOString(),
+    }
+  }
+
+  /** The newest set of a provider. */
+  async function loadSet(from: Pick<Tx, 'select'>, provider: string): Promise<RateSet | null> {
+    const [row] = await from
+      .select()
+      .from(rateSets)
+      .where(eq(rateSets.provider, provider))
+      .orderBy(desc(rateSets.date))
+      .limit(1)
+    return row ? { ...row, rates: await ratesOf(from, row.id) } : null
+  }
+
+  async function ratesOf(from: Pick<Tx, 'select'>, setId: string) {
+    const rows = await from.select().from(rates).where(eq(rates.setId, setId))
+    return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
+  }
+
+  function forget() {
+    current = null
+  }
+}
+
+/** The last time before `at` by which a provider must have published: a working day at 15:00 UTC. */
+function lastPublication(at: Date): Date {
+  const day = new Date(at)
+  day.setUTCHours(PUBLISHED_BY, 0, 0, 0)
+  while (day > at || day.getUTCDay() === 0 || day.getUTCDay() === 6) {
+    day.setUTCDate(day.getUTCDate() - 1)
+  }
+  return day
+}

@@ -1,0 +1,20 @@
+import { Elysia } from 'elysia'
+import { DataOf, responses } from '../../http/envelope.ts'
+import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { AppSettings } from './model.ts'
+import type { Settings } from './service.ts'
+
+const MAX_AGE = 60
+
+export function settingsRoutes({ settings }: { settings: Settings }) {
+  const rendered = createPublicCache<AppSettings>()
+  return new Elysia({ name: 'settings' }).get(
+    '/api/user/app_settings/v1',
+    async ({ request: { headers } }) =>
+      sendPublic(rendered(await settings.read()), headers, MAX_AGE),
+    {
+      response: responses(DataOf(AppSettings), 400, 503),
+      detail: { tags: ['App'], operationId: 'readAppSettings', summary: 'App settings' },
+    },
+  )
+}

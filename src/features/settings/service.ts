@@ -1,0 +1,85 @@
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { AppError, type ErrorDetail } from '../../lib/errors.ts'
+import { check } from '../../lib/schema.ts'
+import { AppSettings } from './model.ts'
+
+export type SettingsDeps = {
+  db: Db
+  /** Moves the counter that tells apps of changed settings, as part of the change. */
+  bumpVersion: (tx: Tx) => Promise<void>
+}
+
+export type Settings = ReturnType<typeof createSettings>
+
+/** The app settings, one row a top-level field. */
+export function createSettings({ db, bumpVersion }: SettingsDeps) {
+  const { settings } = db.tables
+  let current: Promise<AppSettings> | null = null
+  return { read, set, seed }
+
+  /** The settings as they stand; the same object until they change. */
+  function read(): Promise<AppSettings> {
+    current ??= load(db.read)
+    current.catch(forget)
+    return current
+  }
+
+  /** Changes single fields by their dotted keys, such as `ios.latestVersion`; all of them or none. */
+  async function set(changes: Record<string, unknown>): Promise<AppSettings> {
+    try {
+      await db.write(async (tx) => {
+        const before = await load(tx)
+        await store(tx, patched(before, changes))
+        await bumpVersion(tx)
+      })
+    } finally {
+      forget()
+    }
+    return read()
+  }
+
+  /** Fills an empty table as part of the change. */
+  async function seed(tx: Tx, first: unknown) {
+    await store(tx, check(AppSettings, first, 'settings'))
+  }
+
+  async function store(tx: Tx, values: AppSettings) {
+    for (const [key, value] of Object.entries(values)) {
+      await tx
+        .insert(settings)
+        .values({ key, value })
+        .onConflictDoUpdate({ target: settings.key, set: { value } })
+    }
+  }
+
+  async function load(from: Pick<Tx, 'select'>): Promise<AppSettings> {
+    const rows = await from.select().from(settings)
+    return check(
+      AppSettings,
+      Object.fromEntries(rows.map(({ key, value }) => [key, value])),
+      'settings',
+    )
+  }
+
+  function forget() {
+    current = null
+  }
+}
+
+function patched(before: AppSettings, changes: Record<string, unknown>): AppSettings {
+  const after: Record<string, unknown> = structuredClone(before)
+  const unknown: ErrorDetail[] = []
+  for (const [key, value] of Object.entries(changes)) {
+    const [field = '', part] = key.split('.')
+    const holder = part === undefined ? after : (after[field] as Record<string, unknown>)
+    const name = part ?? field
+    const known = holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
+    if (known && key.split('.').length <= 2) holder[name] = value
+    else unknown.push({ path: key, message: 'is no setting' })
+  }
+  if (unknown.length > 0) {
+    throw new AppError('validation_failed', 'Some settings do not exist.', { details: unknown })
+  }
+  return check(AppSettings, after, 'settings')
+}
