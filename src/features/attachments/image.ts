@@ -1,0 +1,62 @@
+import { stat } from 'node:fs/promises'
+import type { Sharp } from 'sharp'
+
+export type ImageFormat = 'jpeg' | 'png' | 'webp'
+
+/** One picture to make out of another. Paths are absolute; `output` does not exist yet. */
+export type ImageJob = {
+  input: string
+  output: string
+  format: ImageFormat
+  /** 1 to 100. For PNG anything under 90 means a palette, else it stays lossless. */
+  quality: number
+  /** The long side of the result has at most this many pixels. */
+  longSide: number
+}
+
+export type ImageResult =
+  | { kind: 'made'; size: number; width: number; height: number }
+  | { kind: 'unreadable' }
+  | { kind: 'too_large' }
+
+const PIXEL_LIMIT = 64_000_000
+const TIMEOUT_SECONDS = 30
+const LOSSLESS_QUALITY = 90
+
+/** Runs in the image worker only: nothing else loads sharp. */
+export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageResult>> {
+  const { default: sharp } = await import('sharp')
+  sharp.block({ operation: ['VipsForeignLoad'] })
+  sharp.unblock({
+    operation: ['VipsForeignLoadJpegFile', 'VipsForeignLoadPngFile', 'VipsForeignLoadWebpFile'],
+  })
+  sharp.cache(false)
+  sharp.concurrency(1)
+  return makeImage
+
+  async function makeImage(job: ImageJob): Promise<ImageResult> {
+    try {
+      const image = sharp(job.input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+        .timeout({ seconds: TIMEOUT_SECONDS })
+        .autoOrient()
+        .resize({
+          width: job.longSide,
+          height: job.longSide,
+          fit: 'inside',
+          withoutEnlargement: true,
+        })
+        .toColourspace('srgb')
+      const { width, height } = await encode(image, job).toFile(job.output)
+      return { kind: 'made', size: (await stat(job.output)).size, width, height }
+    } catch (error) {
+      const tooLarge = /pixel limit|too large/i.test((error as Error).message)
+      return { kind: tooLarge ? 'too_large' : 'unreadable' }
+    }
+  }
+}
+
+function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
+  if (format === 'jpeg') return image.flatten({ background: '#ffffff' }).jpeg({ quality })
+  if (format === 'webp') return image.webp({ quality })
+  return image.png(quality < LOSSLESS_QUALITY ? { palette: true, quality } : {})
+}

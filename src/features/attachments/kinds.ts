@@ -1,0 +1,55 @@
+import { fileTypeFromBuffer } from 'file-type'
+import type { Staged } from './files.ts'
+
+/** Media types that we take, by content, and the extension under which each is stored. */
+const EXTENSIONS: Record<string, string> = {
+  'image/jpeg': 'jpg',
+  'image/png': 'png',
+  'image/webp': 'webp',
+  'application/pdf': 'pdf',
+  'text/plain': 'txt',
+  'application/json': 'json',
+  'application/zip': 'zip',
+  'video/mp4': 'mp4',
+}
+
+export function extensionOf(itemType: string): string {
+  return EXTENSIONS[itemType] ?? 'bin'
+}
+
+export function isImage(itemType: string): boolean {
+  return itemType.startsWith('image/')
+}
+
+/** The media type of a file, told from its bytes alone, or null when it is none that we take. */
+export async function sniff({ path, size, head }: Staged): Promise<string | null> {
+  if (size === 0) return null
+  const type = await fileTypeFromBuffer(head).catch(() => undefined)
+  if (type) return type.mime in EXTENSIONS ? type.mime : null
+  return textKind(await Bun.file(path).bytes())
+}
+
+/** Text is UTF-8 without control characters but tab, line feed, carriage return and escape (colours in logs). */
+function textKind(bytes: Uint8Array): string | null {
+  let text: string
+  try {
+    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+  } catch {
+    return null
+  }
+  if (hasControls(text)) return null
+  return isJson(text) ? 'application/json' : 'text/plain'
+}
+
+function hasControls(text: string): boolean {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
+  return /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/.test(text)
+}
+
+function isJson(text: string): boolean {
+  try {
+    return typeof JSON.parse(text) === 'object'
+  } catch {
+    return false
+  }
+}

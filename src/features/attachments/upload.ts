@@ -1,0 +1,103 @@
+import { pipeline } from 'node:stream/promises'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import { refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
+import { malformed } from '../../http/errors.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Files, Staged } from './files.ts'
+
+export const FILE_LIMIT = 25 * 1024 * 1024
+export const REQUEST_LIMIT = 64 * 1024 * 1024
+export const FILES_LIMIT = 10
+
+/** A file as it was sent: staged on disk, with the name that the sender gave it. */
+export type Upload = Staged & { fileName: string }
+
+/** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
+export async function receiveUploads(
+  request: Request,
+  receive: Files['receive'],
+  discard: (staged: Staged[]) => Promise<void>,
+): Promise<Upload[]> {
+  refuseEncoded(request)
+  const type = request.headers.get('content-type') ?? ''
+  if (/^multipart\/form-data/i.test(type)) return receiveForm(request, type, receive, discard)
+  refuseLonger(request, FILE_LIMIT)
+  const staged = await receive(chunksOf(request), FILE_LIMIT, fileTooLarge)
+  return [{ ...staged, fileName: decodedName(request.headers.get('x-file-name')) }]
+}
+
+async function receiveForm(
+  request: Request,
+  contentType: string,
+  receive: Files['receive'],
+  discard: (staged: Staged[]) => Promise<void>,
+): Promise<Upload[]> {
+  refuseLonger(request, REQUEST_LIMIT)
+  const parser = parserOf(contentType)
+  const arriving: Promise<Upload>[] = []
+  let fault: Error | null = null
+  parser.on('file', (_field, stream, fileName) => {
+    stream.on('limit', () => stream.destroy(fileTooLarge()))
+    const arrival = receive(stream, FILE_LIMIT, fileTooLarge)
+    // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
+    arrival.catch((error: Error) => {
+      fault ??= error
+      parser.destroy(error)
+    })
+    arriving.push(arrival.then((staged) => ({ ...staged, fileName: fileName ?? '' })))
+  })
+  parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
+  try {
+    await pipeline(limited(chunksOf(request)), parser)
+    return await Promise.all(arriving)
+  } catch (error) {
+    const settled = await Promise.allSettled(arriving)
+    await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+    const cause = fault ?? error
+    throw cause instanceof AppError ? cause : malformed('The form is damaged or incomplete.')
+  }
+}
+
+function parserOf(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (_field, type, fileName) =>
+        fileName !== undefined || type === 'application/octet-stream',
+      limits: { files: FILES_LIMIT, fileSize: FILE_LIMIT + 1, fields: 50, fieldSize: 4_096 },
+    })
+  } catch {
+    throw malformed(
+      'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.',
+    )
+  }
+}
+
+async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > REQUEST_LIMIT) throw tooLarge(REQUEST_LIMIT)
+    yield chunk
+  }
+}
+
+async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  for await (const chunk of request.body ?? []) yield chunk
+}
+
+function decodedName(header: string | null): string {
+  try {
+    return decodeURIComponent(header ?? '')
+  } catch {
+    return header ?? ''
+  }
+}
+
+function fileTooLarge(): AppError {
+  return new AppError('payload_too_large', `A file may have ${FILE_LIMIT} bytes at most.`)
+}
+
+function tooManyFiles(): AppError {
+  return new AppError('validation_failed', `Send ${FILES_LIMIT} files at most in one request.`)
+}
