@@ -1,0 +1,69 @@
+import { Elysia } from 'elysia'
+import { bearerToken } from '../../http/authenticate.ts'
+import { readBody, readJson } from '../../http/body.ts'
+import { Message, message, responses } from '../../http/envelope.ts'
+import { malformed } from '../../http/errors.ts'
+import { equalInConstantTime } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import { readEvent } from './event.ts'
+import { BillingDelivery } from './model.ts'
+import type { Billing, Receipt } from './service.ts'
+
+const BODY_LIMIT = 256 * 1024
+
+const SENTENCES: Record<Receipt, string> = {
+  ok: 'The event is recorded.',
+  duplicate: 'The event was recorded before.',
+  ignored: 'The event is recorded and changes nothing.',
+}
+
+/** `tokens`: one, or two while they are rotated; none means that no token is configured. */
+export type BillingRoutesDeps = { billing: Billing; tokens: string[] }
+
+export function billingRoutes({ billing, tokens }: BillingRoutesDeps) {
+  return new Elysia({ name: 'billing' }).use(bearerToken()).post(
+    '/api/webhooks/billing/v1',
+    async ({ bearer, request }) => {
+      authorize(bearer)
+      const bytes = await readBody(request, BODY_LIMIT)
+      const event = readEvent(readJson(bytes), bytes)
+      if (event === null) throw malformed('The body has no event with a type.')
+      const receipt = await received(event, bytes)
+      return message(SENTENCES[receipt], receipt)
+    },
+    {
+      parse: 'none',
+      response: responses(Message, 400, 401, 413, 415, 503),
+      detail: {
+        tags: ['Billing'],
+        operationId: 'receiveBillingEvent',
+        summary: 'Webhook of the billing provider',
+        requestBody: {
+          required: true,
+          content: { 'application/json': { schema: BillingDelivery as object } },
+        },
+      },
+    },
+  )
+
+  /** Every token is compared, so that the time does not tell which one came close. */
+  function authorize(token: string | undefined) {
+    if (tokens.length === 0) {
+      throw new AppError('webhook_not_configured', 'Set WEBHOOK_TOKEN to receive events.', {
+        retryAfterSeconds: 300,
+      })
+    }
+    const matching = tokens.filter((known) => equalInConstantTime(token ?? '', known))
+    if (matching.length === 0) throw new AppError('unauthenticated', 'The webhook token is wrong.')
+  }
+
+  /** A full disk is answered 503 like all storage trouble here: the provider shall come again. */
+  async function received(...delivery: Parameters<Billing['receive']>): Promise<Receipt> {
+    try {
+      return await billing.receive(...delivery)
+    } catch (error) {
+      if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
+      throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })
+    }
+  }
+}
