@@ -1,0 +1,86 @@
+import { createHash } from 'node:crypto'
+import { readdirSync, readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import type { BunPlugin } from 'bun'
+
+/** Makes `dist/homeport`: one file with the server, sharp, the migrations and the first content. */
+const result = await Bun.build({
+  entrypoints: ['./src/main.ts'],
+  plugins: [embedSharp(`${process.platform}-${process.arch}`)],
+  // Renamed identifiers break @elysiajs/bearer at run time.
+  minify: { syntax: true, whitespace: true, identifiers: false },
+  sourcemap: 'linked',
+  bytecode: true,
+  format: 'esm',
+  compile: {
+    outfile: './dist/homeport',
+    assets: ['./drizzle', './data/seed'],
+    autoloadBunfig: false,
+    autoloadDotenv: true,
+  },
+})
+for (const message of result.logs) console.error(message)
+if (!result.success) process.exit(1)
+console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)
+
+/**
+ * Embeds sharp's addon and libvips as files, and puts a loader in the addon's place that unpacks both
+ * beside each other (the addon finds the library relative to itself) and opens them.
+ */
+function embedSharp(platform: string): BunPlugin {
+  const require = createRequire(import.meta.url)
+  const addon = nativeFile(`@img/sharp-${platform}`, '.node')
+  const library = nativeFile(`@img/sharp-libvips-${platform}`, /\.so|\.dylib/)
+  return {
+    name: 'embed-sharp',
+    setup(build) {
+      build.onResolve({ filter: /^sharp$/ }, () => ({ path: require.resolve('sharp') }))
+      build.onResolve({ filter: new RegExp(`^@img/sharp-${platform}/sharp\\.node$`) }, () => ({
+        path: 'addon',
+        namespace: 'native',
+      }))
+      build.onResolve({ filter: /^native-parts$/ }, () => ({ path: 'parts', namespace: 'native' }))
+      build.onLoad({ filter: /^addon$/, namespace: 'native' }, () => ({
+        contents: `module.exports = require('native-parts').addon`,
+        loader: 'js',
+      }))
+      build.onLoad({ filter: /^parts$/, namespace: 'native' }, () => ({
+        contents: loader(),
+        loader: 'ts',
+      }))
+      build.onLoad({ filter: /libvips-cpp\.(so|dylib)|sharp-[\w-]+\.node$/ }, ({ path }) => ({
+        contents: readFileSync(path),
+        loader: 'file',
+      }))
+    },
+  }
+
+  function nativeFile(name: string, ending: string | RegExp) {
+    const folder = join(dirname(require.resolve(`${name}/package`)), 'lib')
+    const file = readdirSync(folder).find((one) =>
+      typeof ending === 'string' ? one.endsWith(ending) : ending.test(one),
+    )
+    if (!file) throw new Error(`${name} has no native library`)
+    const source = join(folder, file)
+    const hash = createHash('sha256').update(readFileSync(source)).digest('hex')
+    return { source, hash, path: `${name}/lib/${file}` }
+  }
+
+  function loader(): string {
+    const parts = [addon, library]
+    const imports = parts.map(
+      ({ source }, index) =>
+        `import part${index} from ${JSON.stringify(source)} with { type: 'file' }`,
+    )
+    const list = parts.map(
+      ({ path, hash }, index) =>
+        `{ embedded: part${index}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`,
+    )
+    const native = join(import.meta.dir, 'src/features/attachments/native.ts')
+    return `${imports.join('\n')}
+import { loadNative } from ${JSON.stringify(native)}
+export const addon = loadNative([${list.join(', ')}])
+`
+  }
+}

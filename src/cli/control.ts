@@ -1,0 +1,91 @@
+import { existsSync, statSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readBody, readJson } from '../http/body.ts'
+import { sha256 } from '../lib/crypto.ts'
+import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import type { Services } from '../services.ts'
+import type { DataCommand } from './command.ts'
+
+/** What the server answers to a command over its socket. */
+type Answer =
+  | { outcome: unknown }
+  | { error: { code: ErrorCode; message: string; details?: ErrorDetail[] } }
+
+/** The path of a unix socket has 107 bytes at most. */
+const SOCKET_PATH_LIMIT = 107
+const INPUT_LIMIT = 16 * 1024 * 1024
+
+/** Where the server listens for commands: in the data directory, or under a short name where that is too deep. */
+export function socketPath({ dataDir }: Config): string {
+  const path = join(dataDir, 'homeport.sock')
+  if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return path
+  return join(tmpdir(), `homeport-${sha256(dataDir, 'hex').slice(0, 16)}.sock`)
+}
+
+/** Carries out commands that come over the socket, which only our own user can open. */
+export async function serveCommands(services: Services, commands: DataCommand[], log: Log) {
+  const path = socketPath(services.config)
+  // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
+  await rm(path, { force: true })
+  return Bun.serve({
+    unix: path,
+    maxRequestBodySize: INPUT_LIMIT,
+    async fetch(request) {
+      const name = decodeURIComponent(new URL(request.url).pathname.slice(1))
+      const command = commands.find((one) => one.name === name)
+      if (!command)
+        return Response.json({ error: { code: 'not_found', message: 'no such command' } })
+      try {
+        const input = readJson(await readBody(request, INPUT_LIMIT)) as never
+        return Response.json({ outcome: (await command.work(services, input)) ?? null })
+      } catch (error) {
+        return Response.json({ error: asAnswer(error, log) })
+      }
+    },
+  })
+}
+
+/** Sends a command to the server that holds the data; null when none answers. */
+export async function askServer(
+  config: Config,
+  command: DataCommand,
+  input: unknown,
+): Promise<{ outcome: unknown } | null> {
+  const path = socketPath(config)
+  if (!isOurSocket(path)) return null
+  let response: Response
+  try {
+    response = await fetch(`http://localhost/${encodeURIComponent(command.name)}`, {
+      unix: path,
+      method: 'POST',
+      body: JSON.stringify(input ?? null),
+      signal: AbortSignal.timeout(10 * 60_000),
+    })
+  } catch {
+    return null
+  }
+  const answer = (await response.json()) as Answer
+  if ('outcome' in answer) return answer
+  const { code, message, details } = answer.error
+  throw new AppError(code, message, details ? { details } : {})
+}
+
+/** Nobody else's socket is spoken to: in a shared folder anybody could have put one there. */
+function isOurSocket(path: string): boolean {
+  if (!existsSync(path)) return false
+  const { uid } = statSync(path)
+  return uid === process.getuid?.()
+}
+
+function asAnswer(error: unknown, log: Log) {
+  if (error instanceof AppError) {
+    const { code, message, details } = error
+    return { code, message, details }
+  }
+  log.error({ err: error }, 'a command failed')
+  return { code: 'internal_error', message: 'The command failed: the log of the server says why.' }
+}

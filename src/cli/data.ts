@@ -1,0 +1,114 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { migrate, readMigrations, schemaVersion } from '../db/migrate.ts'
+import { createDb, openDatabase, refusalOf } from '../db/open.ts'
+import { asset } from '../lib/asset.ts'
+import { syncPath } from '../lib/durable-file.ts'
+import { takeLock } from '../lib/lock.ts'
+import type { Log } from '../lib/log.ts'
+import { loadSecrets } from '../secrets.ts'
+import { readPegs, seed } from '../seed.ts'
+import { createServices, type Services } from '../services.ts'
+
+/** The data directory cannot be used; the message says why and what to do. */
+export class DataError extends Error {
+  override readonly name = 'DataError'
+}
+
+export type Data = {
+  services: Services
+  migrated: string[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** Locks the data directory, makes or migrates what is in it, and builds the services over it. */
+export async function openData(config: Config, log: Log): Promise<Data> {
+  await using opening = new AsyncDisposableStack()
+  opening.use(await lockData(config))
+  const path = databasePath(config)
+  const migrations = readMigrations(asset('drizzle'))
+  await refuseUnusable(config, path, await refusalOf(path, migrations))
+
+  const client = openDatabase(path)
+  await snapshot(config, client, migrations.length)
+  const migrated = migrate(client, migrations)
+  const db = createDb(client)
+  opening.defer(async () => {
+    await db.stopWriting('closing')
+    db.close()
+  })
+  const services = await createServices({
+    config,
+    db,
+    log,
+    pegs: await readPegs(),
+    // Secrets without a database are refused at the next start, so they are made after it.
+    secrets: await loadSecrets(join(config.dataDir, 'secrets')),
+    imageCommand: imageCommand(config),
+  })
+  opening.defer(() => services.imageWorker.stop())
+  await seed(services)
+  const stack = opening.move()
+  return { services, migrated, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+export function databasePath(config: Config): string {
+  return join(config.dataDir, 'homeport.db')
+}
+
+/** How many of the program's migrations the database has had; null when there is no database. */
+export function migrationStatus(config: Config): { applied: number | null; known: string[] } {
+  const known = readMigrations(asset('drizzle')).map(({ tag }) => tag)
+  if (!existsSync(databasePath(config))) return { applied: null, known }
+  const client = openDatabase(databasePath(config))
+  const applied = schemaVersion(client)
+  client.close()
+  return { applied, known }
+}
+
+async function lockData({ dataDir }: Config): Promise<Disposable> {
+  try {
+    await mkdir(dataDir, { recursive: true, mode: 0o700 })
+    const lock = takeLock(join(dataDir, 'homeport.lock'))
+    if (lock) return lock
+  } catch (error) {
+    throw new DataError(`${dataDir} cannot be written (${codeOf(error)}): check its owner and mode`)
+  }
+  throw new DataError(`another homeport is using ${dataDir}: stop it first`)
+}
+
+async function refuseUnusable(config: Config, path: string, refusal: string | null) {
+  if (refusal !== null) throw new DataError(refusal)
+  const missing = !existsSync(path) || Bun.file(path).size === 0
+  const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
+  if (missing && secrets.length > 0) {
+    throw new DataError(
+      `${path} is missing or empty though ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
+    )
+  }
+}
+
+/** Keeps a copy of the database before its schema changes. */
+async function snapshot(config: Config, client: ReturnType<typeof openDatabase>, target: number) {
+  const version = schemaVersion(client)
+  if (version === 0 || version >= target) return
+  const folder = join(config.dataDir, 'snapshots')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
+  client.run('VACUUM INTO ?', [path])
+  await chmod(path, 0o600)
+  await syncPath(path)
+  await syncPath(folder)
+}
+
+function imageCommand(config: Config): string[] {
+  const nativeDir = config.nativeDir ?? join(config.dataDir, 'native')
+  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  return [...program, 'image-worker', nativeDir]
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code ?? error)
+}

@@ -1,0 +1,16 @@
+import { loadImaging } from '../features/attachments/image.ts'
+import type { FromWorker, ToWorker } from '../features/attachments/image-worker.ts'
+import { setNativeDir } from '../features/attachments/native.ts'
+
+/** The hidden command that makes pictures: jobs come and results go over IPC, until the parent is gone. */
+export async function runImageWorker([nativeDir = '']: string[]) {
+  process.on('disconnect', () => process.exit(0))
+  // Jobs that come while the library loads must not be lost.
+  const imaging = Promise.withResolvers<Awaited<ReturnType<typeof loadImaging>>>()
+  process.on('message', async ({ id, job }: ToWorker) => {
+    const makeImage = await imaging.promise
+    process.send?.({ id, result: await makeImage(job) } satisfies FromWorker)
+  })
+  setNativeDir(nativeDir)
+  imaging.resolve(await loadImaging())
+}

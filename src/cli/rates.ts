@@ -1,0 +1,30 @@
+import { AppError } from '../lib/errors.ts'
+import { dataCommand } from './command.ts'
+
+export const ratesShow = dataCommand({
+  name: 'rates show',
+  summary: 'Show the currency rates that are served',
+  work: ({ rates }) => rates.read(),
+  print: ({ baseCode, rates, updatedAt }) =>
+    [
+      `1 ${baseCode}, published ${updatedAt}`,
+      ...Object.entries(rates).map(([code, rate]) => `${code}\t${rate}`),
+    ].join('\n'),
+})
+
+export const ratesRefresh = dataCommand({
+  name: 'rates refresh',
+  summary: 'Ask the provider for new currency rates now',
+  work: async ({ rates }) => {
+    const outcome = await rates.refresh(AbortSignal.timeout(30_000))
+    if ('reason' in outcome) {
+      throw new AppError('unavailable', `The rates were not refreshed: ${outcome.reason}.`)
+    }
+    return outcome
+  },
+  print: (outcome) => {
+    if (outcome.outcome === 'unchanged') return 'The provider has nothing new.'
+    const held = outcome.held.length > 0 ? ` Not believed yet: ${outcome.held.join(', ')}.` : ''
+    return `Stored the rates of ${outcome.date}.${held}`
+  },
+})

@@ -1,0 +1,104 @@
+import { Command as Commander, CommanderError } from 'commander'
+import { type Config, ConfigError, readConfig } from '../config.ts'
+import { AppError } from '../lib/errors.ts'
+import { createLog } from '../lib/log.ts'
+import { VERSION } from '../version.ts'
+import { commands } from './cli.ts'
+import { type DataCommand, EXIT, type LocalCommand, type Options, UsageError } from './command.ts'
+import { askServer } from './control.ts'
+import { DataError, openData } from './data.ts'
+
+/** Carries out a command line and answers the exit code. */
+export async function run(argv: string[]): Promise<number> {
+  let exitCode: number = EXIT.done
+  const program = new Commander('homeport')
+    .description('The backend of a mobile app in one file.')
+    .version(VERSION)
+    .exitOverride()
+  for (const command of commands) {
+    const builder = leafOf(program, command)
+    builder.action(async (...given: unknown[]) => {
+      // commander passes the arguments, then the options, then itself.
+      const args = given.slice(0, -2).flat() as string[]
+      exitCode = await carryOut(command, args, builder.opts() as Options)
+    })
+  }
+  try {
+    await program.parseAsync(argv.length === 0 ? ['serve'] : argv, { from: 'user' })
+    return exitCode
+  } catch (error) {
+    return explain(error)
+  }
+}
+
+/** `settings get` is the command `get` of the group `settings`. */
+function leafOf(program: Commander, command: DataCommand | LocalCommand): Commander {
+  const [first = '', second] = command.name.split(' ')
+  let parent = program
+  if (second !== undefined) {
+    parent =
+      program.commands.find((group) => group.name() === first) ??
+      program
+        .command(first)
+        .description(`Commands: ${groupOf(first)}`)
+        .exitOverride()
+  }
+  const leaf = parent
+    .command(`${second ?? first} ${command.arguments ?? ''}`.trim())
+    .description(command.summary)
+    .option('--json', 'print machine-readable output')
+    .exitOverride()
+  for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
+  return leaf
+}
+
+function groupOf(name: string): string {
+  const names = commands.map((command) => command.name.split(' '))
+  return names.flatMap(([group, leaf]) => (group === name && leaf ? [leaf] : [])).join(', ')
+}
+
+async function carryOut(
+  command: DataCommand | LocalCommand,
+  args: string[],
+  options: Options,
+): Promise<number> {
+  if ('run' in command) return command.run(() => configOf(options), options)
+  const input = await command.input?.(args, options)
+  const outcome = await workWhereTheDataIs(command, configOf(options), input)
+  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome as never))
+  return EXIT.done
+}
+
+/** One process writes: the running server carries the command out, else this process does. */
+async function workWhereTheDataIs(command: DataCommand, config: Config, input: unknown) {
+  const answer = await askServer(config, command, input)
+  if (answer) return answer.outcome
+  await using data = await openData(config, createLog('error'))
+  const outcome = await command.work(data.services, input as never)
+  // As it would have come over the socket, so that both ways print the same.
+  return JSON.parse(JSON.stringify(outcome ?? null))
+}
+
+/** Flags win over the environment. */
+function configOf({ port, host, dataDir }: Options): Config {
+  const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
+  const given = Object.entries(flags).filter(([, value]) => typeof value === 'string')
+  return readConfig(Object.fromEntries(given) as Record<string, string>)
+}
+
+function explain(error: unknown): number {
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
+  if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
+  if (error instanceof UsageError) return say(error.message, EXIT.usage)
+  if (error instanceof DataError) return say(error.message, EXIT.failed)
+  if (error instanceof AppError) {
+    const details = error.details?.map(({ path, message }) => `  ${path}: ${message}`) ?? []
+    return say([error.message, ...details].join('\n'), EXIT.failed)
+  }
+  return say(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT.failed)
+}
+
+function say(message: string, exitCode: number): number {
+  process.stderr.write(`${message}\n`)
+  return exitCode
+}

@@ -1,0 +1,112 @@
+import { createApp } from '../app.ts'
+import type { Config } from '../config.ts'
+import { failureBody, internalError } from '../http/errors.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { startTimers } from '../lib/timer.ts'
+import type { Services } from '../services.ts'
+import { timersOf } from '../timers.ts'
+import { VERSION } from '../version.ts'
+import { dataCommands } from './cli.ts'
+import { EXIT, type LocalCommand } from './command.ts'
+import { serveCommands } from './control.ts'
+import { DataError, openData } from './data.ts'
+
+/** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
+const MAX_BODY = 128 * 1024 * 1024
+/** Seconds without a byte until a connection is closed. */
+const IDLE_TIMEOUT = 15
+/** How long requests in flight may take once we are told to stop, in ms. */
+const DRAIN_TIMEOUT = 10_000
+
+export const serve: LocalCommand = {
+  name: 'serve',
+  summary: 'Run the server (the default)',
+  options: [
+    ['--port <port>', 'wins over PORT'],
+    ['--host <host>', 'wins over HOST'],
+    ['--data-dir <path>', 'wins over DATA_DIR'],
+  ],
+  run: async (config) => {
+    process.umask(0o077)
+    const signals = stopSignals()
+    const chosen = config()
+    const log = createLog(chosen.logLevel)
+    const failed = watchForBugs(log)
+    await using stack = new AsyncDisposableStack()
+    const { services } = stack.use(await openData(chosen, log))
+    const stopTimers = startTimers(timersOf(services), log)
+    stack.defer(stopTimers)
+    const commands = await serveCommands(services, dataCommands, log)
+    stack.defer(() => commands.stop(true))
+    const server = listen(services, log)
+    stack.defer(() => drain(server, signals.second, log))
+    announce(chosen, server.url.href, log)
+    const reason = await Promise.race([signals.first, failed])
+    log.info({ reason }, 'stopping')
+    return reason === 'bug' ? EXIT.failed : EXIT.done
+  },
+}
+
+function listen(services: Services, log: Log) {
+  const { port, host } = services.config
+  try {
+    const app = createApp(services).listen({
+      port,
+      hostname: host,
+      reusePort: false,
+      maxRequestBodySize: MAX_BODY,
+      idleTimeout: IDLE_TIMEOUT,
+      // What no hook has caught: somebody has thrown what is no error.
+      error(error) {
+        log.error({ err: error }, 'request failed')
+        return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
+      },
+    })
+    if (!app.server) throw new Error('the server did not start')
+    return app.server
+  } catch (error) {
+    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
+    throw new DataError(`Port ${port} is in use: choose another one with PORT or --port.`)
+  }
+}
+
+/** Lets requests in flight finish; after the time limit, or when told again, they are cut. */
+async function drain(server: Bun.Server<unknown>, again: Promise<unknown>, log: Log) {
+  const graceful = server.stop().then(() => 'done')
+  const limit = Bun.sleep(DRAIN_TIMEOUT).then(() => 'timeout')
+  const outcome = await Promise.race([graceful, limit, again.then(() => 'told again')])
+  if (outcome !== 'done') {
+    log.warn({ outcome }, 'requests in flight were cut off')
+    await server.stop(true)
+  }
+}
+
+function stopSignals() {
+  const first = Promise.withResolvers<string>()
+  const second = Promise.withResolvers<string>()
+  let count = 0
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+    process.on(signal, () => (count++ === 0 ? first : second).resolve(signal))
+  }
+  return { first: first.promise, second: second.promise }
+}
+
+/** A forgotten promise is logged and hurts nobody else; after a stray throw nothing is certain: stop. */
+function watchForBugs(log: Log): Promise<'bug'> {
+  const { promise, resolve } = Promise.withResolvers<'bug'>()
+  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was forgotten'))
+  process.on('uncaughtException', (err) => {
+    log.fatal({ err }, 'something was thrown outside of a request')
+    resolve('bug')
+  })
+  return promise
+}
+
+function announce({ dataDir, webhookTokens, baseUrl }: Config, url: string, log: Log) {
+  if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')
+  if (webhookTokens.some(({ length }) => length < 16)) {
+    log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
+  }
+  if (baseUrl === null) log.warn('BASE_URL is not set: links begin with the Host of the request')
+  log.info({ version: VERSION, url, dataDir, pid: process.pid }, 'listening')
+}

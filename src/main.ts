@@ -1,0 +1,12 @@
+const [command, ...rest] = process.argv.slice(2)
+
+// Each way loads only what it needs: the worker nothing of the server, the server nothing of sharp.
+if (command === 'image-worker') {
+  const { runImageWorker } = await import('./cli/image-worker.ts')
+  await runImageWorker(rest)
+} else {
+  const { run } = await import('./cli/run.ts')
+  process.exit(await run(process.argv.slice(2)))
+}
+
+export {}
