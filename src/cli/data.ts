@@ -24,7 +24,7 @@ export type Data = {
 }
 
 /** Locks the data directory, makes or migrates what is in it, and builds the services over it. */
-export async function openData(config: Config, log: Log): Promise<Data> {
+export async function openData(config: Config, log: Log, now?: () => Date): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   opening.use(await lockData(config))
   const path = databasePath(config)
@@ -47,6 +47,7 @@ export async function openData(config: Config, log: Log): Promise<Data> {
     // Secrets without a database are refused at the next start, so they are made after it.
     secrets: await loadSecrets(join(config.dataDir, 'secrets')),
     imageCommand: imageCommand(config),
+    ...(now ? { now } : {}),
   })
   opening.defer(() => services.imageWorker.stop())
   await seed(services)

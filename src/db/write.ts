@@ -37,6 +37,10 @@ const LOCK_RETRY = 20
  */
 export function createWriter(client: Database, tx: Tx) {
   const queue: Job[] = []
+  const savepoint = client.query('SAVEPOINT job')
+  const release = client.query('RELEASE job')
+  const beginning = client.query('BEGIN IMMEDIATE')
+  const committing = client.query('COMMIT')
   const inside = new AsyncLocalStorage<true>()
   let draining: Promise<void> | null = null
   let refusal: unknown = null
@@ -94,7 +98,7 @@ export function createWriter(client: Database, tx: Tx) {
     const outcomes: Outcome[] = []
     try {
       for (const job of batch) outcomes.push(await runJob(job))
-      client.run('COMMIT')
+      committing.run()
       return outcomes
     } catch (error) {
       if (client.inTransaction) client.run('ROLLBACK')
@@ -103,16 +107,16 @@ export function createWriter(client: Database, tx: Tx) {
   }
 
   async function runJob(job: Job): Promise<Outcome> {
-    client.run('SAVEPOINT job')
+    savepoint.run()
     try {
       const value = await inside.run(true, () => job.work(tx))
-      client.run('RELEASE job')
+      release.run()
       return { job, value }
     } catch (error) {
       // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
       if (!client.inTransaction) throw error
       client.run('ROLLBACK TO job')
-      client.run('RELEASE job')
+      release.run()
       return { job, error: asStorageError(error) ?? error ?? new Error('a change threw nothing') }
     }
   }
@@ -121,7 +125,7 @@ export function createWriter(client: Database, tx: Tx) {
   async function begin() {
     for (const deadline = Date.now() + LOCK_WAIT; ; await Bun.sleep(LOCK_RETRY)) {
       try {
-        client.run('BEGIN IMMEDIATE')
+        beginning.run()
         return
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error

@@ -31,6 +31,8 @@ export function readJson(bytes: Uint8Array): unknown {
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   refuseEncoded(request)
   refuseLonger(request, limit)
+  // An announced length binds the sender: only a chunked body must be counted.
+  if (request.headers.has('content-length')) return request.bytes()
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {

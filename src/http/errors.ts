@@ -2,7 +2,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { asStorageError } from '../db/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { requestIdOf } from './request-id.ts'
+import { seenRequest } from './request-id.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
   malformed_request: 400,
@@ -43,7 +43,7 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
     { as: 'global' },
     ({ error, code, request, set }) => {
       const failure = describe(error, code, request, allowedMethods)
-      const requestId = requestIdOf(request)
+      const requestId = seenRequest(request).id
       if (failure.code === 'internal_error') log.error({ requestId, err: error }, 'request failed')
       set.status = STATUS[failure.code]
       set.headers['cache-control'] = 'no-store'

@@ -1,31 +1,31 @@
 import { Elysia } from 'elysia'
-import type { Log } from '../lib/log.ts'
+import { type Log, plainLines } from '../lib/log.ts'
 import { malformed } from './errors.ts'
-import { requestIdOf } from './request-id.ts'
+import { noteRequest, seenRequest } from './request-id.ts'
 
 const PLAIN_WORD = /^[\w-]{1,32}$/
-const starts = new WeakMap<Request, number>()
 
 /** Gives every reply its id and security headers, refuses an `env` we cannot serve, logs one line a request. */
 export function observe({ log }: { log: Log }) {
+  const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
     .onRequest(({ request, set }) => {
-      starts.set(request, performance.now())
-      set.headers['x-request-id'] = requestIdOf(request)
+      set.headers['x-request-id'] = noteRequest(request).id
       set.headers['x-content-type-options'] = 'nosniff'
       set.headers['cache-control'] = 'no-store'
       set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
       checkEnv(request.headers.get('env'))
     })
     .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
-      const status = responseValue instanceof Response ? responseValue.status : (set.status ?? 200)
-      const ms = performance.now() - (starts.get(request) ?? 0)
-      log.info({
-        requestId: set.headers['x-request-id'],
+      const status =
+        responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
+      const { id, startedAt } = seenRequest(request)
+      logRequest({
+        requestId: id,
         method: request.method,
         path: pathOf(request.url),
         status,
-        ms: Math.round(ms * 100) / 100,
+        ms: Math.round((performance.now() - startedAt) * 100) / 100,
       })
     })
 }

@@ -1,5 +1,7 @@
+import type { Context } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { data } from './envelope.ts'
+import { wholeReply } from './whole-reply.ts'
 
 /** A rendered reply of a public endpoint, kept until its content changes. */
 export type PublicReply = { body: string; etag: string }
@@ -25,23 +27,21 @@ function render(response: unknown): PublicReply {
 /** 200 with the body, or 304 when the caller has it. `maxAge` in seconds; `language` when negotiated. */
 export function sendPublic(
   { body, etag }: PublicReply,
-  headers: Headers,
+  { request, set }: Pick<Context, 'request' | 'set'>,
   maxAge: number,
   language?: string,
 ): Response {
-  const reply: Record<string, string> = {
+  const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
     'cache-control': `public, max-age=${maxAge}`,
     etag,
   }
   if (language !== undefined) {
-    reply['content-language'] = language
-    reply['vary'] = 'Accept-Language'
+    headers['content-language'] = language
+    headers['vary'] = 'Accept-Language'
   }
-  if (matches(headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: reply })
-  }
-  return new Response(body, { headers: reply })
+  const unchanged = matches(request.headers.get('if-none-match'), etag)
+  return unchanged ? wholeReply(set, null, headers, 304) : wholeReply(set, body, headers)
 }
 
 /** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. */

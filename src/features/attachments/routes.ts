@@ -76,8 +76,10 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
     )
     .get(
       '/files/:key',
-      async ({ params, query, request: { headers } }) =>
-        serveFile(await attachments.open(params.key, query.expires, query.signature), headers),
+      async ({ params, query, request, set }) => {
+        const opened = await attachments.open(params.key, query.expires, query.signature)
+        return serveFile(opened, { request, set })
+      },
       {
         query: SignatureQuery,
         response: responses(t.Any(), 404, 422),

@@ -1,5 +1,7 @@
 import type { BunFile } from 'bun'
+import type { Context } from 'elysia'
 import { matches } from '../../http/public-reply.ts'
+import { wholeReply } from '../../http/whole-reply.ts'
 import { isImage } from './kinds.ts'
 
 export type Served = {
@@ -9,7 +11,10 @@ export type Served = {
 }
 
 /** The reply to GET and HEAD of a file: whole, a single range, or 304. */
-export function serveFile({ row, file, size }: Served, headers: Headers): Response {
+export function serveFile(
+  { row, file, size }: Served,
+  { request: { headers }, set }: Pick<Context, 'request' | 'set'>,
+): Response {
   const etag = `"${row.key}"`
   const lastModified = row.createdAt.toUTCString()
   const reply: Record<string, string> = {
@@ -24,23 +29,18 @@ export function serveFile({ row, file, size }: Served, headers: Headers): Respon
     etag,
   }
   if (matches(headers.get('if-none-match'), etag)) {
-    return new Response(null, { status: 304, headers: reply })
+    return wholeReply(set, null, reply, 304)
   }
   const ifRange = headers.get('if-range')
   const mayBePart = ifRange === null || ifRange === etag || ifRange === lastModified
   const range = mayBePart ? rangeOf(headers.get('range'), size) : null
-  if (range === null) return new Response(file, { headers: reply })
+  if (range === null) return wholeReply(set, file, reply)
   if (range === 'unsatisfiable') {
-    return new Response(null, {
-      status: 416,
-      headers: { ...reply, 'content-range': `bytes */${size}` },
-    })
+    return wholeReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
   }
   const { first, last } = range
-  return new Response(file.slice(first, last + 1), {
-    status: 206,
-    headers: { ...reply, 'content-range': `bytes ${first}-${last}/${size}` },
-  })
+  const part = { ...reply, 'content-range': `bytes ${first}-${last}/${size}` }
+  return wholeReply(set, file.slice(first, last + 1), part, 206)
 }
 
 /** RFC 9110 §14: one range of bytes; several, or none that can be read, mean the whole. */

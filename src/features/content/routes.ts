@@ -15,8 +15,8 @@ export function contentRoutes({ content }: { content: Content }) {
   return new Elysia({ name: 'content' })
     .get(
       '/api/user/content_version/v1',
-      async ({ request: { headers } }) =>
-        sendPublic(versions(await content.readVersions()), headers, VERSION_MAX_AGE),
+      async ({ request, set }) =>
+        sendPublic(versions(await content.readVersions()), { request, set }, VERSION_MAX_AGE),
       {
         response: responses(DataOf(ContentVersions), 400, 503),
         detail: { tags, operationId: 'readContentVersions', summary: 'Counters of edited content' },
@@ -24,11 +24,11 @@ export function contentRoutes({ content }: { content: Content }) {
     )
     .get(
       '/api/user/faqs/v1',
-      async ({ request: { headers }, query }) => {
+      async ({ request, set, query }) => {
         const list = await content.readFaqs()
         const texts = list.flatMap(({ question, answer }) => [question, answer])
-        const language = negotiate(texts, headers, query.lang)
-        return sendPublic(faqs(list, language), headers, FAQ_MAX_AGE, language)
+        const language = negotiate(texts, request.headers, query.lang)
+        return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, language)
       },
       {
         query: LanguageQuery,

@@ -11,10 +11,10 @@ export function plansRoutes({ plans }: { plans: Plans }) {
   const rendered = createPublicCache(translate)
   return new Elysia({ name: 'plans' }).get(
     '/api/user/pricing_plans/v1',
-    async ({ request: { headers }, query }) => {
+    async ({ request, set, query }) => {
       const list = await plans.list()
-      const language = negotiate(list.flatMap(textsOf), headers, query.lang)
-      return sendPublic(rendered(list, language), headers, MAX_AGE, language)
+      const language = negotiate(list.flatMap(textsOf), request.headers, query.lang)
+      return sendPublic(rendered(list, language), { request, set }, MAX_AGE, language)
     },
     {
       query: LanguageQuery,

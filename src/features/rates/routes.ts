@@ -10,7 +10,7 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
   const rendered = createPublicCache<CurrencyRates>()
   return new Elysia({ name: 'rates' }).get(
     '/api/user/currency_rates/v1',
-    async ({ request: { headers } }) => sendPublic(rendered(await rates.read()), headers, MAX_AGE),
+    async ({ request, set }) => sendPublic(rendered(await rates.read()), { request, set }, MAX_AGE),
     {
       response: responses(DataOf(RatesReply), 400, 503),
       detail: { tags: ['App'], operationId: 'readCurrencyRates', summary: 'Currency rates' },

@@ -10,8 +10,8 @@ export function settingsRoutes({ settings }: { settings: Settings }) {
   const rendered = createPublicCache<AppSettings>()
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
-    async ({ request: { headers } }) =>
-      sendPublic(rendered(await settings.read()), headers, MAX_AGE),
+    async ({ request, set }) =>
+      sendPublic(rendered(await settings.read()), { request, set }, MAX_AGE),
     {
       response: responses(DataOf(AppSettings), 400, 503),
       detail: { tags: ['App'], operationId: 'readAppSettings', summary: 'App settings' },

@@ -1,0 +1,34 @@
+import { writeSync } from 'node:fs'
+
+const BUFFER_LIMIT = 64 * 1024
+const FLUSH_INTERVAL = 500
+
+/**
+ * Writes lines to a file descriptor, gathered for up to 500 ms or 64 KiB: a system call a line would
+ * cost a busy server more than the line itself. What is gathered is written when the process exits.
+ */
+export function createLogOutput(descriptor: number): { write(line: string): void } {
+  let lines: string[] = []
+  let length = 0
+  setInterval(flush, FLUSH_INTERVAL).unref()
+  process.on('exit', flush)
+  return { write }
+
+  function write(line: string) {
+    lines.push(line)
+    length += line.length
+    if (length >= BUFFER_LIMIT) flush()
+  }
+
+  function flush() {
+    if (length === 0) return
+    const bytes = Buffer.from(lines.join(''))
+    lines = []
+    length = 0
+    try {
+      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+    } catch {
+      // Nobody reads the log (any more): serving goes on.
+    }
+  }
+}

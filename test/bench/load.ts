@@ -1,0 +1,94 @@
+import { connect } from 'bun'
+
+/** What the load generator is told on its command line, as JSON. */
+export type Load = {
+  port: number
+  connections: number
+  seconds: number
+  /** A whole HTTP/1.1 request. Each `{{id}}` in it becomes a number of 12 digits, new for every request. */
+  request: string
+}
+
+export type LoadResult = {
+  requests: number
+  perSecond: number
+  p50: number
+  p99: number
+  failed: number
+}
+
+const ID = '{{id}}'
+const ID_LENGTH = 12
+
+/**
+ * Keeps each connection busy with one request after the other, over bare sockets: the generator must
+ * cost less than what it measures.
+ */
+async function generate({ port, connections, seconds, request }: Load): Promise<LoadResult> {
+  const parts = request.split(ID).map((part) => Buffer.from(part))
+  let lastId = (Date.now() % 1e6) * 1e6
+  const latencies: number[] = []
+  let failed = 0
+  const end = performance.now() + seconds * 1000
+  const done = Promise.withResolvers<void>()
+  let open = connections
+
+  for (let index = 0; index < connections; index++) {
+    let sentAt = 0
+    let received = Buffer.alloc(0)
+    await connect({
+      hostname: '127.0.0.1',
+      port,
+      socket: {
+        open: send,
+        data(socket, chunk) {
+          received = received.length === 0 ? Buffer.from(chunk) : Buffer.concat([received, chunk])
+          const size = replySize(received)
+          if (size === null || received.length < size) return
+          latencies.push(performance.now() - sentAt)
+          if (received.subarray(9, 12).toString() !== '200') failed++
+          received = Buffer.alloc(0)
+          if (performance.now() < end) send(socket)
+          else socket.end()
+        },
+        close() {
+          if (--open === 0) done.resolve()
+        },
+      },
+    })
+
+    function send(socket: { write(data: Uint8Array): number }) {
+      sentAt = performance.now()
+      socket.write(parts.length === 1 ? (parts[0] as Buffer) : withId(++lastId))
+    }
+  }
+  const start = performance.now()
+  await done.promise
+  const elapsed = (performance.now() - start) / 1000
+  latencies.sort((a, b) => a - b)
+  const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
+  const requests = latencies.length
+  return { requests, perSecond: requests / elapsed, p50: at(0.5), p99: at(0.99), failed }
+
+  function withId(id: number): Buffer {
+    const text = Buffer.from(String(id).padStart(ID_LENGTH, '0'))
+    return Buffer.concat(parts.flatMap((part, at) => (at === 0 ? [part] : [text, part])))
+  }
+}
+
+/** The length of the reply at the start of `bytes`, or null while its head is incomplete. */
+function replySize(bytes: Buffer): number | null {
+  const headEnd = bytes.indexOf('\r\n\r\n')
+  if (headEnd < 0) return null
+  const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))
+  return headEnd + 4 + Number(length?.[1] ?? 0)
+}
+
+/** Length of `{{id}}` once filled in: what a Content-Length must count. */
+export function filledLength(text: string): number {
+  return Buffer.byteLength(text.replaceAll(ID, '0'.repeat(ID_LENGTH)))
+}
+
+if (import.meta.main) {
+  console.log(JSON.stringify(await generate(JSON.parse(process.argv[2] ?? '{}'))))
+}

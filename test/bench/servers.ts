@@ -1,0 +1,65 @@
+import { dirname, join } from 'node:path'
+import type { Subprocess } from 'bun'
+
+export const WEBHOOK_TOKEN = 'bench-token-0123456789'
+const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'homeport')
+
+export type Running = { port: number; pid: number; readyAfter: number; stop: () => Promise<void> }
+
+/** Starts the built executable on `dataDir` and waits until it is ready; `readyAfter` in ms. */
+export async function startHomeport(dataDir: string, port: number): Promise<Running> {
+  const startedAt = performance.now()
+  const server = Bun.spawn([EXECUTABLE, 'serve'], {
+    cwd: dirname(dataDir),
+    env: {
+      PORT: String(port),
+      HOST: '127.0.0.1',
+      DATA_DIR: dataDir,
+      WEBHOOK_TOKEN,
+      RATES_PROVIDER: 'off',
+    },
+    stdout: Bun.file('/dev/null'),
+    stderr: 'inherit',
+  })
+  await untilReady(port)
+  return running(server, port, performance.now() - startedAt)
+}
+
+/** Starts the bare program on a data directory that homeport has made and left. */
+export async function startBare(dataDir: string, port: number): Promise<Running> {
+  const startedAt = performance.now()
+  const { d: _private, ...key } = await Bun.file(
+    join(dataDir, 'secrets', 'access-token.jwk'),
+  ).json()
+  const program = join(import.meta.dir, 'bare.ts')
+  const database = join(dataDir, 'homeport.db')
+  const server = Bun.spawn(
+    [process.execPath, program, String(port), database, JSON.stringify(key), WEBHOOK_TOKEN],
+    { stdout: 'pipe', stderr: 'inherit' },
+  )
+  await server.stdout.getReader().read()
+  return running(server, port, performance.now() - startedAt)
+}
+
+function running(server: Subprocess, port: number, readyAfter: number): Running {
+  const stop = async () => {
+    server.kill('SIGTERM')
+    await server.exited
+  }
+  return { port, pid: server.pid, readyAfter, stop }
+}
+
+async function untilReady(port: number) {
+  for (let tries = 0; tries < 5_000; tries++) {
+    const reply = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => null)
+    if (reply?.ok) return
+    await Bun.sleep(2)
+  }
+  throw new Error('the server does not get ready')
+}
+
+/** Resident memory of a process and its children, in bytes. */
+export async function residentMemory(pid: number): Promise<number> {
+  const status = await Bun.file(`/proc/${pid}/status`).text()
+  return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
+}
