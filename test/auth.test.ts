@@ -1,0 +1,243 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { generateKeyPair, SignJWT } from 'jose'
+import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+
+test('a phone registers, is signed in, and signs in again with the address in another case', async () => {
+  await using app = await createTestApp()
+  const registered = await app.ask('POST', '/api/auth/register/v1', {
+    json: { email: 'Ann@Example.com', password: PASSWORD, name: 'Ann' },
+    headers: { timezone: 'Europe/Berlin', 'accept-language': 'de-AT,de;q=0.8', device: 'Pixel 9' },
+  })
+  expect(registered.status).toBe(200)
+  expect(registered.json.response).toMatchObject({
+    tokenType: 'Bearer',
+    expiresIn: 900,
+    user: {
+      loginType: 'email',
+      email: 'Ann@Example.com',
+      profile: { name: 'Ann', locale: 'de-AT', timezone: 'europe/berlin', currency: 'usd' },
+      twoFactor: { enabled: false },
+      onboardingCompleted: false,
+    },
+  })
+  const again = await signIn(app, 'ann@EXAMPLE.com')
+  expect(again.status).toBe(200)
+  expect(again.json.response.user).toEqual(registered.json.response.user)
+})
+
+test('20 parallel registrations of one address make one account and 19 email_taken', async () => {
+  await using app = await createTestApp()
+  const json = { email: 'race@example.com', password: PASSWORD }
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () => app.ask('POST', '/api/auth/register/v1', { json })),
+  )
+  const codes = replies.map((reply) => `${reply.status} ${reply.json.code}`).toSorted()
+  expect(codes).toEqual(['200 ok', ...Array.from({ length: 19 }, () => '409 email_taken')])
+  const { users } = app.services.db.tables
+  expect(await app.services.db.read.$count(users)).toBe(1)
+})
+
+test('59: an unknown address and a wrong password get the same answer', async () => {
+  await using app = await createTestApp()
+  await app.register('known@example.com')
+  const wrong = await signIn(app, 'known@example.com', 'not the password')
+  const unknown = await signIn(app, 'unknown@example.com', 'not the password')
+  expect(wrong.status).toBe(401)
+  expect(wrong.json.code).toBe('invalid_credentials')
+  expect({ ...unknown.json, requestId: '' }).toEqual({ ...wrong.json, requestId: '' })
+})
+
+test('65: passwords are taken exactly as typed, up to 256 characters, and differing tails never match', async () => {
+  await using app = await createTestApp()
+  const longest = `${'x'.repeat(250)} é🙂 `
+  for (const [at, password] of [longest, '  lead and trail  ', 'nul\u0000inside'].entries()) {
+    const email = `p${at}@example.com`
+    const made = await app.ask('POST', '/api/auth/register/v1', { json: { email, password } })
+    expect(made.status).toBe(200)
+    expect((await signIn(app, email, password)).status).toBe(200)
+    expect((await signIn(app, email, password.slice(0, -1))).status).toBe(401)
+  }
+  for (const password of ['seven c', 'x'.repeat(257), 'x'.repeat(50_000)]) {
+    const json = { email: 'q@example.com', password }
+    const refused = await app.ask('POST', '/api/auth/register/v1', { json })
+    expect(refused.status).toBe(422)
+    expect(refused.json.details[0].path).toBe('password')
+    expect(refused.text).not.toContain(password)
+  }
+})
+
+test('a refresh replaces the refresh token, and only its hash is in the database', async () => {
+  await using app = await createTestApp()
+  const first = await app.register()
+  const second = await refresh(app, first.refreshToken)
+  expect(second.status).toBe(200)
+  expect(second.json.response.refreshToken).not.toBe(first.refreshToken)
+  const database = new Database(join(app.dataDir, 'homeport.db'), { readonly: true })
+  const stored = JSON.stringify(database.query('SELECT * FROM refresh_tokens').all())
+  database.close()
+  expect(stored).not.toContain(first.refreshToken)
+  expect(stored).not.toContain(second.json.response.refreshToken)
+})
+
+test('70: 20 parallel refreshes of one token make one successor', async () => {
+  await using app = await createTestApp()
+  const { refreshToken } = await app.register()
+  const replies = await Promise.all(Array.from({ length: 20 }, () => refresh(app, refreshToken)))
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(new Set(replies.map(({ json }) => json.response.refreshToken)).size).toBe(1)
+})
+
+test('71: a phone that lost the reply gets the same successor after 10 minutes', async () => {
+  await using app = await createTestApp()
+  const { refreshToken } = await app.register()
+  const lost = await refresh(app, refreshToken)
+  app.clock.advance(10 * MINUTE)
+  const retried = await refresh(app, refreshToken)
+  expect(retried.status).toBe(200)
+  expect(retried.json.response.refreshToken).toBe(lost.json.response.refreshToken)
+})
+
+test('a used token may come again within 60 s of the first use of its successor', async () => {
+  await using app = await createTestApp()
+  const { refreshToken } = await app.register()
+  const next = (await refresh(app, refreshToken)).json.response
+  expect((await readProfile(app, next.accessToken)).status).toBe(200)
+  app.clock.advance(59_000)
+  expect((await refresh(app, refreshToken)).json.response.refreshToken).toBe(next.refreshToken)
+})
+
+test('72: a stolen refresh token dies with its family, on the very next request', async () => {
+  await using app = await createTestApp()
+  const { refreshToken } = await app.register()
+  const next = (await refresh(app, refreshToken)).json.response
+  expect((await readProfile(app, next.accessToken)).status).toBe(200)
+  app.clock.advance(61_000)
+  expect((await refresh(app, refreshToken)).status).toBe(401)
+  expect((await readProfile(app, next.accessToken)).status).toBe(401)
+  expect((await refresh(app, next.refreshToken)).status).toBe(401)
+  expect(app.lines.join('')).toContain('a used refresh token came back')
+})
+
+test('72: the use of the successor itself starts the 60 s too', async () => {
+  await using app = await createTestApp()
+  const { refreshToken } = await app.register()
+  const second = (await refresh(app, refreshToken)).json.response
+  const third = (await refresh(app, second.refreshToken)).json.response
+  app.clock.advance(61_000)
+  expect((await refresh(app, refreshToken)).status).toBe(401)
+  expect((await refresh(app, third.refreshToken)).status).toBe(401)
+})
+
+test('sessions end after 60 idle days and after 365 days in any case', async () => {
+  await using app = await createTestApp()
+  const idle = await app.register()
+  app.clock.advance(60 * DAY)
+  expect((await refresh(app, idle.refreshToken)).status).toBe(401)
+
+  let { refreshToken } = await app.register()
+  for (let days = 0; days < 350; days += 50) {
+    app.clock.advance(50 * DAY)
+    refreshToken = (await refresh(app, refreshToken)).json.response.refreshToken
+  }
+  app.clock.advance(15 * DAY)
+  expect((await refresh(app, refreshToken)).status).toBe(401)
+})
+
+test('73: signing out acts at once and on this session only', async () => {
+  await using app = await createTestApp()
+  const phone = await app.register('two@example.com')
+  const tablet = (await signIn(app, 'two@example.com')).json.response
+  const out = await app.ask('POST', '/api/auth/logout/v1', { token: phone.accessToken })
+  expect(out.json).toEqual({ code: 'ok', message: 'Signed out.' })
+  expect((await readProfile(app, phone.accessToken)).status).toBe(401)
+  expect((await refresh(app, phone.refreshToken)).status).toBe(401)
+  expect((await readProfile(app, tablet.accessToken)).status).toBe(200)
+})
+
+test('an access token lives 15 minutes and says token_expired then', async () => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register()
+  app.clock.advance(15 * MINUTE - 2_000)
+  expect((await readProfile(app, accessToken)).status).toBe(200)
+  app.clock.advance(3_000)
+  const late = await readProfile(app, accessToken)
+  expect(late.status).toBe(401)
+  expect(late.json.code).toBe('token_expired')
+  expect(late.headers.get('www-authenticate')).toBe('Bearer')
+})
+
+test('74: forged and foreign tokens get 401', async () => {
+  await using app = await createTestApp()
+  const { accessToken, refreshToken, user } = await app.register()
+  const foreign = await generateKeyPair('ES256')
+  const [head = '', payload = '', signature = ''] = accessToken.split('.')
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const signedByStranger = await new SignJWT(claims)
+    .setProtectedHeader(JSON.parse(Buffer.from(head, 'base64url').toString()))
+    .sign(foreign.privateKey)
+  const forged = [
+    '',
+    'x',
+    `${encode({ alg: 'none', typ: 'at+jwt' })}.${payload}.`,
+    `${encode({ alg: 'HS256', typ: 'at+jwt' })}.${payload}.${signature}`,
+    `${head}.${encode({ ...claims, sub: 'another' })}.${signature}`,
+    `${head}.${payload}.${signature.slice(0, -4)}AAAA`,
+    signedByStranger,
+    refreshToken,
+    user._id,
+  ]
+  for (const token of forged) {
+    const refused = await readProfile(app, token)
+    expect([token, refused.status]).toEqual([token, 401])
+  }
+  expect((await readProfile(app, accessToken)).status).toBe(200)
+})
+
+test('75: a token in the URL is ignored and not logged', async () => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register()
+  for (const name of ['access_token', 'token', 'bearer']) {
+    const refused = await app.ask('GET', `/api/user/profile/v1?${name}=${accessToken}`)
+    expect(refused.status).toBe(401)
+  }
+  expect(app.lines.join('')).not.toContain(accessToken)
+})
+
+test('the scheme of the Authorization header may have any case', async () => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register()
+  for (const scheme of ['Bearer', 'bearer', 'BEARER']) {
+    const headers = { authorization: `${scheme} ${accessToken}` }
+    expect((await app.ask('GET', '/api/user/profile/v1', { headers })).status).toBe(200)
+  }
+  for (const value of [accessToken, `Basic ${accessToken}`, `Bearer  ${accessToken}`, 'Bearer']) {
+    const headers = { authorization: value }
+    expect((await app.ask('GET', '/api/user/profile/v1', { headers })).status).toBe(401)
+  }
+})
+
+test('another service can check a token with the published keys alone', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/.well-known/jwks.json')
+  expect(json.keys).toHaveLength(1)
+  expect(json.keys[0]).toMatchObject({ kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' })
+  expect(json.keys[0]).not.toHaveProperty('d')
+})
+
+function signIn(app: TestApp, email: string, password = PASSWORD) {
+  return app.ask('POST', '/api/auth/login/v1', { json: { email, password } })
+}
+
+function refresh(app: TestApp, refreshToken: string) {
+  return app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
+}
+
+function readProfile(app: TestApp, token: string) {
+  return app.ask('GET', '/api/user/profile/v1', { token })
+}
