@@ -106,7 +106,8 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
 
 function imageCommand(config: Config): string[] {
   const nativeDir = config.nativeDir ?? join(config.dataDir, 'native')
-  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, Bun.main]
+  const main = join(import.meta.dir, '..', 'main.ts')
+  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, main]
   return [...program, 'image-worker', nativeDir]
 }
 

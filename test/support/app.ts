@@ -12,7 +12,7 @@ export const PASSWORD = 'correct horse battery'
 export type Ask = {
   token?: string
   json?: unknown
-  body?: BodyInit
+  body?: Bun.BodyInit
   headers?: Record<string, string>
 }
 

@@ -38,6 +38,8 @@ async function receiveForm(
   let fault: Error | null = null
   parser.on('file', (_field, stream, fileName) => {
     stream.on('limit', () => stream.destroy(fileTooLarge()))
+    // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
+    stream.on('error', (error) => stream.destroy(error))
     const arrival = receive(stream, FILE_LIMIT, fileTooLarge)
     // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
     arrival.catch((error: Error) => {

@@ -35,7 +35,8 @@ export function createBilling({ db, now, newId }: BillingDeps) {
       provider: PROVIDER,
       eventId: sql.placeholder('eventId'),
       type: sql.placeholder('type'),
-      eventAt: sql.placeholder('eventAt'),
+      // As raw milliseconds: a placeholder of a time column cannot be null.
+      eventAt: sql`${sql.placeholder('eventAt')}`,
       receivedAt: sql.placeholder('receivedAt'),
       body: sql.placeholder('body'),
       bodyHash: sql.placeholder('bodyHash'),
@@ -68,7 +69,7 @@ export function createBilling({ db, now, newId }: BillingDeps) {
         id: newId(),
         eventId: event.id,
         type: event.type,
-        eventAt: event.at,
+        eventAt: event.at?.getTime() ?? null,
         receivedAt: now(),
         body: bytes,
         bodyHash,
