@@ -2,8 +2,8 @@ import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
-import { cleanName } from '../src/features/attachments/service.ts'
 import { rangeOf } from '../src/features/attachments/serve.ts'
+import { cleanName } from '../src/features/attachments/service.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { bombPng, noise, phonePhoto } from './support/pictures.ts'
 
@@ -161,7 +161,11 @@ test('52: a form without a boundary gets a sentence that says what to do', async
 })
 
 test.each([
-  ['truncated', '--x\r\ncontent-disposition: form-data; name="f"; filename="a.jpg"\r\n\r\nabc', 400],
+  [
+    'truncated',
+    '--x\r\ncontent-disposition: form-data; name="f"; filename="a.jpg"\r\n\r\nabc',
+    400,
+  ],
   ['empty', '--x--\r\n', 422],
   ['only text', '--x\r\ncontent-disposition: form-data; name="f"\r\n\r\nabc\r\n--x--\r\n', 422],
   ['garbage', 'no form at all', 400],
@@ -198,7 +202,14 @@ test('53, 112: no name and no key reads anything outside of the folder', async (
     type: 'supportTicket',
   })
   expect(reply.json.response[0].fileName).toBe('passwd.txt')
-  const keys = ['../../etc/passwd', '..%2f..%2fetc%2fpasswd', '%00', '%c0%af', '.', 'a'.repeat(9_000)]
+  const keys = [
+    '../../etc/passwd',
+    '..%2f..%2fetc%2fpasswd',
+    '%00',
+    '%c0%af',
+    '.',
+    'a'.repeat(9_000),
+  ]
   for (const key of keys) {
     for (const path of [`/files/${key}`, `${PATH}/download?key=${key}`]) {
       const { status, text } = await app.ask('GET', path, { token })

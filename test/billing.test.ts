@@ -76,7 +76,9 @@ test('84: a missing, wrong or mangled token gets one and the same 401 and nothin
 })
 
 test('85: two tokens are valid while they are rotated', async () => {
-  await using app = await createTestApp({ WEBHOOK_TOKEN: 'old-token-of-20-chars, new-token-of-20-chars' })
+  await using app = await createTestApp({
+    WEBHOOK_TOKEN: 'old-token-of-20-chars, new-token-of-20-chars',
+  })
   for (const token of ['old-token-of-20-chars', 'new-token-of-20-chars']) {
     const json = { event: { id: token, type: 'TEST' } }
     expect((await app.ask('POST', PATH, { token, json })).status).toBe(200)
@@ -88,7 +90,10 @@ test('85: two tokens are valid while they are rotated', async () => {
 test('without a configured token every delivery gets 503', async () => {
   await using app = await createTestApp({ WEBHOOK_TOKEN: undefined as never })
   for (const token of ['', 'undefined', WEBHOOK_TOKEN]) {
-    const { status, json } = await app.ask('POST', PATH, { token, json: { event: { type: 'TEST' } } })
+    const { status, json } = await app.ask('POST', PATH, {
+      token,
+      json: { event: { type: 'TEST' } },
+    })
     expect([status, json.code]).toEqual([503, 'webhook_not_configured'])
   }
 })
@@ -169,7 +174,12 @@ async function deliverFolder(app: TestApp, folder: string) {
     const again = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
     expect([again.status, again.json.code]).toEqual([200, 'duplicate'])
     const event = await app.services.billing.show(name)
-    expect(event).toMatchObject({ body, type: delivery.event.type, duplicates: 1, conflicting: false })
+    expect(event).toMatchObject({
+      body,
+      type: delivery.event.type,
+      duplicates: 1,
+      conflicting: false,
+    })
   }
 }
 
