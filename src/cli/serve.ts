@@ -6,10 +6,10 @@ import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { timersOf } from '../timers.ts'
 import { VERSION } from '../version.ts'
-import { dataCommands } from './cli.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './control.ts'
 import { DataError, openData } from './data.ts'
+import { dataCommands } from './data-commands.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024

@@ -27,6 +27,7 @@ export function bearerToken() {
 export function authenticate(checkSession: CheckSession) {
   return new Elysia({ name: 'authenticate', seed: checkSession }).use(bearerToken()).macro({
     signedIn: {
+      detail: { security: [{ bearer: [] }] },
       // Before validation, so that a stranger learns nothing of a route's fields.
       async transform(context) {
         const { bearer: token } = context as unknown as { bearer: string | undefined }

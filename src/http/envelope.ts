@@ -1,9 +1,9 @@
 import type { TUnsafe } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 
-/** An object that refuses fields it does not name. */
-export function strict<T extends Record<string, TSchema>>(properties: T) {
-  return t.Object(properties, { additionalProperties: false })
+/** An object that refuses fields it does not name. A title makes it a model of its own in the docs. */
+export function strict<T extends Record<string, TSchema>>(properties: T, title?: string) {
+  return t.Object(properties, { additionalProperties: false, ...(title ? { title } : {}) })
 }
 
 /** One of a few words. */
@@ -19,14 +19,19 @@ export function DataOf<T extends TSchema>(response: T) {
   return strict({ code: t.String(), response })
 }
 
-export const Message = strict({ code: t.String(), message: t.String() })
+export const Message = strict({ code: t.String(), message: t.String() }, 'Message')
 
-export const Failure = strict({
-  code: t.String(),
-  message: t.String(),
-  requestId: t.String(),
-  details: t.Optional(t.Array(strict({ path: t.String(), message: t.String() }))),
-})
+export const Failure = strict(
+  {
+    code: t.String(),
+    message: t.String({ description: 'a sentence that is safe to show' }),
+    requestId: t.String(),
+    details: t.Optional(
+      t.Array(strict({ path: t.String(), message: t.String() }, 'FailureDetail')),
+    ),
+  },
+  'Failure',
+)
 
 /** The response schemas of a route: its success and the failures that it can answer. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {

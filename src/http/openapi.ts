@@ -1,9 +1,11 @@
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
+/** The plugin leaves the title of a reply's schema beside its content. */
+type Response = { description?: string; title?: string; content?: Record<string, Node> }
 export type OpenApi = { paths: Record<string, Record<string, Operation>> } & Node
 type Operation = {
   operationId: string
-  responses: Record<string, { description?: string; content?: Record<string, Node> }>
+  responses: Record<string, Response>
   requestBody?: { content: Record<string, Node> }
 } & Node
 
@@ -21,6 +23,14 @@ const DESCRIPTIONS: Record<string, string> = {
   '429': 'Too many requests',
   '503': 'Not available at the moment',
   '507': 'No space left',
+}
+
+const TAGS: Record<string, string> = {
+  'Signing in': 'Accounts, sessions and tokens',
+  Profile: 'The signed-in person',
+  Attachments: 'Files of the signed-in person',
+  App: 'What every copy of the app reads, without a token',
+  Billing: 'What the billing provider reports',
 }
 
 /**
@@ -56,32 +66,35 @@ export function normalizeOpenApi(document: OpenApi): OpenApi {
 
 function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {
   const name = operation.operationId.charAt(0).toUpperCase() + operation.operationId.slice(1)
-  const responses = Object.entries(operation.responses).map(([status, response]) => {
-    const description = DESCRIPTIONS[status] ?? status
-    if (!response.content) return [status, { description, ...response }]
-    const content = oneContentType(response.content, status === '200' ? `${name}Reply` : undefined)
-    return [status, { description, content }]
-  })
-  const { requestBody, ...rest } = operation
-  const body = requestBody && {
-    ...requestBody,
-    content: oneContentType(requestBody.content, `${name}Body`),
+  const { requestBody, responses, ...rest } = operation
+  const normalized: Node = { ...rest }
+  if (requestBody) {
+    normalized['requestBody'] = {
+      required: true,
+      content: jsonAlone(requestBody.content, `${name}Body`),
+    }
   }
-  const whole = {
-    ...rest,
-    ...(body ? { requestBody: body } : {}),
-    responses: Object.fromEntries(responses),
-  }
-  return clean(whole, schemas) as Operation
+  normalized['responses'] = Object.fromEntries(
+    Object.entries(responses).map(
+      ([status, { description = DESCRIPTIONS[status], title, content }]) => {
+        const titled = title ?? (status === '200' ? `${name}Reply` : undefined)
+        return [
+          status,
+          { description, ...(content ? { content: jsonAlone(content, titled) } : {}) },
+        ]
+      },
+    ),
+  )
+  return clean(normalized, schemas) as Operation
+}
 
-  /** The plugin offers every body as JSON, form and text: where it says JSON, it is JSON alone. */
-  function oneContentType(content: Record<string, Node>, title: string | undefined) {
-    const json = content['application/json']
-    if (!json) return content
-    const schema = json['schema'] as Node
-    const named = title && schema['type'] === 'object' ? { title, ...schema } : schema
-    return { 'application/json': { ...json, schema: named } }
-  }
+/** The plugin offers every body as JSON, form and text: where it says JSON, it is JSON alone. */
+function jsonAlone(content: Record<string, Node>, title: string | undefined) {
+  const json = content['application/json']
+  if (!json) return content
+  const schema = json['schema'] as Node
+  const named = title && schema['type'] === 'object' ? { title, ...schema } : schema
+  return { 'application/json': { ...json, schema: named } }
 }
 
 /** Walks any part of the document and repairs every schema in it. Titled ones move to `schemas`. */
@@ -101,8 +114,12 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   return { $ref: `#/components/schemas/${title}` }
 }
 
+/** A property may bear the name of a keyword: only values of the keyword's own type are touched. */
 function repaired(node: Node): Node {
-  const { anyOf, patternProperties, ...rest } = node
+  const { anyOf, patternProperties, error, examples, ...rest } = node
+  if (error !== undefined && typeof error !== 'string') rest['error'] = error
+  if (Array.isArray(examples)) rest['example'] = examples[0]
+  else if (examples !== undefined) rest['examples'] = examples
   if ('const' in rest) {
     const { const: only, ...others } = rest
     return { ...others, enum: [only] }
@@ -126,8 +143,9 @@ function union(choices: Node[]): Node {
   return { anyOf: others, ...nullable }
 }
 
-function tagsOf(paths: OpenApi['paths']): { name: string }[] {
+function tagsOf(paths: OpenApi['paths']): { name: string; description: string }[] {
   const operations = Object.values(paths).flatMap((item) => Object.values(item))
   const names = operations.flatMap(({ tags }) => (tags as string[] | undefined) ?? [])
-  return [...new Set(names)].toSorted().map((name) => ({ name }))
+  const description = (name: string) => TAGS[name] ?? name
+  return [...new Set(names)].toSorted().map((name) => ({ name, description: description(name) }))
 }

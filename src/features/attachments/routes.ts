@@ -5,9 +5,11 @@ import type { Files } from './files.ts'
 import {
   AttachmentDetails,
   AttachmentRecord,
+  FileResponses,
   KeyQuery,
   SignatureQuery,
   UploadQuery,
+  UploadRequestBody,
 } from './model.ts'
 import { serveFile } from './serve.ts'
 import type { Attachments } from './service.ts'
@@ -46,7 +48,12 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
         query: UploadQuery,
         signedIn: true,
         response: responses(DataOf(t.Array(AttachmentRecord)), 400, 401, 413, 415, 422, 503, 507),
-        detail: { tags, operationId: 'uploadAttachments', summary: 'Upload files' },
+        detail: {
+          tags,
+          operationId: 'uploadAttachments',
+          summary: 'Upload files',
+          requestBody: UploadRequestBody as never,
+        },
       },
     )
     .delete(
@@ -82,8 +89,12 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
       },
       {
         query: SignatureQuery,
-        response: responses(t.Any(), 404, 422),
-        detail: { tags, operationId: 'readFile', summary: 'The bytes of a file' },
+        detail: {
+          tags,
+          operationId: 'readFile',
+          summary: 'The bytes of a file',
+          responses: FileResponses as never,
+        },
       },
     )
 

@@ -21,10 +21,13 @@ export const RegisterBody = strict({
 export const LoginBody = strict({ email: Email, password: Password })
 export const RefreshBody = strict({ refreshToken: t.String({ maxLength: 100 }) })
 
-export const SessionReply = strict({
-  accessToken: t.String({ description: 'JWT, signed with ES256' }),
-  refreshToken: t.String({ description: 'opaque; replaced at every use' }),
-  tokenType: t.String({ examples: ['Bearer'] }),
-  expiresIn: t.Integer({ description: 'seconds until the access token expires' }),
-  user: UserProfile,
-})
+export const SessionReply = strict(
+  {
+    accessToken: t.String({ description: 'JWT, signed with ES256' }),
+    refreshToken: t.String({ description: 'opaque; replaced at every use' }),
+    tokenType: t.String({ examples: ['Bearer'] }),
+    expiresIn: t.Integer({ description: 'seconds until the access token expires' }),
+    user: UserProfile,
+  },
+  'Session',
+)

@@ -73,7 +73,7 @@ export function authRoutes({ auth, tokens, signedIn }: AuthRoutesDeps) {
         return { keys: [tokens.publicJwk] }
       },
       {
-        response: t.Object({ keys: t.Array(t.Any()) }),
+        response: responses(t.Object({ keys: t.Array(t.Any()) }), 400),
         detail: { tags, operationId: 'readKeys', summary: 'Public keys of access tokens' },
       },
     )

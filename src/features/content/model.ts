@@ -2,7 +2,10 @@ import { type Static, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
 import { LocalText } from '../../http/local-text.ts'
 
-export const ContentVersions = strict({ appSetting: t.Integer(), faqs: t.Integer() })
+export const ContentVersions = strict(
+  { appSetting: t.Integer(), faqs: t.Integer() },
+  'ContentVersions',
+)
 export type ContentVersions = Static<typeof ContentVersions>
 
 export const FaqImports = t.Array(
@@ -15,9 +18,12 @@ export type FaqImport = Static<typeof FaqImports>[number]
 export type Faq = FaqImport & { id: string; position: number }
 
 /** A FAQ in one language. */
-export const FaqReply = strict({
-  _id: t.String(),
-  question: t.String(),
-  answer: t.String(),
-  category: t.String(),
-})
+export const FaqReply = strict(
+  {
+    _id: t.String(),
+    question: t.String(),
+    answer: t.String(),
+    category: t.String(),
+  },
+  'Faq',
+)

@@ -39,4 +39,4 @@ export type PlanImport = Static<typeof PlanImport>
 export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
-export const PlanReply = strict({ _id: t.String(), ...fieldsWith(t.String()) })
+export const PlanReply = strict({ _id: t.String(), ...fieldsWith(t.String()) }, 'PricingPlan')

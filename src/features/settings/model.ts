@@ -8,22 +8,28 @@ const version = t.String({
 })
 const build = t.Integer({ minimum: 0 })
 
-const Platform = strict({
-  latestVersion: version,
-  latestBuildNumber: build,
-  supportedVersion: version,
-  supportedBuildNumber: build,
-})
+const Platform = strict(
+  {
+    latestVersion: version,
+    latestBuildNumber: build,
+    supportedVersion: version,
+    supportedBuildNumber: build,
+  },
+  'AppVersions',
+)
 
-export const AppSettings = strict({
-  supportEmail: text,
-  playStoreLink: text,
-  appStoreLink: text,
-  termsUrl: text,
-  privacyUrl: text,
-  ios: Platform,
-  android: Platform,
-  underMaintenance: t.Boolean(),
-  hardPaywall: t.Boolean(),
-})
+export const AppSettings = strict(
+  {
+    supportEmail: text,
+    playStoreLink: text,
+    appStoreLink: text,
+    termsUrl: text,
+    privacyUrl: text,
+    ios: Platform,
+    android: Platform,
+    underMaintenance: t.Boolean(),
+    hardPaywall: t.Boolean(),
+  },
+  'AppSettings',
+)
 export type AppSettings = Static<typeof AppSettings>

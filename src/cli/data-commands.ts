@@ -1,0 +1,27 @@
+import type { DataCommand } from './command.ts'
+import { eventsList, eventsShow } from './events.ts'
+import { faqsExport, faqsImport, faqsList } from './faqs.ts'
+import { init } from './init.ts'
+import { openapi } from './openapi.ts'
+import { plansArchive, plansExport, plansImport, plansList } from './plans.ts'
+import { ratesRefresh, ratesShow } from './rates.ts'
+import { settingsGet, settingsSet } from './settings.ts'
+
+/** Commands that need the data: a running server takes them over its socket. */
+export const dataCommands: DataCommand[] = [
+  init,
+  settingsGet,
+  settingsSet,
+  plansList,
+  plansImport,
+  plansExport,
+  plansArchive,
+  faqsList,
+  faqsImport,
+  faqsExport,
+  ratesShow,
+  ratesRefresh,
+  eventsList,
+  eventsShow,
+  openapi,
+]
