@@ -1,0 +1,82 @@
+import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { WEBHOOK_TOKEN } from './app.ts'
+
+const ROOT = join(import.meta.dir, '..', '..')
+
+export type Server = Awaited<ReturnType<Awaited<ReturnType<typeof installExecutable>>['start']>>
+
+/** Builds `dist/homeport`. */
+export async function buildExecutable() {
+  const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: ROOT, stderr: 'pipe' })
+  if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())
+}
+
+/** The executable alone in an empty folder, as an operator has it. */
+export async function installExecutable() {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
+  await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
+  return { folder, run, start, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+
+  /** Runs a command to its end. */
+  async function run(args: string[], environment: Record<string, string> = {}) {
+    const command = Bun.spawn([join(folder, 'homeport'), ...args], {
+      cwd: folder,
+      env: environment,
+      stdin: 'ignore',
+      stdout: 'pipe',
+      stderr: 'pipe',
+    })
+    const [stdout, stderr, exitCode] = await Promise.all([
+      new Response(command.stdout).text(),
+      new Response(command.stderr).text(),
+      command.exited,
+    ])
+    return { stdout, stderr, exitCode }
+  }
+
+  /** Starts the server on a free port and waits until it is ready. */
+  async function start(environment: Record<string, string> = {}) {
+    const port = freePort()
+    const process = Bun.spawn([join(folder, 'homeport')], {
+      cwd: folder,
+      env: {
+        PORT: String(port),
+        HOST: '127.0.0.1',
+        WEBHOOK_TOKEN,
+        RATES_PROVIDER: 'off',
+        MIN_FREE_BYTES: '0',
+        ...environment,
+      },
+      stdin: 'ignore',
+      stdout: Bun.file(join(folder, 'log')),
+      stderr: 'inherit',
+    })
+    const url = `http://127.0.0.1:${port}`
+    await untilReady(url, process)
+    return { url, port, process, stop }
+
+    async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+      process.kill(signal)
+      return process.exited
+    }
+  }
+}
+
+async function untilReady(url: string, process: Bun.Subprocess) {
+  for (let tries = 0; tries < 500; tries++) {
+    if (process.exitCode !== null) throw new Error(`the server ended with ${process.exitCode}`)
+    const reply = await fetch(`${url}/ready`).catch(() => null)
+    if (reply?.ok) return
+    await Bun.sleep(10)
+  }
+  throw new Error('the server does not get ready')
+}
+
+function freePort(): number {
+  const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { port } = probe
+  probe.stop(true)
+  return port
+}
