@@ -4,6 +4,9 @@ const [command, ...rest] = process.argv.slice(2)
 if (command === 'image-worker') {
   const { runImageWorker } = await import('./cli/image-worker.ts')
   await runImageWorker(rest)
+} else if (command === 'check-database') {
+  const { runCheckDatabase } = await import('./cli/check-database.ts')
+  runCheckDatabase(rest)
 } else {
   const { run } = await import('./cli/run.ts')
   process.exit(await run(process.argv.slice(2)))

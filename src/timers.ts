@@ -4,7 +4,7 @@ import type { Services } from './services.ts'
 const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
-export function timersOf({ rates }: Services): Timer[] {
+export function timersOf({ rates, files }: Services): Timer[] {
   return [
     {
       name: 'rates',
@@ -13,5 +13,6 @@ export function timersOf({ rates }: Services): Timer[] {
       isDueAtStart: rates.isDue,
       jitter: FIVE_MINUTES,
     },
+    { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => files.sweep(new Date()) },
   ]
 }

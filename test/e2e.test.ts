@@ -184,6 +184,18 @@ test('9, 12, 15, 26: a data directory that must not be used is refused with one 
   expect(await refused()).toEqual([1, expect.stringContaining('damaged')])
 }, 30_000)
 
+test('11: a damaged page is found after the start, and the server stops with an error', async () => {
+  await using homeport = await installExecutable()
+  await (await homeport.start()).stop()
+  const database = join(homeport.folder, 'data', 'homeport.db')
+  const bytes = await Bun.file(database).bytes()
+  // The second page of the file is a table's first one.
+  bytes.fill(0xff, 4_096, 4_096 + 64)
+  await Bun.write(database, bytes)
+  const server = await homeport.start().catch(() => null)
+  expect(await (server?.process.exited ?? 1)).toBe(1)
+}, 30_000)
+
 test('28, 29: told to stop, it finishes what is in flight; a stuck client is cut after 10 s', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()

@@ -11,6 +11,7 @@ import type { Log } from '../lib/log.ts'
 import { loadSecrets } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services } from '../services.ts'
+import { programCommand } from './program.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class DataError extends Error {
@@ -46,7 +47,10 @@ export async function openData(config: Config, log: Log, now?: () => Date): Prom
     pegs: await readPegs(),
     // Secrets without a database are refused at the next start, so they are made after it.
     secrets: await loadSecrets(join(config.dataDir, 'secrets')),
-    imageCommand: imageCommand(config),
+    imageCommand: programCommand(
+      'image-worker',
+      config.nativeDir ?? join(config.dataDir, 'native'),
+    ),
     ...(now ? { now } : {}),
   })
   opening.defer(() => services.imageWorker.stop())
@@ -102,13 +106,6 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
   await chmod(path, 0o600)
   await syncPath(path)
   await syncPath(folder)
-}
-
-function imageCommand(config: Config): string[] {
-  const nativeDir = config.nativeDir ?? join(config.dataDir, 'native')
-  const main = join(import.meta.dir, '..', 'main.ts')
-  const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, main]
-  return [...program, 'image-worker', nativeDir]
 }
 
 function codeOf(error: unknown): string {

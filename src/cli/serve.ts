@@ -6,9 +6,10 @@ import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { timersOf } from '../timers.ts'
 import { VERSION } from '../version.ts'
+import { untilDamageIsFound } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './control.ts'
-import { DataError, openData } from './data.ts'
+import { DataError, databasePath, openData } from './data.ts'
 import { dataCommands } from './data-commands.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
@@ -41,9 +42,15 @@ export const serve: LocalCommand = {
     const server = listen(services, log)
     stack.defer(() => drain(server, signals.second, log))
     announce(chosen, server.url.href, log)
-    const reason = await Promise.race([signals.first, failed])
+    const checking = new AbortController()
+    stack.defer(() => checking.abort())
+    const damaged = untilDamageIsFound(databasePath(chosen), checking.signal)
+    const reason = await Promise.race([signals.first, failed, damaged])
     log.info({ reason }, 'stopping')
-    return reason === 'bug' ? EXIT.failed : EXIT.done
+    if (reason !== 'damage') return reason === 'bug' ? EXIT.failed : EXIT.done
+    log.fatal('the database is damaged: restore it from a backup')
+    await services.db.stopWriting('the database is damaged')
+    return EXIT.failed
   },
 }
 
