@@ -1,12 +1,10 @@
-import { Database } from 'bun:sqlite'
+import { isIntact } from '../db/open.ts'
 import { EXIT } from './command.ts'
 import { programCommand } from './program.ts'
 
 /** The hidden command that reads the whole database and exits 1 when it is damaged. */
 export function runCheckDatabase([path = '']: string[]): never {
-  using database = new Database(path, { readonly: true })
-  const [row] = database.query('PRAGMA quick_check(1)').all() as { quick_check: string }[]
-  process.exit(row?.quick_check === 'ok' ? EXIT.done : EXIT.failed)
+  process.exit(isIntact(path) ? EXIT.done : EXIT.failed)
 }
 
 /**
