@@ -1,4 +1,4 @@
-import { type FileHandle, open, rename } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a whole file so that a power cut leaves the old one or the new one, never a part. */
@@ -15,6 +15,15 @@ export async function writeDurably(path: string, content: string | Uint8Array, m
 export async function renameDurably(from: string, to: string) {
   await rename(from, to)
   await syncPath(dirname(to))
+}
+
+/** Makes a folder and those above it that are missing, each synced into the one that holds it. */
+export async function makeFolder(path: string) {
+  const first = await mkdir(path, { recursive: true, mode: 0o700 })
+  if (first === undefined) return
+  for (let made = path; made.length >= first.length; made = dirname(made)) {
+    await syncPath(dirname(made))
+  }
 }
 
 /** fsync of a file or a folder. */

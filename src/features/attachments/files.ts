@@ -1,6 +1,6 @@
-import { mkdir, open, readdir, rm, stat, statfs } from 'node:fs/promises'
+import { open, readdir, rm, stat, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { renameDurably, syncPath } from '../../lib/durable-file.ts'
+import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { AppError } from '../../lib/errors.ts'
 import { newKey } from '../../lib/ids.ts'
 
@@ -16,7 +16,7 @@ const ABANDONED_AFTER = 60 * 60 * 1000
 /** Attachments on the local disk under `folder`: `tmp/` for what arrives, `<k>/<key>` for what is kept. */
 export function createFiles(folder: string, minFreeBytes: number) {
   const temporary = join(folder, 'tmp')
-  return { receive, newTemporary, keep, open: openKept, remove, sweep, hasSpace }
+  return { receive, newTemporary, keep, open: openKept, remove, oldKeys, sweep, hasSpace }
 
   /**
    * Streams `source` into a temporary file. Throws `tooLarge()` beyond `limit` bytes and
@@ -37,7 +37,8 @@ export function createFiles(folder: string, minFreeBytes: number) {
         if (size < HEAD_BYTES) head.push(chunk.slice(0, HEAD_BYTES - size))
         size += chunk.byteLength
         if (size > limit) throw tooLarge()
-        await file.write(chunk)
+        // writeFile on a handle goes on after a short write; a bare write would lose the rest.
+        await file.writeFile(chunk)
       }
       return { path, size, head: Buffer.concat(head) }
     } catch (error) {
@@ -47,7 +48,7 @@ export function createFiles(folder: string, minFreeBytes: number) {
   }
 
   async function newTemporary(): Promise<string> {
-    await mkdir(temporary, { recursive: true, mode: 0o700 })
+    await makeFolder(temporary)
     return join(temporary, newKey())
   }
 
@@ -55,8 +56,7 @@ export function createFiles(folder: string, minFreeBytes: number) {
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
     await syncPath(temporaryPath)
-    await mkdir(dirname(path), { recursive: true, mode: 0o700 })
-    await syncPath(folder)
+    await makeFolder(dirname(path))
     await renameDurably(temporaryPath, path)
   }
 
@@ -69,6 +69,17 @@ export function createFiles(folder: string, minFreeBytes: number) {
 
   async function remove(key: string) {
     await rm(pathOf(key), { force: true })
+  }
+
+  /** The keys of files that were stored over an hour ago. */
+  async function* oldKeys(now: Date): AsyncGenerator<string> {
+    for (const shelf of await readdir(folder).catch(() => [])) {
+      if (shelf === 'tmp') continue
+      for (const key of await readdir(join(folder, shelf)).catch(() => [])) {
+        const found = await stat(pathOf(key)).catch(() => null)
+        if (found && now.getTime() - found.mtimeMs > ABANDONED_AFTER) yield key
+      }
+    }
   }
 
   /** Removes what uploads that broke off have left. */
@@ -93,13 +104,13 @@ export function createFiles(folder: string, minFreeBytes: number) {
   }
 
   async function checkSpace() {
-    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await makeFolder(folder)
     const { bavail, bsize } = await statfs(folder)
     if (bavail * bsize < minFreeBytes) throw noSpace()
   }
 }
 
-function noSpace(cause?: unknown): AppError {
+export function noSpace(cause?: unknown): AppError {
   return new AppError(
     'insufficient_storage',
     'The server has no space for files. Try again later.',

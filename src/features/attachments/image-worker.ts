@@ -25,72 +25,105 @@ const IDLE_TIMEOUT = 60_000
 /** A worker is replaced after this many jobs, before what it may leak adds up. */
 const JOBS_PER_WORKER = 500
 
+type Worker = {
+  process: Subprocess<'ignore', 'inherit', 'inherit'>
+  waiting: Map<number, PromiseWithResolvers<ImageResult>>
+  started: number
+  /** It gets no more jobs and ends with its last one. */
+  retired: boolean
+}
+
 /**
  * Makes pictures in a process of its own, which may crash, hang or leak. It is started by the first
  * job and again after a crash, and stopped when idle.
  */
 export function createImageWorker({ command, concurrency, log }: ImageWorkerDeps) {
   const inTurn = createSemaphore(concurrency, QUEUE_LIMIT, busy)
-  const waiting = new Map<number, PromiseWithResolvers<ImageResult>>()
-  let worker: Subprocess<'ignore', 'inherit', 'inherit'> | null = null
+  const workers = new Set<Worker>()
+  let current: Worker | null = null
   let idle: Timer | undefined
-  let started = 0
   let lastId = 0
-  return { make, stop }
+  let failing = false
+  return { make, isFailing, stop }
 
   /** Throws `unavailable` when the queue is full, or when the worker died or hung over this job. */
   function make(job: ImageJob): Promise<ImageResult> {
     return inTurn(async () => {
       clearTimeout(idle)
-      const process = current()
+      const worker = hire()
       const id = ++lastId
       const done = Promise.withResolvers<ImageResult>()
-      waiting.set(id, done)
-      started++
-      const timeout = setTimeout(() => process.kill('SIGKILL'), JOB_TIMEOUT)
+      worker.waiting.set(id, done)
+      const timeout = setTimeout(() => worker.process.kill('SIGKILL'), JOB_TIMEOUT)
       try {
-        process.send({ id, job } satisfies ToWorker)
-        return await done.promise
+        worker.process.send({ id, job } satisfies ToWorker)
+        const result = await done.promise
+        failing = false
+        return result
       } finally {
         clearTimeout(timeout)
-        waiting.delete(id)
-        if (waiting.size === 0) rest()
+        worker.waiting.delete(id)
+        rest(worker)
       }
     })
   }
 
-  async function stop() {
-    clearTimeout(idle)
-    const last = worker
-    worker = null
-    last?.kill()
-    await last?.exited
+  /** Whether the last picture was lost with its worker. */
+  function isFailing(): boolean {
+    return failing
   }
 
-  function current() {
-    if (worker !== null) return worker
-    started = 0
-    const spawned = Bun.spawn(command, {
+  async function stop() {
+    clearTimeout(idle)
+    const ending = [...workers]
+    for (const worker of ending) dismiss(worker)
+    await Promise.all(ending.map(({ process }) => process.exited))
+  }
+
+  /** The worker for one more job. */
+  function hire(): Worker {
+    current ??= start()
+    const worker = current
+    if (++worker.started >= JOBS_PER_WORKER) {
+      worker.retired = true
+      current = null
+    }
+    return worker
+  }
+
+  function start(): Worker {
+    const waiting: Worker['waiting'] = new Map()
+    const process = Bun.spawn(command, {
       stdio: ['ignore', 'inherit', 'inherit'],
       env: {},
       serialization: 'json',
       ipc: ({ id, result }: FromWorker) => waiting.get(id)?.resolve(result),
-      onExit(process, exitCode, signal) {
-        if (process !== worker && worker !== null) return
-        const expected = worker === null
-        worker = null
-        if (!expected) log.warn({ exitCode, signal }, 'the image worker ended')
-        for (const { reject } of waiting.values()) reject(busy())
-      },
+      onExit: (_process, exitCode, signal) => ended(worker, exitCode, signal),
     })
-    worker = spawned
-    return spawned
+    const worker: Worker = { process, waiting, started: 0, retired: false }
+    workers.add(worker)
+    return worker
   }
 
-  /** Nothing to do: the worker is kept for a while, unless it is old. */
-  function rest() {
-    if (started >= JOBS_PER_WORKER) void stop()
-    else idle = setTimeout(() => void stop(), IDLE_TIMEOUT).unref()
+  function ended(worker: Worker, exitCode: number | null, signal: unknown) {
+    workers.delete(worker)
+    if (current === worker) current = null
+    if (worker.waiting.size === 0) return
+    failing = true
+    log.warn({ exitCode, signal, lost: worker.waiting.size }, 'the image worker ended in mid-work')
+    for (const { reject } of worker.waiting.values()) reject(busy())
+  }
+
+  /** Nothing to do: a retired worker goes, the current one is kept for a while. */
+  function rest(worker: Worker) {
+    if (worker.waiting.size > 0) return
+    if (worker.retired) dismiss(worker)
+    else idle = setTimeout(() => dismiss(worker), IDLE_TIMEOUT).unref()
+  }
+
+  function dismiss(worker: Worker) {
+    if (current === worker) current = null
+    worker.process.kill()
   }
 }
 

@@ -1,4 +1,3 @@
-import { stat } from 'node:fs/promises'
 import type { Sharp } from 'sharp'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp'
@@ -17,6 +16,7 @@ export type ImageJob = {
 export type ImageResult =
   | { kind: 'made'; size: number; width: number; height: number }
   | { kind: 'unreadable' }
+  | { kind: 'no_space' }
   | { kind: 'too_large' }
 
 const PIXEL_LIMIT = 64_000_000
@@ -46,11 +46,10 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
           withoutEnlargement: true,
         })
         .toColourspace('srgb')
-      const { width, height } = await encode(image, job).toFile(job.output)
-      return { kind: 'made', size: (await stat(job.output)).size, width, height }
+      const { size, width, height } = await encode(image, job).toFile(job.output)
+      return { kind: 'made', size, width, height }
     } catch (error) {
-      const tooLarge = /pixel limit|too large/i.test((error as Error).message)
-      return { kind: tooLarge ? 'too_large' : 'unreadable' }
+      return { kind: kindOf((error as Error).message) }
     }
   }
 }
@@ -59,4 +58,12 @@ function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
   if (format === 'jpeg') return image.flatten({ background: '#ffffff' }).jpeg({ quality })
   if (format === 'webp') return image.webp({ quality })
   return image.png(quality < LOSSLESS_QUALITY ? { palette: true, quality } : {})
+}
+
+/** libvips says what went wrong in words only. */
+function kindOf(message: string): 'too_large' | 'no_space' | 'unreadable' {
+  if (/pixel limit|too large/i.test(message)) return 'too_large'
+  return /no space|write error|unable to (write|open .*for write)/i.test(message)
+    ? 'no_space'
+    : 'unreadable'
 }

@@ -13,6 +13,8 @@ const EXTENSIONS: Record<string, string> = {
   'video/mp4': 'mp4',
 }
 
+const JSON_LIMIT = 256 * 1024
+
 export function extensionOf(itemType: string): string {
   return EXTENSIONS[itemType] ?? 'bin'
 }
@@ -38,7 +40,8 @@ function textKind(bytes: Uint8Array): string | null {
     return null
   }
   if (hasControls(text)) return null
-  return isJson(text) ? 'application/json' : 'text/plain'
+  // Parsing holds the loop: a longer JSON is text as well.
+  return text.length <= JSON_LIMIT && isJson(text) ? 'application/json' : 'text/plain'
 }
 
 function hasControls(text: string): boolean {
@@ -48,7 +51,7 @@ function hasControls(text: string): boolean {
 
 function isJson(text: string): boolean {
   try {
-    return typeof JSON.parse(text) === 'object'
+    return /^\s*[{[]/.test(text) && typeof JSON.parse(text) === 'object'
   } catch {
     return false
   }

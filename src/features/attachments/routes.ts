@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
+import { originOf } from '../../http/request-url.ts'
 import type { Files } from './files.ts'
 import {
   AttachmentDetails,
@@ -34,6 +35,7 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
       PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
+        const base = baseOf(request)
         const uploads = await receiveUploads(request, files.receive, attachments.discard)
         const { type, compression, targetType } = query
         const wish = {
@@ -41,7 +43,7 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
           compression: compression ?? false,
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
         } as const
-        return data(await attachments.store(session.userId, uploads, wish, baseOf(request)))
+        return data(await attachments.store(session.userId, uploads, wish, base))
       },
       {
         parse: 'none',
@@ -99,6 +101,6 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
     )
 
   function baseOf(request: Request): string {
-    return baseUrl ?? new URL(request.url).origin
+    return baseUrl ?? originOf(request)
   }
 }

@@ -4,7 +4,8 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Files, Staged } from './files.ts'
+import type { Log } from '../../lib/log.ts'
+import { type Files, noSpace, type Staged } from './files.ts'
 import type { ImageFormat } from './image.ts'
 import type { ImageWorker } from './image-worker.ts'
 import { extensionOf, isImage, sniff } from './kinds.ts'
@@ -18,6 +19,7 @@ export type AttachmentsDeps = {
   signer: UrlSigner
   now: () => Date
   newKey: () => string
+  log: Log
 }
 
 export type Wish = {
@@ -37,14 +39,14 @@ type Row = Db['tables']['attachments']['$inferSelect']
 type Prepared = { path: string; row: Row }
 
 export function createAttachments(deps: AttachmentsDeps) {
-  const { db, files, makeImage, signer, now, newKey } = deps
-  const { attachments } = db.tables
+  const { db, files, makeImage, signer, now, newKey, log } = deps
+  const { attachments, users } = db.tables
   const byKey = db.read
     .select()
     .from(attachments)
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
-  return { store, describe, remove, removeAllOf, open, discard }
+  return { store, describe, list, remove, removeAllOf, moveAll, open, discard, collectOrphans }
 
   /** Stores all of `uploads` or none. They are gone from the temporary folder in any case. */
   async function store(userId: string, uploads: Upload[], wish: Wish, baseUrl: string) {
@@ -58,6 +60,8 @@ export function createAttachments(deps: AttachmentsDeps) {
         await files.keep(path, row.key)
       }
       await db.write(async (tx) => {
+        const owner = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId))
+        if (owner.length === 0) throw accountGone()
         await tx.insert(attachments).values(prepared.map(({ row }) => row))
       })
     } catch (error) {
@@ -90,6 +94,24 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
+  /** What a user has stored, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(attachments).where(eq(attachments.userId, userId))
+    return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
+      key,
+      type,
+      fileName,
+      itemType,
+      size,
+      createdAt: createdAt.toISOString(),
+    }))
+  }
+
+  /** Gives all files of one user to another as part of the change. */
+  async function moveAll(tx: Tx, from: string, to: string) {
+    await tx.update(attachments).set({ userId: to }).where(eq(attachments.userId, from))
+  }
+
   async function remove(userId: string, key: string) {
     const removed = await db.write((tx) =>
       tx
@@ -107,8 +129,21 @@ export function createAttachments(deps: AttachmentsDeps) {
       .delete(attachments)
       .where(eq(attachments.userId, userId))
       .returning({ key: attachments.key })
+    // A file that stays is an orphan and collected later: the account is gone in any case.
     return async () => {
-      for (const { key } of removed) await files.remove(key)
+      await Promise.allSettled(removed.map(({ key }) => files.remove(key)))
+    }
+  }
+
+  /** Removes files that have no row, and says loudly which rows have no file. */
+  async function collectOrphans(signal: AbortSignal) {
+    for await (const key of files.oldKeys(now())) {
+      if (signal.aborted) return
+      if (!(await find(key))) await files.remove(key)
+    }
+    for (const { key } of await db.read.select({ key: attachments.key }).from(attachments)) {
+      if (signal.aborted) return
+      if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
     }
   }
 
@@ -164,6 +199,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     try {
       const result = await makeImage({ input: upload.path, output, format, ...settings })
       if (result.kind === 'unreadable') throw unreadable()
+      if (result.kind === 'no_space') throw noSpace()
       if (result.kind === 'too_large' || result.size > RESULT_LIMIT) throw imageTooLarge()
       if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
         await discard([{ path: output }])
@@ -197,8 +233,14 @@ export function cleanName(name: string, extension: string): string {
     .replace(/^.*[/\\]/s, '')
     .replace(/[\p{C}\u2028\u2029]/gu, '')
     .trim()
-  const stem = base.slice(0, base.length - extname(base).length).slice(0, 100)
-  return `${stem.replace(/^\.+/, '').toWellFormed() || 'file'}.${extension}`
+  const stem = base.slice(0, base.length - extname(base).length).replace(/^\.+/, '')
+  // Cut by characters: half an emoji is none.
+  const short = [...stem.toWellFormed()].slice(0, 100).join('')
+  return `${short || 'file'}.${extension}`
+}
+
+function accountGone(): AppError {
+  return new AppError('unauthenticated', 'This account is no more.')
 }
 
 function unknownFile(): AppError {
@@ -206,7 +248,9 @@ function unknownFile(): AppError {
 }
 
 function noFile(): AppError {
-  return new AppError('validation_failed', 'The form has no file: give each part a file name.')
+  return new AppError('validation_failed', 'The form has no file.', {
+    details: [{ path: 'body', message: 'must have a part with a file name' }],
+  })
 }
 
 function wrongKind(type: Wish['type']): AppError {

@@ -8,6 +8,7 @@ import type { Files, Staged } from './files.ts'
 export const FILE_LIMIT = 25 * 1024 * 1024
 export const REQUEST_LIMIT = 64 * 1024 * 1024
 export const FILES_LIMIT = 10
+const PARTS_LIMIT = 50
 
 /** A file as it was sent: staged on disk, with the name that the sender gave it. */
 export type Upload = Staged & { fileName: string }
@@ -35,8 +36,10 @@ async function receiveForm(
   refuseLonger(request, REQUEST_LIMIT)
   const parser = parserOf(contentType)
   const arriving: Promise<Upload>[] = []
+  const parts: { destroy(error: unknown): unknown }[] = []
   let fault: Error | null = null
   parser.on('file', (_field, stream, fileName) => {
+    parts.push(stream)
     stream.on('limit', () => stream.destroy(fileTooLarge()))
     // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
     stream.on('error', (error) => stream.destroy(error))
@@ -49,10 +52,13 @@ async function receiveForm(
     arriving.push(arrival.then((staged) => ({ ...staged, fileName: fileName ?? '' })))
   })
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
+  parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
   try {
     await pipeline(limited(chunksOf(request)), parser)
     return await Promise.all(arriving)
   } catch (error) {
+    // A part that was cut off ends with the request; its reader would wait for ever.
+    for (const part of parts) part.destroy(error)
     const settled = await Promise.allSettled(arriving)
     await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
     const cause = fault ?? error
@@ -66,7 +72,12 @@ function parserOf(contentType: string): BusboyInstance {
       headers: { 'content-type': contentType },
       isPartAFile: (_field, type, fileName) =>
         fileName !== undefined || type === 'application/octet-stream',
-      limits: { files: FILES_LIMIT, fileSize: FILE_LIMIT + 1, fields: 50, fieldSize: 4_096 },
+      limits: {
+        files: FILES_LIMIT,
+        parts: PARTS_LIMIT,
+        fileSize: FILE_LIMIT + 1,
+        fieldSize: 4_096,
+      },
     })
   } catch {
     throw malformed(
@@ -101,5 +112,7 @@ function fileTooLarge(): AppError {
 }
 
 function tooManyFiles(): AppError {
-  return new AppError('validation_failed', `Send ${FILES_LIMIT} files at most in one request.`)
+  return new AppError('validation_failed', `Send ${FILES_LIMIT} files at most.`, {
+    details: [{ path: 'body', message: `must have ${FILES_LIMIT} files or less` }],
+  })
 }
