@@ -34,7 +34,7 @@ test.each([
   ['WEBHOOK_TOKEN', ['', ',', 'a,', 'a,b,c', 'with space', 'ümlaut']],
   ['RATES_PROVIDER', ['bank', 'ECB', '']],
   ['RATES_URL', ['http://example.com/', 'file:///etc/passwd', 'x', '']],
-  ['RATES_BASE', ['DOLLAR', '12', '']],
+  ['RATES_BASE', ['DOLLAR', '12', 'XYZ', '']],
   ['PASSWORD_MIN_LENGTH', ['7', '257', '8.5', '']],
   ['MIN_FREE_BYTES', ['-1', '1 GiB', '']],
   ['LOG_LEVEL', ['loud', '']],

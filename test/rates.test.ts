@@ -41,8 +41,10 @@ test('what the provider said of its file is sent back, and 304 means still good'
 })
 
 test('RATES_BASE chooses the base, also when it is the one of the provider', async () => {
+  using feed = startFeed(() => new Response(ecbXml(NEXT, seeded)))
   for (const base of ['EUR', 'GBP', 'SAR']) {
-    await using app = await createTestApp({ RATES_BASE: base })
+    await using app = await createTestApp({ ...ECB, RATES_BASE: base, RATES_URL: feed.url })
+    expect((await refresh(app)).outcome).toBe('stored')
     const { baseCode, rates } = await served(app)
     expect([baseCode, rates[base]]).toEqual([base, 1])
     expect(rates['USD']).toBeGreaterThan(0)

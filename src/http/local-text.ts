@@ -16,16 +16,25 @@ export type LocalText = Static<typeof LocalText>
 /** The language of text that names none. */
 const FALLBACK = 'en'
 
-/** The language to answer in, among those that `texts` have: `?lang=` first, then Accept-Language. */
-export function negotiate(texts: LocalText[], headers: Headers, lang: string | undefined): string {
-  const available = new Set([FALLBACK])
-  for (const text of texts) {
-    if (typeof text === 'object')
-      for (const tag of Object.keys(text)) if (asLocale(tag)) available.add(tag)
+/** Chooses the language to answer in, among those that the texts of a list have. */
+export function createNegotiator<T extends object>(textsOf: (list: T) => LocalText[]) {
+  const known = new WeakMap<T, string[]>()
+  return (list: T, headers: Headers, lang: string | undefined): string => {
+    const available = known.get(list) ?? languagesIn(textsOf(list))
+    known.set(list, available)
+    const asked = lang === undefined ? null : asLocale(lang)
+    const wanted = asked ? [asked] : languagesOf(headers.get('accept-language'))
+    return chooseLanguage(wanted, available, available[0] ?? FALLBACK)
   }
-  const asked = lang === undefined ? null : asLocale(lang)
-  const wanted = asked ? [asked] : languagesOf(headers.get('accept-language'))
-  return chooseLanguage(wanted, [...available], FALLBACK)
+}
+
+/** The fallback first, where there is text in it or in no language at all. */
+function languagesIn(texts: LocalText[]): string[] {
+  const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
+  const available = [...tags].filter((tag) => asLocale(tag) !== null)
+  const isPlain = available.length === 0
+  const others = available.filter((tag) => tag !== FALLBACK)
+  return isPlain || tags.has(FALLBACK) ? [FALLBACK, ...others] : others
 }
 
 /** The text in `language`, else in the fallback language, else in any. */

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { inLanguage, LanguageQuery, negotiate } from '../../http/local-text.ts'
+import { createNegotiator, inLanguage, LanguageQuery } from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
@@ -12,6 +12,9 @@ const tags = ['App']
 export function contentRoutes({ content }: { content: Content }) {
   const versions = createPublicCache<ContentVersions>()
   const faqs = createPublicCache(translate)
+  const negotiate = createNegotiator((list: Faq[]) =>
+    list.flatMap(({ question, answer }) => [question, answer]),
+  )
   return new Elysia({ name: 'content' })
     .get(
       '/api/user/content_version/v1',
@@ -26,8 +29,7 @@ export function contentRoutes({ content }: { content: Content }) {
       '/api/user/faqs/v1',
       async ({ request, set, query }) => {
         const list = await content.readFaqs()
-        const texts = list.flatMap(({ question, answer }) => [question, answer])
-        const language = negotiate(texts, request.headers, query.lang)
+        const language = negotiate(list, request.headers, query.lang)
         return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, language)
       },
       {

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { inLanguage, LanguageQuery, negotiate } from '../../http/local-text.ts'
+import { createNegotiator, inLanguage, LanguageQuery } from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { type Plan, PlanReply } from './model.ts'
 import type { Plans } from './service.ts'
@@ -9,11 +9,12 @@ const MAX_AGE = 300
 
 export function plansRoutes({ plans }: { plans: Plans }) {
   const rendered = createPublicCache(translate)
+  const negotiate = createNegotiator((list: Plan[]) => list.flatMap(textsOf))
   return new Elysia({ name: 'plans' }).get(
     '/api/user/pricing_plans/v1',
     async ({ request, set, query }) => {
       const list = await plans.list()
-      const language = negotiate(list.flatMap(textsOf), request.headers, query.lang)
+      const language = negotiate(list, request.headers, query.lang)
       return sendPublic(rendered(list, language), { request, set }, MAX_AGE, language)
     },
     {

@@ -49,11 +49,13 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     if (codes.size < imports.length) {
       throw new AppError('validation_failed', 'Two of the plans have the same code.')
     }
+    const taken = new Set((await tx.select({ id: plans.id }).from(plans)).map(({ id }) => id))
     for (const [position, { _id, code, ...fields }] of imports.entries()) {
       const changes = { position, fields, archivedAt: null }
       await tx
         .insert(plans)
-        .values({ id: _id ?? newId(), code, ...changes })
+        // A plan is known by its code; an id of another one is no id for it.
+        .values({ id: _id && !taken.has(_id) ? _id : newId(), code, ...changes })
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
     const onSale = await tx.select({ code: plans.code }).from(plans).where(isNull(plans.archivedAt))

@@ -26,7 +26,7 @@ export function judge(
   set: RateSet,
   last: RateSet | null,
   held: Held | null,
-  needed: string,
+  canServe: (set: RateSet) => boolean,
   now: Date,
 ): Verdict {
   const rates: Record<string, number> = {}
@@ -37,7 +37,7 @@ export function judge(
   const count = Object.keys(rates).length
   if (!isCurrency(set.baseCode)) return refused('the base is no currency')
   if (count === 0) return refused('there are no rates')
-  if (needed !== set.baseCode && !(needed in rates)) return refused(`${needed} is missing`)
+  if (!canServe({ ...set, rates })) return refused('the currency that is served is missing')
   if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY) return refused('the date is ahead')
   if (last === null) return { kind: 'accepted', rates, held: null }
 

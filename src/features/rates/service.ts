@@ -7,7 +7,7 @@ import { pause } from '../../lib/timer.ts'
 import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
 import { judge } from './judge.ts'
 import type { RateSet } from './model.ts'
-import { type Peg, ratesFor } from './table.ts'
+import { completed, type Peg, ratesFor } from './table.ts'
 
 export type RatesDeps = {
   db: Db
@@ -43,6 +43,7 @@ const PUBLISHED_BY = 15
 export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
   let current: Promise<CurrencyRates> | null = null
+  let warnedOn: string | null = null
   return { read, isStale, isDue, refresh, refreshWithRetries, seed }
 
   /** The rates that are served; the same object until they change. */
@@ -72,7 +73,15 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       await pause(wait, signal)
       if (signal.aborted) break
     }
-    if (await isStale()) log.warn('the currency rates are older than 4 days')
+    await warnOfStaleRates()
+  }
+
+  /** Once a day at most. */
+  async function warnOfStaleRates() {
+    const today = now().toISOString().slice(0, 10)
+    if (warnedOn === today || !(await isStale())) return
+    warnedOn = today
+    log.warn('the currency rates are older than 4 days')
   }
 
   /** Asks the provider once and stores what is good. The last good set is served in any case. */
@@ -97,13 +106,15 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       return await db.write(async (tx): Promise<RefreshOutcome> => {
         const at = now()
         if (fetched.kind === 'unchanged') {
+          const newest = await newestSet(tx, provider)
           await note(tx, provider, { succeededAt: at })
+          if (newest) await note(tx, 'current', { setId: newest.id })
           return { outcome: 'unchanged' }
         }
         const { set, etag, lastModified } = fetched
         const last = await loadSet(tx, provider)
         const state = await feedState(tx, provider)
-        const verdict = judge(set, last, state?.held ?? null, baseCode, at)
+        const verdict = judge(set, last, state?.held ?? null, canServe, at)
         if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
         await store(tx, set, verdict.rates)
         await note(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
@@ -145,6 +156,10 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       .onConflictDoUpdate({ target: rateFeeds.provider, set: changes })
   }
 
+  function canServe(set: RateSet): boolean {
+    return baseCode in completed(set, pegs)
+  }
+
   async function feedState(from: Pick<Tx, 'select'>, provider: string) {
     const [state] = await from.select().from(rateFeeds).where(eq(rateFeeds.provider, provider))
     return state
@@ -165,15 +180,19 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     }
   }
 
-  /** The newest set of a provider. */
   async function loadSet(from: Pick<Tx, 'select'>, provider: string): Promise<RateSet | null> {
+    const row = await newestSet(from, provider)
+    return row ? { ...row, rates: await ratesOf(from, row.id) } : null
+  }
+
+  async function newestSet(from: Pick<Tx, 'select'>, provider: string) {
     const [row] = await from
       .select()
       .from(rateSets)
       .where(eq(rateSets.provider, provider))
       .orderBy(desc(rateSets.date))
       .limit(1)
-    return row ? { ...row, rates: await ratesOf(from, row.id) } : null
+    return row
   }
 
   async function ratesOf(from: Pick<Tx, 'select'>, setId: string) {

@@ -1,3 +1,4 @@
+import { AppError } from '../../lib/errors.ts'
 import type { RateSet } from './model.ts'
 
 /** A currency whose rate is fixed by law: one `base` is `rate` units of `quote`. */
@@ -7,15 +8,25 @@ const DIGITS = 12
 
 /** The rates for one unit of `base`: as published, completed by the pegs, rounded to 12 digits. */
 export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> {
-  const published: Record<string, number> = { [set.baseCode]: 1, ...set.rates }
-  for (const { quote, base: anchor, rate } of pegs) {
-    const anchorRate = set.rates[anchor] ?? (anchor === set.baseCode ? 1 : undefined)
-    if (anchorRate !== undefined) published[quote] ??= anchorRate * rate
-  }
+  const published = completed(set, pegs)
   const unit = published[base]
-  if (unit === undefined) throw new Error(`the set of ${set.date} has no ${base}`)
+  if (unit === undefined) {
+    throw new AppError('unavailable', `There are no rates for ${base}.`, {
+      retryAfterSeconds: 3600,
+    })
+  }
   const codes = Object.keys(published).toSorted()
   return Object.fromEntries(codes.map((code) => [code, rounded((published[code] ?? 0) / unit)]))
+}
+
+/** All rates of a set: its base, what was published, and what is pegged to either. */
+export function completed(set: RateSet, pegs: Peg[]): Record<string, number> {
+  const all: Record<string, number> = { [set.baseCode]: 1, ...set.rates }
+  for (const { quote, base, rate } of pegs) {
+    const anchor = all[base]
+    if (anchor !== undefined) all[quote] ??= anchor * rate
+  }
+  return all
 }
 
 function rounded(rate: number): number {

@@ -72,7 +72,8 @@ function patched(before: AppSettings, changes: Record<string, unknown>): AppSett
   const unknown: ErrorDetail[] = []
   for (const [key, value] of Object.entries(changes)) {
     const [field = '', part] = key.split('.')
-    const holder = part === undefined ? after : (after[field] as Record<string, unknown>)
+    const own = Object.hasOwn(after, field) ? after[field] : null
+    const holder = part === undefined ? after : (own as Record<string, unknown> | null)
     const name = part ?? field
     const known = holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
     if (known && key.split('.').length <= 2) holder[name] = value
