@@ -261,6 +261,30 @@ test.each([
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
 })
 
+test('45: two lengths are refused, and open no way around the cap', async () => {
+  await using app = await createTestApp()
+  const body = JSON.stringify({ refreshToken: 'x'.repeat(70_000) })
+  const headers = { 'content-type': 'application/json', 'content-length': '70019, 70019' }
+  expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 400)
+})
+
+test('a Host that is none gets the ordinary answer', async () => {
+  await using app = await createTestApp()
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  for (const host of ['[', 'a b', 'a:99999', '%zz', '<>']) {
+    const reply = await rawRequest(server.port ?? 0, `GET /nope HTTP/1.1\r\nHost: ${host}\r\n`)
+    expect(reply).toMatch(/^HTTP\/1.1 40[04]/)
+  }
+  await server.stop(true)
+})
+
+test('49: half a character is refused, for it could not be kept', async () => {
+  await using app = await createTestApp()
+  const body = '{"email":"a@example.com","password":"\\ud800aaaaaaaa"}'
+  const headers = { 'content-type': 'application/json' }
+  expectFailure(await app.ask('POST', '/api/auth/register/v1', { body, headers }), 422)
+})
+
 test('51: a compressed body is refused and never inflated', async () => {
   await using app = await createTestApp()
   const body = Bun.gzipSync(Buffer.from('{"refreshToken":"x"}'))
@@ -319,6 +343,27 @@ test('144: one line of JSON a request, whatever the path holds', async () => {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
   expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
 })
+
+/** The reply to a request written by hand. */
+async function rawRequest(port: number, head: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let reply = ''
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      data(_socket, chunk) {
+        reply += chunk.toString()
+        if (reply.includes('\r\n\r\n')) resolve(reply)
+      },
+      close: () => resolve(reply),
+    },
+  })
+  socket.write(`${head}\r\n`)
+  const answer = await promise
+  socket.end()
+  return answer
+}
 
 /** A user with a file, and the good request in that user's name. */
 async function prepare(app: TestApp, route: Route) {

@@ -16,7 +16,20 @@ async function parseJson({ request }: { request: Request }): Promise<unknown> {
   if (type !== 'application/json') {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
-  return readJson(await readBody(request, JSON_LIMIT))
+  const value = readJson(await readBody(request, JSON_LIMIT))
+  // Half of a character would be stored as another one: two different passwords would be the same.
+  if (!isWellFormed(value)) {
+    throw new AppError('validation_failed', 'The body holds half of a Unicode character.', {
+      details: [{ path: 'body', message: 'must be well-formed Unicode' }],
+    })
+  }
+  return value
+}
+
+function isWellFormed(value: unknown): boolean {
+  if (typeof value === 'string') return value.isWellFormed()
+  if (value === null || typeof value !== 'object') return true
+  return Object.entries(value).every(([key, inner]) => key.isWellFormed() && isWellFormed(inner))
 }
 
 /** JSON out of UTF-8 bytes, nested at most 32 deep; anything else is a malformed request. */
@@ -45,7 +58,7 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   refuseEncoded(request)
   refuseLonger(request, limit)
   // An announced length binds the sender: only a chunked body must be counted.
-  if (request.headers.has('content-length')) return request.bytes()
+  if (announcedLength(request) !== null) return request.bytes()
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of request.body ?? []) {
@@ -66,7 +79,15 @@ export function refuseEncoded(request: Request) {
 
 /** Refuses an announced length over `limit` before a byte is read. */
 export function refuseLonger(request: Request, limit: number) {
-  if (Number(request.headers.get('content-length') ?? 0) > limit) throw tooLarge(limit)
+  if ((announcedLength(request) ?? 0) > limit) throw tooLarge(limit)
+}
+
+/** The Content-Length, or null without one. Two of them, which arrive joined, could mean anything. */
+function announcedLength(request: Request): number | null {
+  const header = request.headers.get('content-length')
+  if (header === null) return null
+  if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length is no number.')
+  return Number(header)
 }
 
 export function tooLarge(limit: number): AppError {

@@ -30,9 +30,17 @@ Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`
 
 /** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
 export function docs(readDocument: () => Promise<OpenApi>) {
+  let document: Promise<OpenApi> | null = null
   return new Elysia({ name: 'docs' })
     .get('/docs', () => page(PAGE, 'text/html; charset=utf-8'), hidden)
-    .get('/docs/json', async () => Response.json(await readDocument()), hidden)
+    .get(
+      '/docs/json',
+      async () => {
+        document ??= readDocument()
+        return Response.json(await document)
+      },
+      hidden,
+    )
     .get('/docs/start.js', () => page(START, 'text/javascript; charset=utf-8'), hidden)
     .get('/docs/script.js', () => page(Bun.file(script), 'text/javascript; charset=utf-8'), hidden)
     .get('/docs/style.css', () => page(Bun.file(style), 'text/css; charset=utf-8'), hidden)

@@ -3,6 +3,7 @@ import { asStorageError } from '../db/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { seenRequest } from './request-id.ts'
+import { pathOf } from './request-url.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
   malformed_request: 400,
@@ -44,13 +45,15 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
     ({ error, code, request, set }) => {
       const failure = describe(error, code, request, allowedMethods)
       const requestId = seenRequest(request).id
-      if (failure.code === 'internal_error') log.error({ requestId, err: error }, 'request failed')
+      if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
+        log.error({ requestId, err: error }, 'request failed')
+      }
       set.status = STATUS[failure.code]
       set.headers['cache-control'] = 'no-store'
       delete set.headers['etag']
       if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
       if (failure.code === 'method_not_allowed') {
-        set.headers['allow'] = allowedMethods(new URL(request.url).pathname).join(', ')
+        set.headers['allow'] = allowedMethods(pathOf(request)).join(', ')
       }
       if (failure.retryAfterSeconds !== undefined) {
         set.headers['retry-after'] = String(failure.retryAfterSeconds)
@@ -80,7 +83,7 @@ function describe(
 ): AppError {
   if (error instanceof AppError) return error
   if (code === 'NOT_FOUND') {
-    if (allowedMethods(new URL(request.url).pathname).length === 0) return notFound()
+    if (allowedMethods(pathOf(request)).length === 0) return notFound()
     return new AppError('method_not_allowed', `This path does not answer ${request.method}.`)
   }
   if (error instanceof ValidationError && error.type !== 'response') return invalid(error)
@@ -89,6 +92,7 @@ function describe(
     const { cause } = error as Error
     return cause instanceof AppError ? cause : malformed('The body cannot be read.')
   }
+  if (request.signal.aborted) return malformed('The request was broken off.')
   return asStorageError(error) ?? internalError()
 }
 

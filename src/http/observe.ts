@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { type Log, plainLines } from '../lib/log.ts'
 import { malformed } from './errors.ts'
 import { noteRequest, seenRequest } from './request-id.ts'
+import { pathOf } from './request-url.ts'
 
 const PLAIN_WORD = /^[\w-]{1,32}$/
 
@@ -23,7 +24,7 @@ export function observe({ log }: { log: Log }) {
       logRequest({
         requestId: id,
         method: request.method,
-        path: pathOf(request.url),
+        path: pathOf(request),
         status,
         ms: Math.round((performance.now() - startedAt) * 100) / 100,
       })
@@ -35,11 +36,4 @@ function checkEnv(env: string | null) {
   if (env === null || env === 'test') return
   if (!PLAIN_WORD.test(env)) throw malformed('The header env must be one plain word.')
   throw malformed('This server has no payload encryption: send the header env: test.')
-}
-
-/** The path alone: a query may hold a signature or a token, which no log may keep. */
-function pathOf(url: string): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2)
-  const end = url.indexOf('?', start)
-  return url.slice(start, end < 0 ? undefined : end)
 }

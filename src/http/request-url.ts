@@ -1,0 +1,18 @@
+import { AppError } from '../lib/errors.ts'
+
+/**
+ * The path alone, cut out of the URL: a query may hold a token, and a URL whose host is garbage cannot
+ * be parsed.
+ */
+export function pathOf({ url }: Request): string {
+  const start = url.indexOf('/', url.indexOf('//') + 2)
+  const end = url.indexOf('?', start)
+  return url.slice(start, end < 0 ? undefined : end)
+}
+
+/** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */
+export function originOf({ url }: Request): string {
+  const parsed = URL.parse(url)
+  if (parsed === null) throw new AppError('malformed_request', 'The Host header is no host.')
+  return parsed.origin
+}
