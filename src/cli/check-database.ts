@@ -2,9 +2,12 @@ import { isIntact } from '../db/open.ts'
 import { EXIT } from './command.ts'
 import { programCommand } from './program.ts'
 
+/** Tells damage from a check that could not be made. */
+const DAMAGED = 3
+
 /** The hidden command that reads the whole database and exits 1 when it is damaged. */
 export function runCheckDatabase([path = '']: string[]): never {
-  process.exit(isIntact(path) ? EXIT.done : EXIT.failed)
+  process.exit(isIntact(path) ? EXIT.done : DAMAGED)
 }
 
 /**
@@ -15,6 +18,6 @@ export async function untilDamageIsFound(path: string, signal: AbortSignal): Pro
   const stdio = ['ignore', 'ignore', 'inherit'] as const
   const check = Bun.spawn(programCommand('check-database', path), { stdio: [...stdio], signal })
   const exitCode = await check.exited
-  if (exitCode === EXIT.failed && !signal.aborted) return 'damage'
+  if (exitCode === DAMAGED) return 'damage'
   return new Promise(() => {})
 }

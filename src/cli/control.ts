@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readBody, readJson } from '../http/body.ts'
+import { pathOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -35,8 +36,9 @@ export async function serveCommands(services: Services, commands: DataCommand[],
     unix: path,
     maxRequestBodySize: INPUT_LIMIT,
     async fetch(request) {
-      const name = decodeURIComponent(new URL(request.url).pathname.slice(1))
-      const command = commands.find((one) => one.name === name)
+      const command = commands.find(
+        ({ name }) => pathOf(request) === `/${encodeURIComponent(name)}`,
+      )
       if (!command)
         return Response.json({ error: { code: 'not_found', message: 'no such command' } })
       try {
@@ -65,13 +67,19 @@ export async function askServer(
       body: JSON.stringify(input ?? null),
       signal: AbortSignal.timeout(10 * 60_000),
     })
-  } catch {
-    return null
+  } catch (error) {
+    if (/^(ConnectionRefused|FailedToOpenSocket|ENOENT|ECONNREFUSED)$/.test(codeOf(error)))
+      return null
+    throw new AppError('unavailable', 'The server did not finish the command: see its log.')
   }
   const answer = (await response.json()) as Answer
   if ('outcome' in answer) return answer
   const { code, message, details } = answer.error
   throw new AppError(code, message, details ? { details } : {})
+}
+
+function codeOf(error: unknown): string {
+  return String((error as { code?: unknown }).code)
 }
 
 /** Nobody else's socket is spoken to: in a shared folder anybody could have put one there. */

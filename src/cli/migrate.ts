@@ -8,8 +8,8 @@ export const migrateCommand: LocalCommand = {
   options: [['--status', 'only say what is applied and what is pending']],
   run: async (config, { status, json }) => {
     const pending = status ? undefined : await migrateNow(config())
-    const { applied, known } = migrationStatus(config())
-    const outcome = { applied: applied ?? 0, known, ...(pending ? { migrated: pending } : {}) }
+    const { applied, known } = await migrationStatus(config())
+    const outcome = { applied, known, ...(pending ? { migrated: pending } : {}) }
     if (json) console.log(JSON.stringify(outcome))
     else console.log(describe(outcome))
     return EXIT.done

@@ -24,7 +24,7 @@ export async function run(argv: string[]): Promise<number> {
     })
   }
   try {
-    await program.parseAsync(argv.length === 0 ? ['serve'] : argv, { from: 'user' })
+    await program.parseAsync(argv, { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error)
@@ -44,7 +44,9 @@ function leafOf(program: Commander, command: DataCommand | LocalCommand): Comman
         .exitOverride()
   }
   const leaf = parent
-    .command(`${second ?? first} ${command.arguments ?? ''}`.trim())
+    .command(`${second ?? first} ${command.arguments ?? ''}`.trim(), {
+      isDefault: command.name === 'serve',
+    })
     .description(command.summary)
     .option('--json', 'print machine-readable output')
     .exitOverride()

@@ -9,7 +9,7 @@ export const settingsGet = dataCommand({
   input: (keys) => keys,
   work: async ({ settings }, keys) => {
     const all = flat(await settings.read())
-    const unknown = keys.filter((key) => !(key in all))
+    const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
       throw new AppError('not_found', `There is no setting ${unknown.join(', ')}.`)
     }

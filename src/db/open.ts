@@ -97,8 +97,19 @@ function isEmpty(client: Database): boolean {
 /** Reads the whole database at `path` and says whether it is undamaged: about half a second a gigabyte. */
 export function isIntact(path: string): boolean {
   using client = new Database(path, { readonly: true })
-  const row = client.query('PRAGMA quick_check(1)').get() as { quick_check: string } | null
-  return row?.quick_check === 'ok'
+  try {
+    const row = client.query('PRAGMA quick_check(1)').get() as { quick_check: string } | null
+    return row?.quick_check === 'ok'
+  } catch (error) {
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** How many migrations the database at `path` has had. It is only read. */
+export function appliedIn(path: string): number {
+  using client = new Database(path, { readonly: true })
+  return schemaVersion(client)
 }
 
 function notOurs(path: string): string {
