@@ -1,5 +1,6 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { isCurrency } from './lib/locale.ts'
 
 export const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
@@ -27,18 +28,51 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
     webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two with a comma', (text) => {
-      const tokens = text.split(',').map((token) => token.trim())
-      return tokens.length <= 2 && tokens.every((token) => /^[\x21-\x7e]+$/.test(token))
-        ? tokens
-        : undefined
+      const tokens = list(text, isWord)
+      return tokens && tokens.length <= 2 ? tokens : undefined
     }),
+    appLinkUrl: read<string | null>('APP_LINK_URL', null, 'a link such as myapp://auth', appLink),
+    trustedProxies: read<string[]>(
+      'TRUSTED_PROXIES',
+      [],
+      'addresses or networks, with commas',
+      (text) => list(text, isNetwork),
+    ),
+    rateLimits:
+      read('RATE_LIMITS', 'on', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
+    smtpUrl: read<string | null>(
+      'SMTP_URL',
+      null,
+      'a URL such as smtp://user:password@host:587',
+      (text) => (/^smtps?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+    ),
+    mailFrom: read<string | null>(
+      'MAIL_FROM',
+      null,
+      'an address such as App <app@example.com>',
+      (text) => (/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(text) ? text : undefined),
+    ),
+    googleClientIds: read<string[]>('GOOGLE_CLIENT_IDS', [], 'client ids, with commas', (text) =>
+      list(text, isWord),
+    ),
+    appleClientIds: read<string[]>('APPLE_CLIENT_IDS', [], 'client ids, with commas', (text) =>
+      list(text, isWord),
+    ),
+    appleTeamId: read<string | null>('APPLE_TEAM_ID', null, 'a team id', anyText),
+    appleKeyId: read<string | null>('APPLE_KEY_ID', null, 'a key id', anyText),
+    applePrivateKey: read<string | null>(
+      'APPLE_PRIVATE_KEY',
+      null,
+      'a private key in PEM',
+      (text) => (text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined),
+    ),
     ratesProvider: read('RATES_PROVIDER', 'ecb', `one of ${RATES_PROVIDERS.join(', ')}`, (text) =>
       oneOf(RATES_PROVIDERS, text),
     ),
     ratesUrl: read<string | null>('RATES_URL', null, 'an https URL (http on loopback)', ratesUrl),
     ratesApiKey: read<string | null>('RATES_API_KEY', null, 'a key', anyText),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
-      /^[A-Za-z]{3}$/.test(text) ? text.toUpperCase() : undefined,
+      isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),
     passwordMinLength: read('PASSWORD_MIN_LENGTH', 8, 'a number from 8 to 256', (text) => {
       const length = wholeNumber(text, 256)
@@ -53,6 +87,10 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   }
   if (config.ratesProvider === 'openexchangerates' && config.ratesApiKey === null) {
     faults.push('RATES_API_KEY is needed by RATES_PROVIDER openexchangerates')
+  }
+  const apple = [config.appleTeamId, config.appleKeyId, config.applePrivateKey]
+  if (apple.some((part) => part !== null) && apple.includes(null)) {
+    faults.push('APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together')
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   return config
@@ -70,6 +108,30 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     faults.push(`${name} must be ${expected}${text.trim() === '' ? ', it is empty' : ''}`)
     return fallback
   }
+}
+
+function list(text: string, isGood: (part: string) => boolean): string[] | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.every(isGood) ? parts : undefined
+}
+
+function isWord(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const most = isIP(address) === 6 ? 128 : 32
+  return (
+    isIP(address) > 0 &&
+    rest.length === 0 &&
+    (bits === undefined || wholeNumber(bits, most) !== undefined)
+  )
+}
+
+/** A deep link may have any scheme; a trailing slash is dropped, as paths are put behind it. */
+function appLink(text: string): string | undefined {
+  return /^[a-z][a-z0-9+.-]*:\/\/[^\s?#]*$/i.test(text) ? text.replace(/\/+$/, '') : undefined
 }
 
 function anyText(text: string): string {

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
-import { mkdir, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, type JWK } from 'jose'
-import { writeDurably } from './lib/durable-file.ts'
+import { makeFolder, writeDurably } from './lib/durable-file.ts'
 
 /** Keys that nobody sets: made on the first start, kept in `DATA_DIR/secrets`, readable by us alone. */
 export type Secrets = {
@@ -13,14 +13,23 @@ export type Secrets = {
   refreshKey: Buffer
   /** Signs the URLs of private files. */
   fileUrlKey: Buffer
+  /** Seals what must not be readable in the database: two-factor secrets, mails not yet sent. */
+  sealKey: Buffer
+  /** Hashes recovery codes, which are too short for a hash without a key. */
+  recoveryKey: Buffer
+  /** Makes the pseudonyms that stand for deleted people in the billing log. */
+  pseudonymKey: Buffer
 }
 
 export async function loadSecrets(folder: string): Promise<Secrets> {
-  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(folder)
   return {
     accessTokenKey: JSON.parse(await keep(folder, 'access-token.jwk', makeSigningKey)),
     refreshKey: await symmetricKey(folder, 'refresh-token.key'),
     fileUrlKey: await symmetricKey(folder, 'file-url.key'),
+    sealKey: await symmetricKey(folder, 'seal.key'),
+    recoveryKey: await symmetricKey(folder, 'recovery-code.key'),
+    pseudonymKey: await symmetricKey(folder, 'pseudonym.key'),
   }
 }
 

@@ -16,12 +16,19 @@ export function buildTables(columns: Columns) {
       email: text(),
       /** The address in the form in which it is compared. */
       emailKey: text(),
+      /** When the address was shown to be this person's; null before. */
+      emailVerifiedAt: ms(),
       passwordHash: text(),
       name: text().notNull(),
       locale: text().notNull(),
       timezone: text().notNull(),
       currency: text().notNull(),
       onboardingCompleted: bool().notNull(),
+      /** The TOTP secret, sealed; it counts once `twoFactorSince` is set. */
+      twoFactorSecret: text(),
+      twoFactorSince: ms(),
+      /** The last TOTP step that was accepted: it and earlier ones are used up. */
+      twoFactorStep: int(),
       createdAt: ms().notNull(),
       updatedAt: ms().notNull(),
     },
@@ -38,6 +45,8 @@ export function buildTables(columns: Columns) {
       device: text().notNull(),
       /** Counts the refresh tokens of this family; the newest one has this number. */
       generation: int().notNull(),
+      /** The last used token that came again after its successor had been used. */
+      repeatedGeneration: int(),
       createdAt: ms().notNull(),
       lastUsedAt: ms().notNull(),
       expiresAt: ms().notNull(),
@@ -59,6 +68,84 @@ export function buildTables(columns: Columns) {
     },
     (t) => [uniqueIndex('refresh_tokens_generation').on(t.sessionId, t.generation)],
   )
+
+  /** Accounts at identity providers, by the provider's own id of the person. */
+  const identities = table(
+    'identities',
+    {
+      provider: text().notNull(),
+      subject: text().notNull(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      email: text(),
+      /** What revokes the grant when the account is deleted, sealed; Apple alone gives it. */
+      grant: text(),
+      createdAt: ms().notNull(),
+    },
+    (t) => [
+      primaryKey({ columns: [t.provider, t.subject] }),
+      index('identities_user').on(t.userId),
+    ],
+  )
+
+  /** Tokens of links in mails and of half-done sign-ins. Only the hash is kept. */
+  const oneTimeTokens = table(
+    'one_time_tokens',
+    {
+      hash: text().primaryKey(),
+      purpose: text().notNull(),
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      /** The address that a mail was sent to, where that matters. */
+      email: text(),
+      /** Wrong answers so far. */
+      failures: int().notNull(),
+      expiresAt: ms().notNull(),
+    },
+    (t) => [index('one_time_tokens_user').on(t.userId)],
+  )
+
+  const recoveryCodes = table(
+    'recovery_codes',
+    {
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      hash: text().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.userId, t.hash] })],
+  )
+
+  /** Devices that have signed in before, so that a new one can be told of. */
+  const knownDevices = table(
+    'known_devices',
+    {
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      device: text().notNull(),
+      seenAt: ms().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.userId, t.device] })],
+  )
+
+  /** What is still to be sent to the outside. The content is sealed: it may hold a token. */
+  const outbox = table('outbox', {
+    id: text().primaryKey(),
+    kind: text().notNull(),
+    content: text().notNull(),
+    attempts: int().notNull(),
+    dueAt: ms().notNull(),
+  })
+
+  /** Counters of limits. `until`: when the window ends, or when the next try is allowed. */
+  const limits = table('limits', {
+    key: text().primaryKey(),
+    count: int().notNull(),
+    until: ms().notNull(),
+  })
 
   const settings = table('settings', {
     key: text().primaryKey(),
@@ -181,6 +268,12 @@ export function buildTables(columns: Columns) {
     users,
     sessions,
     refreshTokens,
+    identities,
+    oneTimeTokens,
+    recoveryCodes,
+    knownDevices,
+    outbox,
+    limits,
     settings,
     plans,
     faqs,

@@ -3,7 +3,7 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto'
 /** SHA-256, base64url by default. */
 export function sha256(
   content: string | Uint8Array,
-  encoding: 'base64url' | 'hex' = 'base64url',
+  encoding: 'base64url' | 'base64' | 'hex' = 'base64url',
 ): string {
   return createHash('sha256').update(content).digest(encoding)
 }
