@@ -5,9 +5,14 @@ import { createFiles } from './features/attachments/files.ts'
 import { createImageWorker } from './features/attachments/image-worker.ts'
 import { createAttachments } from './features/attachments/service.ts'
 import { createUrlSigner } from './features/attachments/signed-url.ts'
-import { createPasswords } from './features/auth/passwords.ts'
+import { APPLE_URL, createAppleGrants } from './features/auth/apple-grants.ts'
+import {
+  createIdTokenVerifier,
+  type IdentityProviders,
+  knownProviders,
+} from './features/auth/identity-providers.ts'
+import { createMailer } from './features/auth/mails.ts'
 import { createAuth } from './features/auth/service.ts'
-import { createSessions } from './features/auth/sessions.ts'
 import { createTokens } from './features/auth/tokens.ts'
 import { createBilling } from './features/billing/service.ts'
 import { createContent } from './features/content/service.ts'
@@ -17,7 +22,9 @@ import { feedOf } from './features/rates/providers.ts'
 import { createRates } from './features/rates/service.ts'
 import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
-import type { Readiness } from './http/health.ts'
+import { createAddressOf } from './http/client-address.ts'
+import type { Part, Readiness } from './http/health.ts'
+import { createLimits } from './http/limits.ts'
 import { newId, newKey } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import type { Secrets } from './secrets.ts'
@@ -31,6 +38,9 @@ export type ServicesDeps = {
   /** The command line of the image worker. */
   imageCommand: string[]
   now?: () => Date
+  /** Where identity providers are; only tests say others. */
+  providers?: IdentityProviders
+  appleUrl?: string
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
@@ -38,6 +48,8 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 /** Who gets what: the only wiring. */
 export async function createServices(deps: ServicesDeps) {
   const { config, secrets, db, log, pegs, imageCommand, now = () => new Date() } = deps
+  const { appleUrl = APPLE_URL } = deps
+  const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
   const files = createFiles(join(config.dataDir, 'files'), config.minFreeBytes)
   const imageWorker = createImageWorker({
@@ -52,9 +64,11 @@ export async function createServices(deps: ServicesDeps) {
     signer: createUrlSigner(secrets.fileUrlKey, now),
     now,
     newKey,
+    log,
   })
 
-  const profile = createProfile({ db, now, removeFiles: attachments.removeAllOf })
+  const limits = createLimits({ db, now, enabled: config.rateLimits })
+  const profile = createProfile({ db, now })
   const tokens = await createTokens({
     key: secrets.accessTokenKey,
     refreshKey: secrets.refreshKey,
@@ -62,22 +76,28 @@ export async function createServices(deps: ServicesDeps) {
     audience: config.tokenAudience,
     now,
   })
-  const sessions = createSessions({
-    db,
-    tokens,
-    now,
-    newId,
-    onTheft: (session) => log.warn(session, 'a used refresh token came back: session ended'),
-  })
   const auth = createAuth({
     db,
-    passwords: createPasswords(),
-    sessions,
     tokens,
+    limits,
+    sealKey: secrets.sealKey,
+    recoveryKey: secrets.recoveryKey,
     passwordMinLength: config.passwordMinLength,
+    appName: config.tokenAudience,
+    linkBase: config.appLinkUrl ?? publicUrl(config),
+    sendMail: createMailer({
+      smtpUrl: config.smtpUrl,
+      from: config.mailFrom ?? `no-reply@${new URL(publicUrl(config)).hostname}`,
+      folder: join(config.dataDir, 'outbox'),
+    }),
+    verifyIdToken: createIdTokenVerifier(providers, now),
+    appleGrants: appleGrantsOf(config, appleUrl, now),
+    readProfile: profile.read,
+    moveBelongings: attachments.moveAll,
+    removeAccount,
     now,
     newId,
-    readProfile: profile.read,
+    log,
   })
 
   const content = createContent({ db, newId })
@@ -88,9 +108,14 @@ export async function createServices(deps: ServicesDeps) {
       ? null
       : feedOf(config.ratesProvider, config.ratesUrl, config.ratesApiKey)
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
-  const billing = createBilling({ db, now, newId })
+  const billing = createBilling({ db, pseudonymKey: secrets.pseudonymKey, now, newId })
 
   return {
+    limits,
+    removeAccount,
+    readExport,
+    guestOf,
+    addressOf: createAddressOf({ trusted: config.trustedProxies, log }),
     config,
     log,
     db,
@@ -105,16 +130,66 @@ export async function createServices(deps: ServicesDeps) {
     plans,
     rates,
     billing,
-    checkSession: sessions.check,
+    checkSession: auth.sessions.check,
     readiness,
+  }
+
+  /** Takes everything of a person in one change, and what lies outside of the database after it. */
+  async function removeAccount(userId: string) {
+    const finish = await db.write(async (tx) => {
+      const removeFiles = await attachments.removeAllOf(tx, userId)
+      await auth.socialLogin.revokeGrants(tx, userId)
+      await billing.forgetPerson(tx, userId)
+      await profile.remove(tx, userId)
+      return removeFiles
+    })
+    auth.outbox.nudge()
+    await finish()
+  }
+
+  /** Everything that is held about a person. */
+  async function readExport(userId: string) {
+    return {
+      user: await profile.read(userId),
+      identities: await auth.socialLogin.list(userId),
+      sessions: await auth.devices.list(userId, ''),
+      attachments: await attachments.list(userId),
+      billingEvents: await billing.listOf(userId),
+    }
+  }
+
+  async function guestOf(token: string | undefined): Promise<string | null> {
+    return token ? (await auth.sessions.check(token)).userId : null
   }
 
   async function readiness(): Promise<Readiness> {
     return {
       database: (await db.isWritable()) ? 'ok' : 'failing',
       storage: (await files.hasSpace()) ? 'ok' : 'failing',
-      imageWorker: 'ok',
-      rates: feed === null ? 'off' : (await rates.isStale()) ? 'stale' : 'ok',
+      imageWorker: imageWorker.isFailing() ? 'failing' : 'ok',
+      rates: feed === null ? 'off' : await ratesState(),
     }
   }
+
+  function ratesState(): Promise<Part> {
+    return rates.isStale().then(
+      (isStale) => (isStale ? 'stale' : 'ok'),
+      () => 'failing',
+    )
+  }
+}
+
+/** What links in mails begin with: never the Host of a request, which anybody could choose. */
+function publicUrl({ baseUrl, port }: Config): string {
+  return baseUrl ?? `http://localhost:${port}`
+}
+
+function appleGrantsOf(
+  { appleTeamId, appleKeyId, applePrivateKey }: Config,
+  url: string,
+  now: () => Date,
+) {
+  if (appleTeamId === null || appleKeyId === null || applePrivateKey === null) return null
+  const keys = { teamId: appleTeamId, keyId: appleKeyId, privateKey: applePrivateKey, url }
+  return createAppleGrants(keys, now)
 }

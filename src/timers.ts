@@ -4,15 +4,27 @@ import type { Services } from './services.ts'
 const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
-export function timersOf({ rates, files }: Services): Timer[] {
+export function timersOf({ config, rates, files, attachments, auth, limits }: Services): Timer[] {
+  const refreshing = {
+    name: 'rates',
+    schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
+    run: rates.refreshWithRetries,
+    isDueAtStart: rates.isDue,
+    jitter: FIVE_MINUTES,
+  }
   return [
+    ...(config.ratesProvider === 'off' ? [] : [refreshing]),
     {
-      name: 'rates',
-      schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
-      run: rates.refreshWithRetries,
-      isDueAtStart: rates.isDue,
-      jitter: FIVE_MINUTES,
+      name: 'outbox',
+      schedule: ['* * * * *'],
+      run: auth.outbox.flush,
+      isDueAtStart: async () => true,
     },
+    { name: 'idle guests', schedule: ['40 3 * * *'], run: auth.guests.sweep },
+    { name: 'ended sessions', schedule: ['20 3 * * *'], run: auth.sessions.sweep },
+    { name: 'spent tokens', schedule: ['25 3 * * *'], run: auth.oneTimeTokens.sweep },
+    { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
+    { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
     { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => files.sweep(new Date()) },
   ]
 }

@@ -206,6 +206,8 @@ test('75: a token in the URL is ignored and not logged', async () => {
     const refused = await app.ask('GET', `/api/user/profile/v1?${name}=${accessToken}`)
     expect(refused.status).toBe(401)
   }
+  await Bun.sleep(5)
+  expect(app.lines.join('')).toContain('/api/user/profile/v1')
   expect(app.lines.join('')).not.toContain(accessToken)
 })
 

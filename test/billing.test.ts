@@ -98,6 +98,23 @@ test('without a configured token every delivery gets 503', async () => {
   }
 })
 
+test('deleting the account takes the person out of the log and leaves the events', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  const event = {
+    id: 'E',
+    type: 'RENEWAL',
+    app_user_id: user._id,
+    aliases: [user._id],
+    subscriber_attributes: { $email: { value: 'canary@example.com' } },
+  }
+  await deliver(app, { event })
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  const kept = JSON.stringify(await app.services.billing.show('E'))
+  expect(kept).toContain('deleted:')
+  for (const personal of [user._id, 'canary@example.com']) expect(kept).not.toContain(personal)
+})
+
 test.each([
   ['no JSON', 'x'],
   ['cut JSON', '{"event":{"type":"RENEWAL"'],

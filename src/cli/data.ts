@@ -3,7 +3,7 @@ import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { migrate, readMigrations, schemaVersion } from '../db/migrate.ts'
-import { createDb, openDatabase, refusalOf } from '../db/open.ts'
+import { appliedIn, createDb, openDatabase, refusalOf } from '../db/open.ts'
 import { asset } from '../lib/asset.ts'
 import { syncPath } from '../lib/durable-file.ts'
 import { takeLock } from '../lib/lock.ts'
@@ -27,6 +27,8 @@ export type Data = {
 /** Locks the data directory, makes or migrates what is in it, and builds the services over it. */
 export async function openData(config: Config, log: Log, now?: () => Date): Promise<Data> {
   await using opening = new AsyncDisposableStack()
+  // What we make is for our own eyes, whatever the terminal or the service manager says.
+  process.umask(0o077)
   opening.use(await lockData(config))
   const path = databasePath(config)
   const migrations = readMigrations(asset('drizzle'))
@@ -54,6 +56,7 @@ export async function openData(config: Config, log: Log, now?: () => Date): Prom
     ...(now ? { now } : {}),
   })
   opening.defer(() => services.imageWorker.stop())
+  opening.defer(() => services.auth.outbox.stop())
   await seed(services)
   const stack = opening.move()
   return { services, migrated, [Symbol.asyncDispose]: () => stack.disposeAsync() }
@@ -63,14 +66,15 @@ export function databasePath(config: Config): string {
   return join(config.dataDir, 'homeport.db')
 }
 
-/** How many of the program's migrations the database has had; null when there is no database. */
-export function migrationStatus(config: Config): { applied: number | null; known: string[] } {
-  const known = readMigrations(asset('drizzle')).map(({ tag }) => tag)
-  if (!existsSync(databasePath(config))) return { applied: null, known }
-  const client = openDatabase(databasePath(config))
-  const applied = schemaVersion(client)
-  client.close()
-  return { applied, known }
+/** How many of the program's migrations the database has had (0 without one), and all of them. */
+export async function migrationStatus(
+  config: Config,
+): Promise<{ applied: number; known: string[] }> {
+  const migrations = readMigrations(asset('drizzle'))
+  const path = databasePath(config)
+  await refuseUnusable(config, path, await refusalOf(path, migrations))
+  const known = migrations.map(({ tag }) => tag)
+  return { applied: existsSync(path) ? appliedIn(path) : 0, known }
 }
 
 async function lockData({ dataDir }: Config): Promise<Disposable> {

@@ -28,7 +28,6 @@ export const serve: LocalCommand = {
     ['--data-dir <path>', 'wins over DATA_DIR'],
   ],
   run: async (config) => {
-    process.umask(0o077)
     const signals = stopSignals()
     const chosen = config()
     const log = createLog(chosen.logLevel)
@@ -109,11 +108,14 @@ function watchForBugs(log: Log): Promise<'bug'> {
   return promise
 }
 
-function announce({ dataDir, webhookTokens, baseUrl }: Config, url: string, log: Log) {
+function announce(config: Config, url: string, log: Log) {
+  const { dataDir, webhookTokens, baseUrl, smtpUrl, rateLimits } = config
+  if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
+  if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
   if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')
   if (webhookTokens.some(({ length }) => length < 16)) {
     log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
   }
-  if (baseUrl === null) log.warn('BASE_URL is not set: links begin with the Host of the request')
+  if (baseUrl === null) log.warn('BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked')
   log.info({ version: VERSION, url, dataDir, pid: process.pid }, 'listening')
 }

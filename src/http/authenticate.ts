@@ -25,18 +25,18 @@ export function bearerToken() {
 
 /** Gives routes `signedIn: true`, which lets only signed-in people pass and adds `session`. */
 export function authenticate(checkSession: CheckSession) {
+  const sessions = new WeakMap<Request, Session>()
   return new Elysia({ name: 'authenticate', seed: checkSession }).use(bearerToken()).macro({
     signedIn: {
       detail: { security: [{ bearer: [] }] },
       // Before validation, so that a stranger learns nothing of a route's fields.
-      async transform(context) {
-        const { bearer: token } = context as unknown as { bearer: string | undefined }
+      transform: async ({ bearer: token, request }) => {
         if (!token)
           throw new AppError('unauthenticated', 'Sign in first: a bearer token is needed.')
-        Object.assign(context, { session: await checkSession(token) })
+        sessions.set(request, await checkSession(token))
       },
-      resolve(context) {
-        return { session: (context as unknown as { session: Session }).session }
+      resolve: ({ request }) => {
+        return { session: sessions.get(request) as Session }
       },
     },
   })

@@ -9,33 +9,32 @@ const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as c
 const SIDE_BY_SIDE = 2
 const WAITING = 256
 
-/** A hash that no password has: random bytes in the form and with the cost of a real one. */
-const DECOY = [
-  '',
-  ARGON2ID.algorithm,
-  'v=19',
-  `m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1`,
-  randomBase64(),
-  randomBase64(),
-].join('$')
+/** What a stored hash of today's cost begins with. */
+const CURRENT = `$${ARGON2ID.algorithm}$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$`
 
 export type Passwords = ReturnType<typeof createPasswords>
 
 /** Hashes and verifies off the event loop, a few at a time. Throws `unavailable` when too many wait. */
 export function createPasswords() {
   const inTurn = createSemaphore(SIDE_BY_SIDE, WAITING, tooMany)
-  return { hash, verify }
+  const decoy = `${CURRENT}${randomBase64()}$${randomBase64()}`
+  return { hash, verify, isOutdated }
 
   function hash(password: string): Promise<string> {
     return inTurn(() => Bun.password.hash(password, ARGON2ID))
   }
 
-  /** Without a hash (no such user) the same work is done, so that the time tells nothing. */
+  /** Without a hash (no such user) a hash that no password has is tried: the same work is done, so that the time tells nothing. */
   function verify(password: string, stored: string | null): Promise<boolean> {
     return inTurn(async () => {
-      const matches = await Bun.password.verify(password, stored ?? DECOY)
+      const matches = await Bun.password.verify(password, stored ?? decoy)
       return matches && stored !== null
     })
+  }
+
+  /** Whether a hash was made with other parameters than today's. */
+  function isOutdated(stored: string): boolean {
+    return !stored.startsWith(CURRENT)
   }
 }
 

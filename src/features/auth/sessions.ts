@@ -1,6 +1,7 @@
-import { and, eq, isNull, sql } from 'drizzle-orm'
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import { AppError } from '../../lib/errors.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -15,8 +16,8 @@ export type SessionsDeps = {
   tokens: Tokens
   now: () => Date
   newId: () => string
-  /** Told of a refresh token that came again too late: somebody has stolen a token of this family. */
-  onTheft: (session: { userId: string; sessionId: string }) => void
+  /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
+  onTheft: (tx: Tx, session: { userId: string; sessionId: string; device: string }) => Promise<void>
 }
 
 /** A new pair of tokens is minted from this. */
@@ -42,7 +43,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
       ),
     )
     .prepare()
-  return { open, check, refresh, end, endAllOf }
+  return { open, check, refresh, end, sweep }
 
   /** Opens a session inside the change `tx`. */
   async function open(tx: Tx, userId: string, device: string): Promise<Grant> {
@@ -60,13 +61,14 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
     const claims = await tokens.verifyAccess(accessToken)
     const [row] = await standing.execute(claims)
     if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
-    if (row.firstUsedAt === null) await db.write((tx) => markUsed(tx, claims, now()))
+    if (row.firstUsedAt === null) await noteFirstUse(claims)
     return claims
   }
 
   /**
    * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
-   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family.
+   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
+   * and so is a second token in a row that comes again when its successor is in use already.
    */
   async function refresh(token: string): Promise<Grant> {
     const hash = hashToken(token)
@@ -80,12 +82,14 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
         await tx.delete(sessions).where(eq(sessions.id, session.id))
         return { refused: true } as const
       }
-      if (
-        generation < session.generation &&
-        (await isTooLate(tx, session.id, generation + 1, at))
-      ) {
-        await tx.delete(sessions).where(eq(sessions.id, session.id))
-        return { stolen: family } as const
+      if (generation < session.generation) {
+        const usedAt = await firstUse(tx, session.id, generation + 1)
+        if (usedAt !== null && isTheft(session, generation, usedAt, at)) {
+          await tx.delete(sessions).where(eq(sessions.id, session.id))
+          await onTheft(tx, { ...family, device: session.device })
+          return { refused: true } as const
+        }
+        if (usedAt !== null) await markRepeated(tx, session.id, generation)
       }
       const successor = tokens.successorOf(token)
       if (generation === session.generation) {
@@ -99,7 +103,6 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
     })
     if ('grant' in outcome) return outcome.grant
-    if ('stolen' in outcome) onTheft(outcome.stolen)
     throw notSignedIn()
   }
 
@@ -109,9 +112,15 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
     })
   }
 
-  /** Ends every session of a user inside the change `tx`. */
-  async function endAllOf(tx: Tx, userId: string) {
-    await tx.delete(sessions).where(eq(sessions.userId, userId))
+  /** Removes sessions that are too old or were idle for too long. */
+  async function sweep() {
+    const at = now()
+    await db.write(async (tx) => {
+      const idleSince = new Date(at.getTime() - IDLE_LIFE)
+      await tx
+        .delete(sessions)
+        .where(or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince)))
+    })
   }
 
   async function findFamily(tx: Tx, hash: string) {
@@ -123,13 +132,28 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
     return row
   }
 
-  async function isTooLate(tx: Tx, sessionId: string, successor: number, at: Date) {
+  async function firstUse(tx: Tx, sessionId: string, generation: number): Promise<Date | null> {
     const [row] = await tx
       .select({ firstUsedAt: refreshTokens.firstUsedAt })
       .from(refreshTokens)
-      .where(and(eq(refreshTokens.sessionId, sessionId), eq(refreshTokens.generation, successor)))
-    const firstUsedAt = row?.firstUsedAt ?? null
-    return firstUsedAt !== null && at.getTime() - firstUsedAt.getTime() > RETRY_WINDOW
+      .where(and(eq(refreshTokens.sessionId, sessionId), eq(refreshTokens.generation, generation)))
+    return row?.firstUsedAt ?? null
+  }
+
+  async function markRepeated(tx: Tx, sessionId: string, generation: number) {
+    await tx
+      .update(sessions)
+      .set({ repeatedGeneration: generation })
+      .where(eq(sessions.id, sessionId))
+  }
+
+  /** While the disk is full or locked, reading goes on: the next use is noted then. */
+  async function noteFirstUse(claims: AccessClaims) {
+    try {
+      await db.write((tx) => markUsed(tx, claims, now()))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+    }
   }
 
   async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
@@ -151,4 +175,15 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
       .insert(refreshTokens)
       .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
   }
+}
+
+/** A token came again though its successor has been in use since `usedAt`. */
+function isTheft(
+  { repeatedGeneration }: { repeatedGeneration: number | null },
+  generation: number,
+  usedAt: Date,
+  at: Date,
+): boolean {
+  const isLate = at.getTime() - usedAt.getTime() > RETRY_WINDOW
+  return isLate || repeatedGeneration === generation - 1
 }

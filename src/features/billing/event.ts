@@ -61,7 +61,8 @@ function isObject(value: unknown): value is Record<string, unknown> {
 }
 
 function shortText(value: unknown): string | null {
-  return typeof value === 'string' && value !== '' && value.length <= ID_LIMIT ? value : null
+  if (typeof value !== 'string' || value === '' || value.length > ID_LIMIT) return null
+  return value.isWellFormed() ? value : null
 }
 
 function time(value: unknown): Date | null {

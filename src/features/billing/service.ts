@@ -1,9 +1,16 @@
 import { and, desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
-import { sha256 } from '../../lib/crypto.ts'
+import type { Tx } from '../../db/write.ts'
+import { hmac, sha256 } from '../../lib/crypto.ts'
 import { type BillingEvent, hasEffect } from './event.ts'
 
-export type BillingDeps = { db: Db; now: () => Date; newId: () => string }
+export type BillingDeps = {
+  db: Db
+  /** Makes pseudonyms of people who are gone. */
+  pseudonymKey: Uint8Array
+  now: () => Date
+  newId: () => string
+}
 
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
 export type Receipt = 'ok' | 'duplicate' | 'ignored'
@@ -16,7 +23,7 @@ const PROVIDER = 'revenuecat'
 const LIST_LIMIT = 50
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
-export function createBilling({ db, now, newId }: BillingDeps) {
+export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -48,7 +55,7 @@ export function createBilling({ db, now, newId }: BillingDeps) {
       conflicting: false,
     }),
   )
-  return { receive, list, show }
+  return { receive, list, listOf, show, forgetPerson }
 
   /** Records a delivery with its bytes as they came. When this returns, it is durable. */
   async function receive(event: BillingEvent, bytes: Uint8Array): Promise<Receipt> {
@@ -107,6 +114,38 @@ export function createBilling({ db, now, newId }: BillingDeps) {
     return rows
   }
 
+  /**
+   * Takes what is personal out of a user's events as part of the change: the id becomes a pseudonym, the
+   * attributes go. The hash of what came stays.
+   */
+  async function forgetPerson(tx: Tx, userId: string) {
+    const pseudonym = `deleted:${hmac(pseudonymKey, userId)}`
+    const own = await tx
+      .select({ id: billingEvents.id, body: billingEvents.body })
+      .from(billingEvents)
+      .where(eq(billingEvents.appUserId, userId))
+    for (const { id, body } of own) {
+      const scrubbed = withoutPerson(body.toString('utf8').replaceAll(userId, pseudonym))
+      await tx
+        .update(billingEvents)
+        .set({ body: Buffer.from(scrubbed), appUserId: pseudonym })
+        .where(eq(billingEvents.id, id))
+    }
+  }
+
+  /** All events of a user with their bodies, for the export. */
+  async function listOf(userId: string) {
+    const rows = await db.read
+      .select({ receivedAt: billingEvents.receivedAt, body: billingEvents.body })
+      .from(billingEvents)
+      .where(eq(billingEvents.appUserId, userId))
+      .orderBy(billingEvents.receivedAt)
+    return rows.map(({ receivedAt, body }) => ({
+      receivedAt: receivedAt.toISOString(),
+      body: body.toString('utf8'),
+    }))
+  }
+
   /** One event by the provider's id, with its body as text; null when it never came. */
   async function show(eventId: string) {
     const [row] = await db.read
@@ -115,4 +154,11 @@ export function createBilling({ db, now, newId }: BillingDeps) {
       .where(eq(billingEvents.eventId, eventId))
     return row ? { ...row, body: row.body.toString('utf8') } : null
   }
+}
+
+/** The body without the attributes that the provider keeps of a person. */
+function withoutPerson(body: string): string {
+  return JSON.stringify(JSON.parse(body), (key, value) =>
+    key === 'subscriber_attributes' ? undefined : value,
+  )
 }

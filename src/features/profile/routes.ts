@@ -1,7 +1,7 @@
-import { Elysia } from 'elysia'
+import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { json } from '../../http/body.ts'
-import { startLocaleOf } from '../../http/client-hints.ts'
+import { startLocaleOf, timezoneOf } from '../../http/client-hints.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { UserProfile } from '../../http/user-profile.ts'
 import { ProfilePatch } from './model.ts'
@@ -10,9 +10,15 @@ import type { Profile } from './service.ts'
 const PATH = '/api/user/profile/v1'
 const tags = ['Profile']
 
-export type ProfileRoutesDeps = { profile: Profile; signedIn: ReturnType<typeof authenticate> }
+export type ProfileRoutesDeps = {
+  profile: Profile
+  removeAccount: (userId: string) => Promise<void>
+  readExport: (userId: string) => Promise<Record<string, unknown>>
+  signedIn: ReturnType<typeof authenticate>
+}
 
-export function profileRoutes({ profile, signedIn }: ProfileRoutesDeps) {
+export function profileRoutes(deps: ProfileRoutesDeps) {
+  const { profile, removeAccount, readExport, signedIn } = deps
   return new Elysia({ name: 'profile' })
     .use(signedIn)
     .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
@@ -23,7 +29,12 @@ export function profileRoutes({ profile, signedIn }: ProfileRoutesDeps) {
     .patch(
       PATH,
       async ({ session, body, request: { headers } }) =>
-        data(await profile.change(session.userId, body, startLocaleOf(headers))),
+        data(
+          await profile.change(session.userId, body, {
+            locale: startLocaleOf(headers),
+            timezone: timezoneOf(headers),
+          }),
+        ),
       {
         ...json(ProfilePatch),
         signedIn: true,
@@ -34,7 +45,7 @@ export function profileRoutes({ profile, signedIn }: ProfileRoutesDeps) {
     .delete(
       PATH,
       async ({ session }) => {
-        await profile.remove(session.userId)
+        await removeAccount(session.userId)
         return message('The account and everything in it is gone.')
       },
       {
@@ -44,4 +55,9 @@ export function profileRoutes({ profile, signedIn }: ProfileRoutesDeps) {
         detail: { tags, operationId: 'deleteProfile', summary: 'Delete the account' },
       },
     )
+    .get('/api/user/export/v1', async ({ session }) => data(await readExport(session.userId)), {
+      signedIn: true,
+      response: responses(DataOf(t.Object({}, { additionalProperties: true })), 400, 401, 503),
+      detail: { tags, operationId: 'exportData', summary: 'Everything held about the person' },
+    })
 }

@@ -3,29 +3,17 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../lib/locale.ts'
+import type { ProfilePatch } from './model.ts'
 
-export type ProfileDeps = {
-  db: Db
-  now: () => Date
-  /** Removes what the user has stored as part of the change, and answers what is left to do after it. */
-  removeFiles: (tx: Tx, userId: string) => Promise<() => Promise<void>>
-}
+export type ProfileDeps = { db: Db; now: () => Date }
 
-/** A merge patch: absent stays, null restores the start value. */
-export type Patch = {
-  profile?: {
-    name?: string | null
-    locale?: string | null
-    timezone?: string | null
-    currency?: string | null
-  }
-  onboardingCompleted?: boolean | null
-}
+/** What `null` restores, from the headers of the request. */
+export type StartValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 
-export function createProfile({ db, now, removeFiles }: ProfileDeps) {
-  const { users } = db.tables
+export function createProfile({ db, now }: ProfileDeps) {
+  const { users, recoveryCodes } = db.tables
   const byId = db.read
     .select()
     .from(users)
@@ -46,14 +34,20 @@ export function createProfile({ db, now, removeFiles }: ProfileDeps) {
         timezone: user.timezone,
         currency: user.currency,
       },
-      twoFactor: { enabled: false, methods: [], recoveryCodesLeft: 0 },
+      twoFactor: await twoFactorOf(user),
       onboardingCompleted: user.onboardingCompleted,
     }
   }
 
-  /** `startLocale` is what a `null` locale becomes: the language negotiated with this request. */
-  async function change(userId: string, patch: Patch, startLocale: string) {
-    const changes = checked(patch, startLocale)
+  async function twoFactorOf({ id, twoFactorSince }: typeof users.$inferSelect) {
+    if (twoFactorSince === null) return { enabled: false, methods: [], recoveryCodesLeft: 0 }
+    const recoveryCodesLeft = await db.read.$count(recoveryCodes, eq(recoveryCodes.userId, id))
+    return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }
+  }
+
+  /** Applies a merge patch. */
+  async function change(userId: string, patch: ProfilePatch, start: StartValues) {
+    const changes = checked(patch, start)
     await db.write(async (tx) => {
       const changed = await tx
         .update(users)
@@ -65,23 +59,18 @@ export function createProfile({ db, now, removeFiles }: ProfileDeps) {
     return read(userId)
   }
 
-  /** Takes the person, the sessions and the attachments in one change; the files follow it. */
-  async function remove(userId: string) {
-    const finish = await db.write(async (tx) => {
-      const removeFromDisk = await removeFiles(tx, userId)
-      await tx.delete(users).where(eq(users.id, userId))
-      return removeFromDisk
-    })
-    await finish()
+  /** Removes the row of a person as part of the change, and with it all that hangs on it. */
+  async function remove(tx: Tx, userId: string) {
+    await tx.delete(users).where(eq(users.id, userId))
   }
 }
 
-function checked({ profile = {}, onboardingCompleted }: Patch, startLocale: string) {
+function checked({ profile = {}, onboardingCompleted }: ProfilePatch, start: StartValues) {
   const faults: ErrorDetail[] = []
   const changes = {
     ...field('name', (name) => name, ''),
-    ...field('locale', asLocale, startLocale, 'a BCP 47 language tag such as en'),
-    ...field('timezone', asTimezone, 'utc', 'an IANA time zone such as Europe/Berlin'),
+    ...field('locale', asLocale, start.locale, 'a BCP 47 language tag such as en'),
+    ...field('timezone', asTimezone, start.timezone, 'an IANA time zone such as Europe/Berlin'),
     ...field('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
     ...(onboardingCompleted === undefined
       ? {}

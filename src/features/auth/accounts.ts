@@ -1,0 +1,88 @@
+import { eq } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { AppError } from '../../lib/errors.ts'
+
+/** What a new account takes from the phone it is made on. */
+export type Hints = { name: string; locale: string; timezone: string }
+
+export type LoginType = 'email' | 'google' | 'apple' | 'guest'
+
+export type Accounts = ReturnType<typeof createAccounts>
+export type Account = Db['tables']['users']['$inferSelect']
+
+/** Rows of people: made, found and upgraded as part of a change. */
+export function createAccounts({
+  db,
+  now,
+  newId,
+}: {
+  db: Db
+  now: () => Date
+  newId: () => string
+}) {
+  const { users } = db.tables
+  return { create, upgrade, find, findByEmail }
+
+  async function create(
+    tx: Tx,
+    loginType: LoginType,
+    { name, locale, timezone }: Hints,
+    login: Partial<Account> = {},
+  ): Promise<Account> {
+    const at = now()
+    const [user] = await tx
+      .insert(users)
+      .values({
+        id: newId(),
+        loginType,
+        name,
+        locale,
+        timezone,
+        currency: 'usd',
+        onboardingCompleted: false,
+        createdAt: at,
+        updatedAt: at,
+        ...login,
+      })
+      .returning()
+    return user as Account
+  }
+
+  /** A guest becomes somebody: the id stays, and with it files and purchases. */
+  async function upgrade(
+    tx: Tx,
+    guest: Account,
+    loginType: LoginType,
+    login: Partial<Account>,
+  ): Promise<Account> {
+    const [user] = await tx
+      .update(users)
+      .set({ loginType, ...login, updatedAt: now() })
+      .where(eq(users.id, guest.id))
+      .returning()
+    return user as Account
+  }
+
+  async function find(from: Pick<Tx, 'select'>, userId: string): Promise<Account> {
+    const [user] = await from.select().from(users).where(eq(users.id, userId))
+    if (!user) throw new AppError('unauthenticated', 'This account is no more.')
+    return user
+  }
+
+  async function findByEmail(
+    from: Pick<Tx, 'select'>,
+    email: string,
+  ): Promise<Account | undefined> {
+    const [user] = await from
+      .select()
+      .from(users)
+      .where(eq(users.emailKey, emailKeyOf(email)))
+    return user
+  }
+}
+
+/** Addresses are the same when they differ in case or in how Unicode composes them. */
+export function emailKeyOf(email: string): string {
+  return email.normalize('NFC').toLowerCase()
+}

@@ -1,0 +1,57 @@
+import { importPKCS8, SignJWT } from 'jose'
+
+export type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
+
+export type AppleGrants = ReturnType<typeof createAppleGrants>
+
+export const APPLE_URL = 'https://appleid.apple.com'
+const TIMEOUT = 10_000
+const SECRET_LIFE = 5 * 60
+
+/**
+ * Exchanges an authorization code for the refresh token that later revokes the grant, as the App Store
+ * asks of apps that let people delete their account.
+ * https://developer.apple.com/documentation/signinwithapplerestapi
+ */
+export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys, now: () => Date) {
+  return { exchange, revoke }
+
+  /** The refresh token of the grant. Throws when Apple does not give it. */
+  async function exchange(code: string, clientId: string): Promise<string> {
+    const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
+    const { refresh_token: token } = (await reply.json()) as { refresh_token?: unknown }
+    if (typeof token !== 'string') throw new Error('Apple gave no refresh token')
+    return token
+  }
+
+  async function revoke(token: string, clientId: string) {
+    await post('/auth/revoke', clientId, { token, token_type_hint: 'refresh_token' })
+  }
+
+  async function post(path: string, clientId: string, form: Record<string, string>) {
+    const reply = await fetch(url + path, {
+      method: 'POST',
+      redirect: 'error',
+      signal: AbortSignal.timeout(TIMEOUT),
+      body: new URLSearchParams({
+        client_id: clientId,
+        client_secret: await clientSecret(clientId),
+        ...form,
+      }),
+    })
+    if (!reply.ok) throw new Error(`Apple answered ${reply.status} to ${path}`)
+    return reply
+  }
+
+  async function clientSecret(clientId: string): Promise<string> {
+    const at = Math.floor(now().getTime() / 1000)
+    return new SignJWT()
+      .setProtectedHeader({ alg: 'ES256', kid: keyId })
+      .setIssuer(teamId)
+      .setSubject(clientId)
+      .setAudience(APPLE_URL)
+      .setIssuedAt(at)
+      .setExpirationTime(at + SECRET_LIFE)
+      .sign(await importPKCS8(privateKey, 'ES256'))
+  }
+}

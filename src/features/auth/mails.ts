@@ -1,0 +1,44 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDurably } from '../../lib/durable-file.ts'
+import { newId } from '../../lib/ids.ts'
+import { type MailKind, render } from './mail-texts.ts'
+
+/** A mail to one person. `link` or `detail` fill in what its kind speaks of. */
+export type Mail = {
+  mail: MailKind
+  to: string
+  locale: string
+  link?: string
+  detail?: string
+}
+
+export type MailerDeps = {
+  smtpUrl: string | null
+  from: string
+  /** Where mails are written as `.eml` files when there is no SMTP server. */
+  folder: string
+}
+
+const TIMEOUT = 10_000
+
+/** Sends a mail over SMTP, or writes it as a file. Throws when the server does not take it. */
+export function createMailer({ smtpUrl, from, folder }: MailerDeps): (mail: Mail) => Promise<void> {
+  return async ({ mail, to, locale, link, detail }) => {
+    const { createTransport } = await import('nodemailer')
+    const message = { from, to, ...render(mail, locale, { link, detail }) }
+    if (smtpUrl !== null) {
+      const timeouts = {
+        connectionTimeout: TIMEOUT,
+        greetingTimeout: TIMEOUT,
+        socketTimeout: TIMEOUT,
+      }
+      await createTransport({ url: smtpUrl, ...timeouts }).sendMail(message)
+      return
+    }
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+    const { message: bytes } = await transport.sendMail(message)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeDurably(join(folder, `${newId()}.eml`), bytes as Buffer)
+  }
+}

@@ -1,0 +1,102 @@
+import { asc, eq, lte } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import type { Log } from '../../lib/log.ts'
+import { seal, unseal } from '../../lib/seal.ts'
+import type { Mail } from './mails.ts'
+
+/** What waits to be sent: a mail, or the end of a grant that Apple has to be told of. */
+export type Parcel =
+  | ({ kind: 'mail' } & Mail)
+  | { kind: 'apple-revocation'; clientId: string; token: string }
+
+export type OutboxDeps = {
+  db: Db
+  key: Uint8Array
+  deliver: (parcel: Parcel) => Promise<void>
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type Outbox = ReturnType<typeof createOutbox>
+
+const MINUTE = 60_000
+/** Waits before the next tries, in ms; after the last one the parcel is given up. */
+const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
+const BATCH = 20
+const STOP_TIMEOUT = 3_000
+
+/** Sends to the outside what changes have left here, after their commit and until it succeeds. */
+export function createOutbox({ db, key, deliver, now, newId, log }: OutboxDeps) {
+  const { outbox } = db.tables
+  let flushing: Promise<void> | null = null
+  let stopped = false
+  return { add, nudge, flush, stop }
+
+  /** Leaves a parcel as part of the change. Call `nudge` after it. */
+  async function add(tx: Tx, parcel: Parcel) {
+    const content = seal(key, JSON.stringify(parcel))
+    await tx
+      .insert(outbox)
+      .values({ id: newId(), kind: parcel.kind, content, attempts: 0, dueAt: now() })
+  }
+
+  /** Sends soon, without anybody waiting for it. */
+  function nudge() {
+    flush().catch((err) => {
+      if (!stopped) log.error({ err }, 'the outbox cannot be read')
+    })
+  }
+
+  /** Sends everything that is due; one run at a time. */
+  function flush(): Promise<void> {
+    if (stopped) return Promise.resolve()
+    flushing ??= sendAll().finally(() => {
+      flushing = null
+    })
+    return flushing
+  }
+
+  /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
+  async function stop() {
+    stopped = true
+    await Promise.race([flushing, Bun.sleep(STOP_TIMEOUT)])
+  }
+
+  async function sendAll() {
+    while (!stopped) {
+      const due = await db.read
+        .select()
+        .from(outbox)
+        .where(lte(outbox.dueAt, now()))
+        .orderBy(asc(outbox.dueAt))
+        .limit(BATCH)
+      if (due.length === 0) return
+      for (const row of due) if (!stopped) await sendOne(row)
+    }
+  }
+
+  async function sendOne({ id, kind, content, attempts }: typeof outbox.$inferSelect) {
+    try {
+      await deliver(JSON.parse(unseal(key, content)))
+      await db.write(async (tx) => {
+        await tx.delete(outbox).where(eq(outbox.id, id))
+      })
+    } catch (err) {
+      const wait = RETRIES[attempts]
+      log.warn({ kind, attempt: attempts + 1, willRetry: wait !== undefined, err }, 'not delivered')
+      await db.write(async (tx) => {
+        const isSame = eq(outbox.id, id)
+        if (wait === undefined) await tx.delete(outbox).where(isSame)
+        else {
+          const dueAt = new Date(now().getTime() + wait)
+          await tx
+            .update(outbox)
+            .set({ attempts: attempts + 1, dueAt })
+            .where(isSame)
+        }
+      })
+    }
+  }
+}

@@ -1,0 +1,128 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
+import {
+  ChangeEmailBody,
+  DevicesReply,
+  ForgotBody,
+  PasswordBody,
+  ResetBody,
+  SessionQuery,
+  VerifyBody,
+} from '../model.ts'
+import type { AuthRoutesDeps } from './deps.ts'
+
+const tags = ['Signing in']
+const PASSWORD = '/api/auth/password/v1'
+const EMAIL = '/api/auth/email/v1'
+const SESSIONS = '/api/auth/sessions/v1'
+
+/** Password, e-mail address and devices of an account. */
+export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
+  const { passwordLogin, addresses, devices } = auth
+  return new Elysia({ name: 'auth-account' })
+    .use(signedIn)
+    .get(
+      SESSIONS,
+      async ({ session }) => data(await devices.list(session.userId, session.sessionId)),
+      {
+        signedIn: true,
+        response: responses(DataOf(DevicesReply), 400, 401),
+        detail: { tags, operationId: 'listSessions', summary: 'Devices that are signed in' },
+      },
+    )
+    .delete(
+      SESSIONS,
+      async ({ session, query: { id } }) => {
+        if (id === 'others') await devices.endAllOthers(session.userId, session.sessionId)
+        else await devices.end(session.userId, id)
+        return message('Signed out there.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: SessionQuery,
+        response: responses(Message, 400, 401, 404, 422, 503),
+        detail: { tags, operationId: 'endSession', summary: 'Sign a device out' },
+      },
+    )
+    .patch(
+      PASSWORD,
+      async ({ session, body }) => {
+        const { currentPassword, newPassword } = body
+        await passwordLogin.change(session.userId, session.sessionId, currentPassword, newPassword)
+        return message('The password is changed. Other devices are signed out.')
+      },
+      {
+        ...json(PasswordBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'changePassword', summary: 'Change the password' },
+      },
+    )
+    .post(
+      `${PASSWORD}/forgot`,
+      async ({ body: { email }, request, server }) => {
+        await addresses.forgot(email, addressOf(request, server))
+        return message('If there is such an account, a mail is on its way.')
+      },
+      {
+        ...json(ForgotBody),
+        response: responses(Message, 400, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'forgotPassword', summary: 'Ask for a new password' },
+      },
+    )
+    .post(
+      `${PASSWORD}/reset`,
+      async ({ body: { token, newPassword } }) => {
+        await passwordLogin.set(token, newPassword)
+        return message('The password is set. Sign in with it.')
+      },
+      {
+        ...json(ResetBody),
+        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        detail: { tags, operationId: 'resetPassword', summary: 'Set a new password' },
+      },
+    )
+    .post(
+      `${EMAIL}/verify`,
+      async ({ body: { token } }) => {
+        await addresses.verify(token)
+        return message('The address is confirmed.')
+      },
+      {
+        ...json(VerifyBody),
+        response: responses(Message, 400, 401, 409, 413, 415, 422, 503),
+        detail: { tags, operationId: 'verifyEmail', summary: 'Confirm an e-mail address' },
+      },
+    )
+    .post(
+      `${EMAIL}/resend`,
+      async ({ session, request, server }) => {
+        await addresses.resend(session.userId, addressOf(request, server))
+        return message('A mail is on its way.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 409, 429, 503),
+        detail: { tags, operationId: 'resendVerification', summary: 'Send that mail again' },
+      },
+    )
+    .post(
+      `${EMAIL}/change`,
+      async ({ session, body: { password, email }, request, server }) => {
+        await passwordLogin.proveOwn(session.userId, password)
+        await addresses.change(session.userId, email, addressOf(request, server))
+        return message(
+          'A mail is on its way to the new address. Until it is opened nothing changes.',
+        )
+      },
+      {
+        ...json(ChangeEmailBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'changeEmail', summary: 'Change the e-mail address' },
+      },
+    )
+}

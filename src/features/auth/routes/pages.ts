@@ -1,0 +1,91 @@
+import { type Context, Elysia, t } from 'elysia'
+import { readBody } from '../../../http/body.ts'
+import { STATUS } from '../../../http/errors.ts'
+import { wholeReply } from '../../../http/whole-reply.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { deletePage, donePage, PAGE_CSP, resetPage, verifyPage } from '../pages.ts'
+import type { AuthRoutesDeps } from './deps.ts'
+
+const FORM_LIMIT = 4 * 1024
+const hidden = { detail: { hide: true } }
+const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
+
+/** Pages for apps without deep links: each a form that posts to where it is. */
+export function pageRoutes({ auth, addressOf, removeAccount }: AuthRoutesDeps) {
+  const { addresses, passwordLogin, twoFactor } = auth
+  return new Elysia({ name: 'auth-pages' })
+    .get('/auth/verify', ({ set, query }) => page(set, verifyPage(query.token ?? '')), {
+      query: TokenQuery,
+      ...hidden,
+    })
+    .post(
+      '/auth/verify',
+      async ({ set, request }) =>
+        answer(set, async () => {
+          const form = await readForm(request)
+          await addresses.verify(form('token'))
+          return 'The address is confirmed. You can go back to the app.'
+        }),
+      { parse: 'none', ...hidden },
+    )
+    .get('/auth/reset', ({ set, query }) => page(set, resetPage(query.token ?? '')), {
+      query: TokenQuery,
+      ...hidden,
+    })
+    .post(
+      '/auth/reset',
+      async ({ set, request }) =>
+        answer(set, async () => {
+          const form = await readForm(request)
+          await passwordLogin.set(form('token'), form('newPassword'))
+          return 'The password is set. Sign in with it in the app.'
+        }),
+      { parse: 'none', ...hidden },
+    )
+    .get('/account/delete', ({ set }) => page(set, deletePage()), hidden)
+    .post(
+      '/account/delete',
+      async ({ set, request, server }) =>
+        answer(set, async () => {
+          const form = await readForm(request)
+          const address = addressOf(request, server)
+          const userId = await prove(form('email'), form('password'), form('code'), address)
+          await removeAccount(userId)
+          return 'Your account and everything in it is gone.'
+        }),
+      { parse: 'none', ...hidden },
+    )
+
+  /** The user of a password and, where two-factor is on, of a code. */
+  async function prove(email: string, password: string, code: string, address: string) {
+    const user = await passwordLogin.prove(email, password, address)
+    if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
+    return user.id
+  }
+}
+
+async function readForm(request: Request): Promise<(field: string) => string> {
+  const bytes = await readBody(request, FORM_LIMIT)
+  const form = new URLSearchParams(Buffer.from(bytes).toString('utf8'))
+  return (field) => form.get(field) ?? ''
+}
+
+/** What is refused is said on a page as well. */
+async function answer(set: Context['set'], work: () => Promise<string>): Promise<Response> {
+  try {
+    return page(set, donePage(await work()))
+  } catch (error) {
+    if (!(error instanceof AppError)) throw error
+    return page(set, donePage(error.message), STATUS[error.code])
+  }
+}
+
+function page(set: Context['set'], html: string, status = 200): Response {
+  const headers = {
+    'content-type': 'text/html; charset=utf-8',
+    'content-security-policy': PAGE_CSP,
+    // The address of these pages holds a token.
+    'referrer-policy': 'no-referrer',
+  }
+  return wholeReply(set, html, headers, status)
+}

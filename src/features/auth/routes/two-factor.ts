@@ -1,0 +1,53 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
+import {
+  ConfirmBody,
+  DisableBody,
+  RecoveryCodesReply,
+  TwoFactorBody,
+  TwoFactorReply,
+} from '../model.ts'
+import type { AuthRoutesDeps } from './deps.ts'
+
+const PATH = '/api/auth/two_factor/v1'
+const tags = ['Signing in']
+
+export function twoFactorRoutes({ auth: { twoFactor }, signedIn }: AuthRoutesDeps) {
+  return new Elysia({ name: 'auth-two-factor' })
+    .use(signedIn)
+    .post(
+      PATH,
+      async ({ session, body }) => data(await twoFactor.setUp(session.userId, body.password)),
+      {
+        ...json(TwoFactorBody),
+        signedIn: true,
+        response: responses(DataOf(TwoFactorReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'setUpTwoFactor', summary: 'Make a two-factor secret' },
+      },
+    )
+    .post(
+      `${PATH}/confirm`,
+      async ({ session: { userId, sessionId }, body }) =>
+        data({ recoveryCodes: await twoFactor.confirm(userId, sessionId, body.code) }),
+      {
+        ...json(ConfirmBody),
+        signedIn: true,
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'confirmTwoFactor', summary: 'Switch two-factor on' },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session: { userId, sessionId }, body }) => {
+        await twoFactor.disable(userId, sessionId, body.password, body.code)
+        return message('Two-factor is off. Other devices are signed out.')
+      },
+      {
+        ...json(DisableBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        detail: { tags, operationId: 'disableTwoFactor', summary: 'Switch two-factor off' },
+      },
+    )
+}
