@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { generateKeyPair, SignJWT } from 'jose'
+import { generateKeyPair, importJWK, SignJWT } from 'jose'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 
 const MINUTE = 60_000
@@ -133,6 +133,33 @@ test('72: the use of the successor itself starts the 60 s too', async () => {
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
 })
 
+test('72: a thief who replays every predecessor is caught at the second one', async () => {
+  await using app = await createTestApp()
+  const first = await app.register()
+  const second = (await refresh(app, first.refreshToken)).json.response
+  await readProfile(app, second.accessToken)
+  const stolen = await refresh(app, first.refreshToken)
+  expect(stolen.json.response.refreshToken).toBe(second.refreshToken)
+  const third = (await refresh(app, second.refreshToken)).json.response
+  await readProfile(app, third.accessToken)
+  expect((await refresh(app, second.refreshToken)).status).toBe(401)
+  expect((await readProfile(app, third.accessToken)).status).toBe(401)
+  expect((await refresh(app, third.refreshToken)).status).toBe(401)
+})
+
+test('a phone that loses the reply of every refresh is never signed out', async () => {
+  await using app = await createTestApp()
+  let { refreshToken } = await app.register()
+  for (let round = 0; round < 10; round++) {
+    await refresh(app, refreshToken)
+    app.clock.advance(20 * MINUTE)
+    const retried = await refresh(app, refreshToken)
+    expect(retried.status).toBe(200)
+    expect((await readProfile(app, retried.json.response.accessToken)).status).toBe(200)
+    refreshToken = retried.json.response.refreshToken
+  }
+})
+
 test('sessions end after 60 idle days and after 365 days in any case', async () => {
   await using app = await createTestApp()
   const idle = await app.register()
@@ -171,30 +198,85 @@ test('an access token lives 15 minutes and says token_expired then', async () =>
   expect(late.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-test('74: forged and foreign tokens get 401', async () => {
+test('74: a corpus of forged, foreign and damaged tokens gets 401 each', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken, user } = await app.register()
-  const foreign = await generateKeyPair('ES256')
   const [head = '', payload = '', signature = ''] = accessToken.split('.')
+  const decode = (part: string) => JSON.parse(Buffer.from(part, 'base64url').toString())
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
-  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
-  const signedByStranger = await new SignJWT(claims)
-    .setProtectedHeader(JSON.parse(Buffer.from(head, 'base64url').toString()))
-    .sign(foreign.privateKey)
+  const header = decode(head)
+  const claims = decode(payload)
+  const key = await Bun.file(join(app.dataDir, 'secrets', 'access-token.jwk')).json()
+  const ours = await importJWK(key, 'ES256')
+  const foreign = (await generateKeyPair('ES256')).privateKey
+  const sign = (changes: object, headerChanges: object = {}, by = ours) =>
+    new SignJWT({ ...claims, ...changes })
+      .setProtectedHeader({ ...header, ...headerChanges })
+      .sign(by)
+  const publicPem = Buffer.from(JSON.stringify({ ...key, d: undefined }))
+  const hs256 = (secret: Uint8Array) =>
+    new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)
+
+  // Signed by us as they are, they would pass: each change alone must be what is refused.
+  expect((await readProfile(app, await sign({}))).status).toBe(200)
   const forged = [
-    '',
     'x',
-    `${encode({ alg: 'none', typ: 'at+jwt' })}.${payload}.`,
-    `${encode({ alg: 'HS256', typ: 'at+jwt' })}.${payload}.${signature}`,
-    `${head}.${encode({ ...claims, sub: 'another' })}.${signature}`,
+    'a.b',
+    'a.b.c',
+    '..',
+    `${head}.${payload}`,
+    `${head}.${payload}.`,
+    `.${payload}.${signature}`,
+    `${head}..${signature}`,
+    `${accessToken}.x`,
+    ` ${accessToken}`.trimStart().slice(1),
+    accessToken.slice(0, -6),
     `${head}.${payload}.${signature.slice(0, -4)}AAAA`,
-    signedByStranger,
+    `${head}.${payload}.${Buffer.alloc(64).toString('base64url')}`,
+    `${encode({ ...header, alg: 'none' })}.${payload}.`,
+    `${encode({ ...header, alg: 'None' })}.${payload}.${signature}`,
+    `${encode({ ...header, alg: 'HS256' })}.${payload}.${signature}`,
+    `${encode({ ...header, alg: 'ES384' })}.${payload}.${signature}`,
+    `${encode({ ...header, alg: 'RS256' })}.${payload}.${signature}`,
+    `${encode({ ...header, alg: ['ES256'] })}.${payload}.${signature}`,
+    `${encode([header])}.${payload}.${signature}`,
+    `${head}.${encode([claims])}.${signature}`,
+    `${head}.${encode({ ...claims, sub: 'another' })}.${signature}`,
+    `${encode({ ...header, b64: false, crit: ['b64'] })}.${payload}.${signature}`,
+    await hs256(publicPem),
+    await hs256(Buffer.from(key.x, 'base64url')),
+    await sign({}, {}, foreign),
+    await sign({}, { kid: 'unknown' }),
+    await sign({}, { kid: '../../etc/passwd' }),
+    await sign({}, { kid: "' OR 1=1 --" }),
+    await sign({}, { kid: undefined }),
+    await sign({}, { typ: 'JWT' }),
+    await sign({}, { typ: undefined }),
+    await sign({}, { jku: 'http://127.0.0.1/keys', kid: 'x' }),
+    await sign({ aud: 'another' }),
+    await sign({ aud: undefined }),
+    await sign({ iss: 'another' }),
+    await sign({ iss: ['homeport'] }),
+    await sign({ exp: 1 }),
+    await sign({ exp: undefined }),
+    await sign({ exp: String(claims.exp) }),
+    await sign({ nbf: claims.exp + 60 }),
+    await sign({ sub: undefined }),
+    await sign({ sub: '' }),
+    await sign({ sub: crypto.randomUUID() }),
+    await sign({ sid: undefined }),
+    await sign({ sid: [claims.sid] }),
+    await sign({ sid: crypto.randomUUID() }),
+    await sign({ jti: undefined }),
+    await sign({ jti: '7.x' }),
+    await sign({ jti: '-1.x' }),
     refreshToken,
     user._id,
+    encode(claims),
   ]
-  for (const token of forged) {
-    const refused = await readProfile(app, token)
-    expect([token, refused.status]).toEqual([token, 401])
+  expect(forged.length).toBeGreaterThanOrEqual(40)
+  for (const [at, token] of forged.entries()) {
+    expect([at, (await readProfile(app, token)).status]).toEqual([at, 401])
   }
   expect((await readProfile(app, accessToken)).status).toBe(200)
 })

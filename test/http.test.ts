@@ -1,7 +1,16 @@
 import { describe, expect, test } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
+import { TOTP } from 'totp-generator'
 import { Failure } from '../src/http/envelope.ts'
-import { type Answer, type Ask, createTestApp, type TestApp, WEBHOOK_TOKEN } from './support/app.ts'
+import {
+  type Answer,
+  type Ask,
+  createTestApp,
+  PASSWORD,
+  type TestApp,
+  WEBHOOK_TOKEN,
+} from './support/app.ts'
+import { startIdentityProvider } from './support/identity-provider.ts'
 
 /** Every route of the interface, with a good, a bad and an oversize request. */
 type Route = {
@@ -96,6 +105,103 @@ const routes: Route[] = [
     bad: { json: { event: {} }, status: 400 },
     oversize: { json: { event: { type: 'RENEWAL', fill: 'x'.repeat(300_000) } } },
   },
+  {
+    method: 'POST',
+    path: '/api/auth/login/v1/two_factor',
+    access: 'public',
+    good: { json: { challengeToken: 'CHALLENGE', code: 'CODE' } },
+    bad: { json: { challengeToken: 'unknown', code: '000000' }, status: 401 },
+    oversize: { json: { challengeToken: LONG, code: '' } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/social/v1',
+    access: 'public',
+    good: { json: { provider: 'google', idToken: 'ID_TOKEN' } },
+    bad: { json: { provider: 'other', idToken: 'x' }, status: 422 },
+    oversize: { json: { provider: 'google', idToken: LONG } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/guest/v1',
+    access: 'public',
+    good: {},
+    bad: { headers: { env: 'two words' }, status: 400 },
+  },
+  { method: 'GET', path: '/api/auth/sessions/v1', access: 'user', good: {} },
+  {
+    method: 'DELETE',
+    path: '/api/auth/sessions/v1?id=SESSION',
+    access: 'user',
+    good: {},
+    bad: { path: '/api/auth/sessions/v1?id=unknown', status: 404 },
+  },
+  {
+    method: 'PATCH',
+    path: '/api/auth/password/v1',
+    access: 'user',
+    good: { json: { currentPassword: PASSWORD, newPassword: 'another good one' } },
+    bad: { json: { currentPassword: PASSWORD, newPassword: 'password1' }, status: 422 },
+    oversize: { json: { currentPassword: PASSWORD, newPassword: LONG } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/password/v1/forgot',
+    access: 'public',
+    good: { json: { email: 'user@example.com' } },
+    bad: { json: { email: 'no address' }, status: 422 },
+    oversize: { json: { email: LONG } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/password/v1/reset',
+    access: 'public',
+    good: { json: { token: 'RESET', newPassword: 'another good one' } },
+    bad: { json: { token: 'unknown', newPassword: 'another good one' }, status: 401 },
+    oversize: { json: { token: 'x', newPassword: LONG } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/email/v1/verify',
+    access: 'public',
+    good: { json: { token: 'VERIFY' } },
+    bad: { json: { token: 'unknown' }, status: 401 },
+    oversize: { json: { token: LONG } },
+  },
+  { method: 'POST', path: '/api/auth/email/v1/resend', access: 'user', good: {} },
+  {
+    method: 'POST',
+    path: '/api/auth/email/v1/change',
+    access: 'user',
+    good: { json: { password: PASSWORD, email: 'new@example.com' } },
+    bad: { json: { password: PASSWORD, email: 'other@example.com' }, status: 409 },
+    oversize: { json: { password: LONG, email: 'new@example.com' } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/two_factor/v1',
+    access: 'user',
+    good: { json: { password: PASSWORD } },
+    bad: { json: { password: 'wrong password' }, status: 401 },
+    oversize: { json: { password: LONG } },
+  },
+  {
+    method: 'POST',
+    path: '/api/auth/two_factor/v1/confirm',
+    access: 'user',
+    good: { json: { code: 'CODE' } },
+    bad: { json: { code: '000000' }, status: 401 },
+    oversize: { json: { code: LONG } },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/auth/two_factor/v1',
+    access: 'user',
+    good: { json: { password: PASSWORD, code: 'CODE' } },
+    bad: { json: { password: PASSWORD, code: '000000' }, status: 401 },
+    oversize: { json: { password: PASSWORD, code: LONG } },
+  },
+  { method: 'GET', path: '/api/user/export/v1', access: 'user', good: {} },
   { method: 'POST', path: '/api/auth/logout/v1', access: 'user', good: {} },
   { method: 'DELETE', path: '/api/user/profile/v1', access: 'user', good: {} },
 ]
@@ -115,8 +221,9 @@ describe('every route answers', () => {
   test.each(routes.map((route) => [`${route.method} ${route.path}`, route] as const))(
     '%s: the good request, and only to whom it belongs',
     async (_name, route) => {
-      await using app = await createTestApp()
-      const { path, good, user, other } = await prepare(app, route)
+      using world = await startIdentityProvider()
+      await using app = await createTestApp({}, world)
+      const { path, good, user, other } = await prepare(app, route, world)
       if (route.access !== 'public') {
         for (const token of [undefined, 'x', user.refreshToken]) {
           const { token: _own, ...rest } = good
@@ -127,7 +234,7 @@ describe('every route answers', () => {
           expectFailure(stranger, 401)
         }
       }
-      if (path.includes('key=')) {
+      if (/[?&](key|id)=/.test(path)) {
         const foreign = await app.ask(route.method, path, { ...good, token: other.accessToken })
         expectFailure(foreign, 404)
       }
@@ -142,8 +249,9 @@ describe('every route answers', () => {
       route.bad ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
   )('%s: a bad request', async (_name, route) => {
-    await using app = await createTestApp()
-    const { good } = await prepare(app, route)
+    using world = await startIdentityProvider()
+    await using app = await createTestApp({}, world)
+    const { good } = await prepare(app, route, world)
     const { status, path = route.path, ...bad } = route.bad as NonNullable<Route['bad']>
     const answer = await app.ask(route.method, path, {
       ...(good.token ? { token: good.token } : {}),
@@ -157,8 +265,9 @@ describe('every route answers', () => {
       route.oversize ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
   )('40: %s: an oversize request', async (_name, route) => {
-    await using app = await createTestApp()
-    const { good } = await prepare(app, route)
+    using world = await startIdentityProvider()
+    await using app = await createTestApp({}, world)
+    const { good } = await prepare(app, route, world)
     const token = good.token ? { token: good.token } : {}
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })
     expectFailure(answer, 413)
@@ -365,23 +474,58 @@ async function rawRequest(port: number, head: string): Promise<string> {
   return answer
 }
 
-/** A user with a file, and the good request in that user's name. */
-async function prepare(app: TestApp, route: Route) {
+type World = Awaited<ReturnType<typeof startIdentityProvider>>
+
+/** Two users, and the good request in the name of the first, its placeholders filled in. */
+async function prepare(app: TestApp, route: Route, world: World) {
   const user = await app.register('user@example.com')
   const other = await app.register('other@example.com')
   const token = route.access === 'webhook' ? WEBHOOK_TOKEN : user.accessToken
   const good: Ask = route.access === 'public' ? { ...route.good } : { ...route.good, token }
   if (route.path.includes('refresh')) good.json = { refreshToken: user.refreshToken }
   let { path } = route
-  if (path.includes('KEY')) {
+  const filled = JSON.stringify(good.json ?? null)
+  const fill = async (name: string, make: () => Promise<string>) => {
+    if (filled.includes(name))
+      good.json = JSON.parse(JSON.stringify(good.json).replace(name, await make()))
+    if (path.includes(name)) path = path.replace(name, await make())
+  }
+  const { db, auth } = app.services
+  const issue = (purpose: Parameters<typeof auth.oneTimeTokens.issue>[1]) =>
+    db.write((tx) => auth.oneTimeTokens.issue(tx, purpose, user.user._id, user.user.email))
+  await fill('KEY', async () => {
     const stored = await app.ask('POST', `${ATTACHMENTS}?type=supportTicket`, {
       token,
       body: 'text',
       headers: text,
     })
-    path = path.replace('KEY', stored.json.response[0].key)
-  }
+    return stored.json.response[0].key
+  })
+  await fill('SESSION', async () => {
+    const json = { email: 'user@example.com', password: PASSWORD }
+    await app.ask('POST', '/api/auth/login/v1', { json })
+    const { response } = (await app.ask('GET', '/api/auth/sessions/v1', { token })).json
+    return response.find(({ current }: { current: boolean }) => !current)._id
+  })
+  await fill('RESET', () => issue('reset-password'))
+  await fill('VERIFY', () => issue('verify-email'))
+  await fill('CHALLENGE', () => issue('two-factor'))
+  await fill('ID_TOKEN', () => world.mint('google', { sub: 'g-1' }))
+  await fill('CODE', () => setUpTwoFactor(app, user, !path.endsWith('confirm')))
   return { path, good, user, other }
+}
+
+/** Sets two-factor up, switches it on where `confirm` says so, and answers a code that is good now. */
+async function setUpTwoFactor(app: TestApp, user: { accessToken: string }, confirm: boolean) {
+  const token = user.accessToken
+  const path = '/api/auth/two_factor/v1'
+  const { secret } = (await app.ask('POST', path, { token, json: { password: PASSWORD } })).json
+    .response
+  const code = async () => (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
+  if (!confirm) return code()
+  await app.ask('POST', `${path}/confirm`, { token, json: { code: await code() } })
+  app.clock.advance(30_000)
+  return code()
 }
 
 function expectFailure(answer: Answer, status: number) {

@@ -10,7 +10,7 @@ import { takeLock } from '../lib/lock.ts'
 import type { Log } from '../lib/log.ts'
 import { loadSecrets } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
-import { createServices, type Services } from '../services.ts'
+import { createServices, type Services, type ServicesDeps } from '../services.ts'
 import { programCommand } from './program.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
@@ -25,7 +25,11 @@ export type Data = {
 }
 
 /** Locks the data directory, makes or migrates what is in it, and builds the services over it. */
-export async function openData(config: Config, log: Log, now?: () => Date): Promise<Data> {
+export async function openData(
+  config: Config,
+  log: Log,
+  world: Pick<ServicesDeps, 'now' | 'providers' | 'appleUrl'> = {},
+): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   // What we make is for our own eyes, whatever the terminal or the service manager says.
   process.umask(0o077)
@@ -53,7 +57,7 @@ export async function openData(config: Config, log: Log, now?: () => Date): Prom
       'image-worker',
       config.nativeDir ?? join(config.dataDir, 'native'),
     ),
-    ...(now ? { now } : {}),
+    ...world,
   })
   opening.defer(() => services.imageWorker.stop())
   opening.defer(() => services.auth.outbox.stop())

@@ -116,6 +116,9 @@ function announce(config: Config, url: string, log: Log) {
   if (webhookTokens.some(({ length }) => length < 16)) {
     log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
   }
-  if (baseUrl === null) log.warn('BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked')
+  if (baseUrl === null)
+    log.warn(
+      'BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked',
+    )
   log.info({ version: VERSION, url, dataDir, pid: process.pid }, 'listening')
 }

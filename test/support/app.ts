@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
 import { openData } from '../../src/cli/data.ts'
 import { readConfig } from '../../src/config.ts'
+import type { IdentityProviders } from '../../src/features/auth/identity-providers.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
@@ -25,7 +26,10 @@ export type TestApp = Awaited<ReturnType<typeof createTestApp>>
  * The whole application on a data directory of its own, with a clock that tests move. A test that
  * leaves an error in the log fails, unless it has called `expectErrors`.
  */
-export async function createTestApp(environment: Record<string, string> = {}) {
+export async function createTestApp(
+  environment: Record<string, string> = {},
+  world: { providers?: IdentityProviders; appleUrl?: string } = {},
+) {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
   const lines: string[] = []
   const clock = { now: new Date(), advance }
@@ -41,7 +45,7 @@ export async function createTestApp(environment: Record<string, string> = {}) {
       ...environment,
     },
   )
-  const data = await openData(config, log, () => clock.now)
+  const data = await openData(config, log, { now: () => clock.now, ...world })
   const app = createApp(data.services)
   return {
     app,
@@ -74,9 +78,10 @@ export async function createTestApp(environment: Record<string, string> = {}) {
   }
 
   /** Makes an account and answers its session. */
-  async function register(email = `${crypto.randomUUID()}@example.com`) {
+  async function register(email = `${crypto.randomUUID()}@example.com`, headers = {}) {
     const { json } = await ask('POST', '/api/auth/register/v1', {
       json: { email, password: PASSWORD },
+      headers,
     })
     return json.response as {
       accessToken: string

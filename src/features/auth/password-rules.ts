@@ -31,6 +31,7 @@ async function faultOf(password: string, minLength: number, own: string[]): Prom
   if (own.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
     return 'must not be your address or name'
   }
+  if (new Set(password).size === 1) return 'must not be one character over and over'
   common ??= loadCommon()
   return (await common).has(plain) ? 'is among the most common ones' : null
 }

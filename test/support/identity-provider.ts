@@ -1,0 +1,72 @@
+import { exportJWK, generateKeyPair, SignJWT } from 'jose'
+import type { IdentityProviders, ProviderName } from '../../src/features/auth/identity-providers.ts'
+
+const ISSUERS: Record<ProviderName, string> = {
+  google: 'https://accounts.google.com',
+  apple: 'https://appleid.apple.com',
+}
+export const CLIENT_ID = 'com.example.app'
+
+/** Google and Apple on loopback: their keys, which rotate, and Apple's grants. */
+export async function startIdentityProvider() {
+  const key = { current: await newKey(1) }
+  const published = [key.current]
+  const asked: string[] = []
+  const revoked: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      asked.push(pathname)
+      if (pathname === '/keys') return Response.json({ keys: published.map(({ jwk }) => jwk) })
+      const form = new URLSearchParams(await request.text())
+      if (form.get('client_secret')?.split('.').length !== 3)
+        return new Response('', { status: 400 })
+      if (pathname === '/auth/token')
+        return Response.json({ refresh_token: `r-${form.get('code')}` })
+      if (pathname === '/auth/revoke') revoked.push(form.get('token') ?? '')
+      return new Response('')
+    },
+  })
+  const url = `http://127.0.0.1:${server.port}`
+  const settings = (provider: ProviderName) => ({
+    issuers: [ISSUERS[provider]],
+    jwksUrl: `${url}/keys`,
+    clientIds: [CLIENT_ID],
+  })
+  const providers: IdentityProviders = { google: settings('google'), apple: settings('apple') }
+  return {
+    url,
+    providers,
+    asked,
+    revoked,
+    rotate,
+    mint,
+    [Symbol.dispose]: () => void server.stop(true),
+  }
+
+  async function rotate() {
+    key.current = await newKey(published.length + 1)
+    published.push(key.current)
+  }
+
+  /** An id token of `provider`; `claims` and `header` override what it would say. */
+  function mint(
+    provider: ProviderName,
+    claims: Record<string, unknown>,
+    { header = {}, at = new Date() }: { header?: Record<string, unknown>; at?: Date } = {},
+  ): Promise<string> {
+    const issuedAt = Math.floor(at.getTime() / 1000)
+    const payload = { iss: ISSUERS[provider], aud: CLIENT_ID, iat: issuedAt, exp: issuedAt + 3600 }
+    return new SignJWT({ ...payload, ...claims })
+      .setProtectedHeader({ alg: 'RS256', kid: key.current.jwk.kid ?? '', ...header })
+      .sign(key.current.privateKey)
+  }
+}
+
+async function newKey(number: number) {
+  const { publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true })
+  const jwk = { ...(await exportJWK(publicKey)), kid: `key-${number}`, alg: 'RS256', use: 'sig' }
+  return { privateKey, jwk }
+}
