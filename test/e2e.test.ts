@@ -138,6 +138,48 @@ test('commands are carried out by the running server, and without one all the sa
   await server.stop()
 }, 30_000)
 
+test('78: the socket is for its owner alone and survives garbage', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const unix = join(homeport.folder, 'data', 'homeport.sock')
+  expect(((await stat(unix)).mode & 0o777).toString(8)).toBe('600')
+  const send = async (path: string, body: string) => {
+    const reply = await fetch(`http://localhost${path}`, { unix, method: 'POST', body })
+    return [reply.status, reply.headers.get('content-type')?.startsWith('application/json')]
+  }
+  for (const [path, body] of [
+    ['/', ''],
+    ['/%zz', 'x'],
+    ['/settings%20set', 'not json'],
+    ['/settings%20set', '[['],
+    ['/settings%20set', '{"x":"y"}'],
+    ['/serve', '{}'],
+  ] as const) {
+    expect([path, ...(await send(path, body))]).toEqual([path, 200, true])
+  }
+  const huge = await fetch('http://localhost/init', {
+    unix,
+    method: 'POST',
+    body: 'x'.repeat(2 ** 25),
+  })
+  expect(huge.status).toBe(413)
+  expect((await homeport.run(['settings', 'get', 'hardPaywall'])).stdout).toBe(
+    'hardPaywall=false\n',
+  )
+  await server.stop()
+}, 30_000)
+
+test('a data directory of a hundred characters has its socket elsewhere, and commands find it', async () => {
+  await using homeport = await installExecutable()
+  const DATA_DIR = join(homeport.folder, 'd'.repeat(100), 'data')
+  const server = await homeport.start({ DATA_DIR })
+  const set = await homeport.run(['settings', 'set', 'hardPaywall=true'], { DATA_DIR })
+  expect(set).toMatchObject({ exitCode: 0, stderr: '' })
+  const settings = await asker(server)('GET', '/api/user/app_settings/v1')
+  expect(settings.body.response.hardPaywall).toBe(true)
+  await server.stop()
+}, 30_000)
+
 test('what is typed wrongly or cannot be done is said in a sentence, with its exit code', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport

@@ -15,7 +15,7 @@ export function runCheckDatabase([path = '']: string[]): never {
  * only when it is damaged; `signal` ends the check.
  */
 export async function untilDamageIsFound(path: string, signal: AbortSignal): Promise<'damage'> {
-  const stdio = ['ignore', 'ignore', 'inherit'] as const
+  const stdio = ['ignore', 'ignore', 'ignore'] as const
   const check = Bun.spawn(programCommand('check-database', path), { stdio: [...stdio], signal })
   const exitCode = await check.exited
   if (exitCode === DAMAGED) return 'damage'

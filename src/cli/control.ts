@@ -1,5 +1,5 @@
 import { existsSync, statSync } from 'node:fs'
-import { rm } from 'node:fs/promises'
+import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
@@ -32,7 +32,7 @@ export async function serveCommands(services: Services, commands: DataCommand[],
   const path = socketPath(services.config)
   // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
   await rm(path, { force: true })
-  return Bun.serve({
+  const server = Bun.serve({
     unix: path,
     maxRequestBodySize: INPUT_LIMIT,
     async fetch(request) {
@@ -49,6 +49,8 @@ export async function serveCommands(services: Services, commands: DataCommand[],
       }
     },
   })
+  await chmod(path, 0o600)
+  return server
 }
 
 /** Sends a command to the server that holds the data; null when none answers. */

@@ -17,7 +17,14 @@ export async function buildExecutable() {
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
   await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
-  return { folder, run, start, [Symbol.asyncDispose]: () => rm(folder, { recursive: true }) }
+  const started: Bun.Subprocess[] = []
+  return { folder, run, start, [Symbol.asyncDispose]: dispose }
+
+  async function dispose() {
+    for (const process of started) process.kill('SIGKILL')
+    await Promise.all(started.map(({ exited }) => exited))
+    await rm(folder, { recursive: true, force: true })
+  }
 
   /** Runs a command to its end. */
   async function run(args: string[], environment: Record<string, string> = {}) {
@@ -53,6 +60,7 @@ export async function installExecutable() {
       stdout: Bun.file(join(folder, 'log')),
       stderr: 'inherit',
     })
+    started.push(process)
     const url = `http://127.0.0.1:${port}`
     await untilReady(url, process)
     return { url, port, process, stop }

@@ -1,0 +1,101 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { median } from '../bench/median.ts'
+import { residentMemory } from '../bench/servers.ts'
+import { PASSWORD, WEBHOOK_TOKEN } from '../support/app.ts'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const UNLIMITED = { RATE_LIMITS: 'off', LOG_LEVEL: 'warn' }
+
+test('60: 500 sign-ins of a known and 500 of an unknown address take the same time', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start(UNLIMITED)
+  await register(server, 'known@example.com')
+  const times = { known: [] as number[], unknown: [] as number[] }
+  for (let at = 0; at < 500; at++) {
+    // In turns, and each first half of the time, so that the machine's moods hit both alike.
+    const order = at % 2 === 0 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)
+    for (const name of order) {
+      const start = performance.now()
+      const reply = await login(server, `${name}@example.com`, 'wrong password')
+      times[name].push(performance.now() - start)
+      expect(reply.status).toBe(401)
+    }
+  }
+  const [known, unknown] = [median(times.known), median(times.unknown)]
+  console.log(`60: known ${known.toFixed(2)} ms, unknown ${unknown.toFixed(2)} ms`)
+  expect(Math.abs(known - unknown)).toBeLessThan(5)
+  await server.stop()
+}, 300_000)
+
+test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start(UNLIMITED)
+  const emails = Array.from({ length: 20 }, (_, at) => `u${at}@example.com`)
+  for (const email of emails) await register(server, email)
+  let done = false
+  let peak = 0
+  const health: number[] = []
+  const watching = (async () => {
+    while (!done) {
+      const start = performance.now()
+      await fetch(`${server.url}/health`)
+      health.push(performance.now() - start)
+      peak = Math.max(peak, await residentMemory(server.process.pid))
+      await Bun.sleep(5)
+    }
+  })()
+  const logins = Array.from({ length: 200 }, (_, at) =>
+    login(server, emails[at % emails.length] ?? '', PASSWORD),
+  )
+  const statuses = new Set((await Promise.all(logins)).map(({ status }) => status))
+  done = true
+  await watching
+  health.sort((a, b) => a - b)
+  const p99 = health[Math.floor(health.length * 0.99)] ?? 0
+  console.log(
+    `64: ${health.length} × /health, p99 ${p99.toFixed(1)} ms, memory ${Math.round(peak / 1e6)} MB, ${[...statuses]}`,
+  )
+  expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true)
+  expect(p99).toBeLessThan(50)
+  expect(peak).toBeLessThan(400e6)
+  await server.stop()
+}, 120_000)
+
+test('84: 2,000 wrong webhook tokens take the same time, however much of them is right', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start(UNLIMITED)
+  const tokens = { near: `${WEBHOOK_TOKEN.slice(0, -1)}x`, far: 'x'.repeat(WEBHOOK_TOKEN.length) }
+  const times = { near: [] as number[], far: [] as number[] }
+  for (let at = 0; at < 1_000; at++) {
+    for (const name of ['near', 'far'] as const) {
+      const start = performance.now()
+      const headers = { authorization: `Bearer ${tokens[name]}` }
+      const reply = await fetch(`${server.url}/api/webhooks/billing/v1`, {
+        method: 'POST',
+        headers,
+      })
+      times[name].push(performance.now() - start)
+      expect(reply.status).toBe(401)
+    }
+  }
+  expect(Math.abs(median(times.near) - median(times.far))).toBeLessThan(1)
+  await server.stop()
+}, 60_000)
+
+async function register(server: Server, email: string) {
+  expect((await post(server, 'register', { email, password: PASSWORD })).status).toBe(200)
+}
+
+function login(server: Server, email: string, password: string) {
+  return post(server, 'login', { email, password })
+}
+
+function post({ url }: Server, path: string, body: unknown) {
+  return fetch(`${url}/api/auth/${path}/v1`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify(body),
+  })
+}
