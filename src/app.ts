@@ -35,7 +35,15 @@ export function createApp(services: Services) {
     .use(plansRoutes(services))
     .use(ratesRoutes(services))
     .use(contentRoutes(services))
-    .use(billingRoutes({ ...services, tokens: config.webhookTokens }))
+    .use(
+      billingRoutes({
+        ...services,
+        tokens: config.webhookTokens,
+        signingSecret: config.webhookSigningSecret,
+        showsSandbox: config.billingSandbox === 'separate',
+        signedIn,
+      }),
+    )
   app.use(api)
   return app
 

@@ -66,6 +66,10 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       'a private key in PEM',
       (text) => (text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined),
     ),
+    webhookSigningSecret: read<string | null>('WEBHOOK_SIGNING_SECRET', null, 'a secret', anyText),
+    billingSandbox: read('BILLING_SANDBOX', 'separate', 'separate or ignore', (text) =>
+      oneOf(['separate', 'ignore'], text),
+    ),
     ratesProvider: read('RATES_PROVIDER', 'ecb', `one of ${RATES_PROVIDERS.join(', ')}`, (text) =>
       oneOf(RATES_PROVIDERS, text),
     ),

@@ -14,7 +14,11 @@ import {
 import { createMailer } from './features/auth/mails.ts'
 import { createAuth } from './features/auth/service.ts'
 import { createTokens } from './features/auth/tokens.ts'
+import { createForgottenPeople } from './features/billing/forgotten-people.ts'
+import { createProjection } from './features/billing/projection.ts'
+import { createRebuild } from './features/billing/rebuild.ts'
 import { createBilling } from './features/billing/service.ts'
+import { createSubscription } from './features/billing/subscription.ts'
 import { createContent } from './features/content/service.ts'
 import { createPlans } from './features/plans/service.ts'
 import { createProfile } from './features/profile/service.ts'
@@ -93,7 +97,10 @@ export async function createServices(deps: ServicesDeps) {
     verifyIdToken: createIdTokenVerifier(providers, now),
     appleGrants: appleGrantsOf(config, appleUrl, now),
     readProfile: profile.read,
-    moveBelongings: attachments.moveAll,
+    async moveBelongings(tx, from, to) {
+      await attachments.moveAll(tx, from, to)
+      await billing.joinUsers(tx, from, to)
+    },
     removeAccount,
     now,
     newId,
@@ -108,9 +115,14 @@ export async function createServices(deps: ServicesDeps) {
       ? null
       : feedOf(config.ratesProvider, config.ratesUrl, config.ratesApiKey)
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
-  const billing = createBilling({ db, pseudonymKey: secrets.pseudonymKey, now, newId })
+  const projection = createProjection(db)
+  const people = createForgottenPeople({ db, projection, pseudonymKey: secrets.pseudonymKey })
+  const billing = createBilling({ db, projection, people, now, newId, log })
+  const subscription = createSubscription({ db, projection, listPlans: plans.listIn, now })
+  const rebuildBilling = createRebuild({ db, projection })
 
   return {
+    now,
     limits,
     removeAccount,
     readExport,
@@ -130,6 +142,9 @@ export async function createServices(deps: ServicesDeps) {
     plans,
     rates,
     billing,
+    subscription,
+    projection,
+    rebuildBilling,
     checkSession: auth.sessions.check,
     readiness,
   }
@@ -139,7 +154,7 @@ export async function createServices(deps: ServicesDeps) {
     const finish = await db.write(async (tx) => {
       const removeFiles = await attachments.removeAllOf(tx, userId)
       await auth.socialLogin.revokeGrants(tx, userId)
-      await billing.forgetPerson(tx, userId)
+      await people.forget(tx, userId)
       await profile.remove(tx, userId)
       return removeFiles
     })
@@ -154,6 +169,7 @@ export async function createServices(deps: ServicesDeps) {
       identities: await auth.socialLogin.list(userId),
       sessions: await auth.devices.list(userId, ''),
       attachments: await attachments.list(userId),
+      subscription: await subscription.read(userId, 'production', 'en'),
       billingEvents: await billing.listOf(userId),
     }
   }

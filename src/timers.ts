@@ -4,7 +4,15 @@ import type { Services } from './services.ts'
 const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
-export function timersOf({ config, rates, files, attachments, auth, limits }: Services): Timer[] {
+export function timersOf({
+  billing,
+  config,
+  rates,
+  files,
+  attachments,
+  auth,
+  limits,
+}: Services): Timer[] {
   const refreshing = {
     name: 'rates',
     schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
@@ -24,6 +32,12 @@ export function timersOf({ config, rates, files, attachments, auth, limits }: Se
     { name: 'ended sessions', schedule: ['20 3 * * *'], run: auth.sessions.sweep },
     { name: 'spent tokens', schedule: ['25 3 * * *'], run: auth.oneTimeTokens.sweep },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
+    {
+      name: 'failed billing events',
+      schedule: ['*/10 * * * *'],
+      run: async (signal) => void (await billing.retryFailed(signal)),
+    },
+    { name: 'billing telemetry', schedule: ['50 3 * * *'], run: billing.forgetTelemetry },
     { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
     { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => files.sweep(new Date()) },
   ]

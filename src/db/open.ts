@@ -4,7 +4,7 @@ import { type Migration, schemaVersion } from './migrate.ts'
 import type { Tables } from './schema.ts'
 import { sqliteCode } from './storage-error.ts'
 import * as tables from './tables.ts'
-import { createWriter, type PrepareWrite, type Write } from './write.ts'
+import { type Attempt, createWriter, type PrepareWrite, type Write } from './write.ts'
 
 /** The whole data layer as features see it. */
 export type Db = {
@@ -13,6 +13,7 @@ export type Db = {
   read: Pick<BunSQLiteDatabase, 'select' | 'selectDistinct' | '$count'>
   write: Write
   prepareWrite: PrepareWrite
+  attempt: Attempt
 }
 
 export type OpenDb = Db & {
@@ -52,6 +53,7 @@ export function createDb(client: Database): OpenDb {
     read,
     write: writer.write,
     prepareWrite: writer.prepareWrite,
+    attempt: writer.attempt,
     client,
     isWritable: () => writer.write(async () => true).catch(() => false),
     stopWriting: writer.stop,

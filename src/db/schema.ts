@@ -1,3 +1,4 @@
+import { buildBillingTables } from './billing-schema.ts'
 import type { Columns } from './columns.ts'
 
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
@@ -5,7 +6,7 @@ export type LocalText = string | Record<string, string>
 
 /** Every table of Homeport, from one kit of columns. Ids are UUIDv7 text made by the program. */
 export function buildTables(columns: Columns) {
-  const { table, text, int, real, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
+  const { table, text, int, real, bool, ms, json, index, uniqueIndex, primaryKey } = columns
 
   const users = table(
     'users',
@@ -235,35 +236,6 @@ export function buildTables(columns: Columns) {
     (t) => [index('attachments_user').on(t.userId)],
   )
 
-  const billingEvents = table(
-    'billing_events',
-    {
-      id: text().primaryKey(),
-      provider: text().notNull(),
-      eventId: text().notNull(),
-      type: text().notNull(),
-      /** The provider's `event_timestamp_ms`; null when it is missing or no time at all. */
-      eventAt: ms(),
-      receivedAt: ms().notNull(),
-      /** The body exactly as it came. */
-      body: blob().notNull(),
-      /** SHA-256 of the body, hex. */
-      bodyHash: text().notNull(),
-      environment: text(),
-      appUserId: text(),
-      outcome: text().notNull(),
-      error: text(),
-      /** How often the same event came again. */
-      duplicates: int().notNull(),
-      /** A later delivery had this id but another body. The first one stays. */
-      conflicting: bool().notNull(),
-    },
-    (t) => [
-      uniqueIndex('billing_events_event').on(t.provider, t.eventId),
-      index('billing_events_user').on(t.appUserId),
-    ],
-  )
-
   return {
     users,
     sessions,
@@ -282,7 +254,7 @@ export function buildTables(columns: Columns) {
     rates,
     rateFeeds,
     attachments,
-    billingEvents,
+    ...buildBillingTables(columns),
   }
 }
 

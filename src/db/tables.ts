@@ -21,4 +21,9 @@ export const {
   rateFeeds,
   attachments,
   billingEvents,
+  billingAliases,
+  subscriptions,
+  lineHolders,
+  transferIds,
+  billingTombstones,
 } = buildTables(sqliteColumns)

@@ -15,6 +15,9 @@ export type Tx = Pick<
  */
 export type Write = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 
+/** Runs a part of a change that may fail alone: then only that part is undone, and its error is answered. */
+export type Attempt = (work: () => Promise<void>) => Promise<unknown>
+
 /** Prepares a query of the writer once; it runs inside a `write` only. */
 export type PrepareWrite = <Q>(build: (tx: Tx) => { prepare(): Q }) => () => Q
 
@@ -39,13 +42,15 @@ export function createWriter(client: Database, tx: Tx) {
   const queue: Job[] = []
   const savepoint = client.query('SAVEPOINT job')
   const release = client.query('RELEASE job')
+  const attempting = client.query('SAVEPOINT attempt')
+  const attempted = client.query('RELEASE attempt')
   const beginning = client.query('BEGIN IMMEDIATE')
   const committing = client.query('COMMIT')
   const inside = new AsyncLocalStorage<true>()
   let draining: Promise<void> | null = null
   let refusal: unknown = null
 
-  return { write, prepareWrite, stop }
+  return { write, prepareWrite, attempt, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (inside.getStore()) {
@@ -65,6 +70,22 @@ export function createWriter(client: Database, tx: Tx) {
     return () => {
       if (!inside.getStore()) throw new Error('a prepared change runs inside write() only')
       return query
+    }
+  }
+
+  async function attempt(work: () => Promise<void>): Promise<unknown> {
+    if (!inside.getStore()) throw new Error('an attempt is a part of a write')
+    attempting.run()
+    try {
+      await work()
+      attempted.run()
+      return null
+    } catch (error) {
+      // The storage's own failures are the whole change's.
+      if (!client.inTransaction || asStorageError(error)) throw error
+      client.run('ROLLBACK TO attempt')
+      client.run('RELEASE attempt')
+      return error ?? new Error('an attempt threw nothing')
     }
   }
 

@@ -1,38 +1,44 @@
 import { sha256 } from '../../lib/crypto.ts'
 
-/** What the log needs to know of an event; everything else stays in the raw body. */
+/** What the log and the fold need to know of an event; everything else stays in the raw body. */
 export type BillingEvent = {
   id: string
   type: string
-  /** When the provider made it; null when that is missing or no time. */
-  at: Date | null
-  environment: string | null
+  /** When the provider made it, in ms; null when that is missing or no time. */
+  at: number | null
+  environment: 'PRODUCTION' | 'SANDBOX'
   appUserId: string | null
+  originalAppUserId: string | null
+  aliases: string[]
+  transferredFrom: string[]
+  transferredTo: string[]
+  redeemedFrom: string[]
+  redeemedBy: string[]
+  redemptionOutcome: string | null
+  store: string | null
+  productId: string | null
+  newProductId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  periodType: string | null
+  purchasedAt: number | null
+  expiresAt: number | null
+  graceExpiresAt: number | null
+  autoResumeAt: number | null
+  transactionId: string | null
+  originalTransactionId: string | null
+  cancelReason: string | null
+  expirationReason: string | null
+  price: number | null
+  hasEnvironment: boolean
 }
 
 const ID_LIMIT = 255
 /** The greatest time that a `Date` can hold, in ms. */
 const LAST_MS = 8.64e15
+const LIST_LIMIT = 1_000
 
-/** Types that may touch access. Every other (tests, telemetry, unknown ones) is kept and has no effect. */
-const WITH_EFFECT = new Set([
-  'INITIAL_PURCHASE',
-  'RENEWAL',
-  'CANCELLATION',
-  'UNCANCELLATION',
-  'NON_RENEWING_PURCHASE',
-  'SUBSCRIPTION_PAUSED',
-  'EXPIRATION',
-  'BILLING_ISSUE',
-  'PRODUCT_CHANGE',
-  'SUBSCRIPTION_EXTENDED',
-  'TRANSFER',
-  'TEMPORARY_ENTITLEMENT_GRANT',
-  'REFUND_REVERSED',
-  'PURCHASE_REDEEMED',
-  'SUBSCRIBER_ALIAS',
-  'REFUND',
-])
+type Fields = Record<string, unknown>
 
 /**
  * Reads a webhook body tolerantly: all it must have is an `event` object with a `type`. Null when it
@@ -43,20 +49,46 @@ export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null
   if (!isObject(event)) return null
   const type = shortText(event['type'])
   if (type === null) return null
+  const id = shortText(event['id']) ?? shortText(event['event_id'])
+  return { id: id ?? `sha256:${sha256(bytes, 'hex')}`, type, ...readFields(event) }
+}
+
+function readFields(event: Fields): Omit<BillingEvent, 'id' | 'type'> {
+  const text = (name: string) => shortText(event[name])
+  const environment = text('environment') ?? text('purchase_environment')
+  const entitlements = list(event['entitlement_ids'])
+  const single = text('entitlement_id')
   return {
-    id: shortText(event['id']) ?? shortText(event['event_id']) ?? `sha256:${sha256(bytes, 'hex')}`,
-    type,
     at: time(event['event_timestamp_ms']),
-    environment: shortText(event['environment'] ?? event['purchase_environment']),
-    appUserId: shortText(event['app_user_id']),
+    environment: environment?.toUpperCase() === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION',
+    hasEnvironment: environment !== null,
+    appUserId: text('app_user_id'),
+    originalAppUserId: text('original_app_user_id'),
+    aliases: list(event['aliases']),
+    transferredFrom: list(event['transferred_from']),
+    transferredTo: list(event['transferred_to']),
+    redeemedFrom: list(event['redeemed_from']),
+    redeemedBy: list(event['redeemed_by']),
+    redemptionOutcome: text('redemption_outcome'),
+    store: text('store'),
+    productId: text('product_id'),
+    newProductId: text('new_product_id'),
+    priceId: text('price_id'),
+    entitlementIds: entitlements.length === 0 && single !== null ? [single] : entitlements,
+    periodType: text('period_type'),
+    purchasedAt: time(event['purchased_at_ms']),
+    expiresAt: time(event['expiration_at_ms']),
+    graceExpiresAt: time(event['grace_period_expiration_at_ms']),
+    autoResumeAt: time(event['auto_resume_at_ms']),
+    transactionId: text('transaction_id'),
+    originalTransactionId: text('original_transaction_id'),
+    cancelReason: text('cancel_reason'),
+    expirationReason: text('expiration_reason'),
+    price: typeof event['price'] === 'number' ? event['price'] : null,
   }
 }
 
-export function hasEffect({ type }: Pick<BillingEvent, 'type'>): boolean {
-  return WITH_EFFECT.has(type)
-}
-
-function isObject(value: unknown): value is Record<string, unknown> {
+function isObject(value: unknown): value is Fields {
   return value !== null && typeof value === 'object' && !Array.isArray(value)
 }
 
@@ -65,7 +97,12 @@ function shortText(value: unknown): string | null {
   return value.isWellFormed() ? value : null
 }
 
-function time(value: unknown): Date | null {
+function list(value: unknown): string[] {
+  if (!Array.isArray(value)) return []
+  return value.slice(0, LIST_LIMIT).flatMap((item) => shortText(item) ?? [])
+}
+
+function time(value: unknown): number | null {
   const isTime = typeof value === 'number' && Number.isInteger(value) && value >= 0
-  return isTime && value <= LAST_MS ? new Date(value) : null
+  return isTime && value <= LAST_MS ? value : null
 }

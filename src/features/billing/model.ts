@@ -1,4 +1,5 @@
 import { t } from 'elysia'
+import { oneOf, strict } from '../../http/envelope.ts'
 
 /** The documented part of a delivery. Unknown fields are welcome: the provider adds them at any time. */
 export const BillingDelivery = t.Object(
@@ -14,4 +15,61 @@ export const BillingDelivery = t.Object(
     ),
   },
   { additionalProperties: true },
+)
+
+const Time = t.String({ format: 'date-time' })
+const TimeOrNever = t.Union([Time, t.Null()])
+const Word = t.Union([t.String(), t.Null()])
+
+export const SubscriptionQuery = t.Object({
+  environment: t.Optional(oneOf('production', 'sandbox')),
+})
+
+const Entitlement = strict(
+  {
+    id: t.String(),
+    active: t.Boolean(),
+    expiresAt: TimeOrNever,
+    gracePeriodExpiresAt: TimeOrNever,
+    productId: Word,
+    store: Word,
+    periodType: Word,
+    willRenew: t.Boolean(),
+  },
+  'Entitlement',
+)
+
+const SubscriptionLine = strict(
+  {
+    productId: Word,
+    priceId: t.Optional(t.String()),
+    store: Word,
+    status: t.String({
+      description:
+        'trialing, active, in_grace_period, in_billing_retry, paused, expired or refunded',
+    }),
+    periodType: Word,
+    purchasedAt: TimeOrNever,
+    expiresAt: TimeOrNever,
+    effectiveEndAt: TimeOrNever,
+    willRenew: t.Boolean(),
+    pendingProductId: t.Optional(t.String()),
+    cancelReason: t.Optional(t.String()),
+    unsubscribeDetectedAt: t.Optional(Time),
+    billingIssueDetectedAt: t.Optional(Time),
+    refundedAt: t.Optional(Time),
+    autoResumeAt: t.Optional(Time),
+  },
+  'SubscriptionLine',
+)
+
+export const SubscriptionReply = strict(
+  {
+    environment: t.String({ examples: ['production', 'sandbox'] }),
+    entitlements: t.Array(Entitlement),
+    subscriptions: t.Array(SubscriptionLine),
+    plan: t.Union([t.Object({}, { additionalProperties: true }), t.Null()]),
+    limits: t.Union([t.Object({}, { additionalProperties: t.Number() }), t.Null()]),
+  },
+  'Subscription',
 )

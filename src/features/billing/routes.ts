@@ -1,13 +1,16 @@
 import { Elysia } from 'elysia'
-import { bearerToken } from '../../http/authenticate.ts'
+import { type authenticate, bearerToken } from '../../http/authenticate.ts'
 import { readBody, readJson } from '../../http/body.ts'
-import { Message, message, responses } from '../../http/envelope.ts'
-import { malformed } from '../../http/errors.ts'
+import { startLocaleOf } from '../../http/client-hints.ts'
+import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
+import { malformed, notFound } from '../../http/errors.ts'
 import { equalInConstantTime } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import { readEvent } from './event.ts'
-import { BillingDelivery } from './model.ts'
+import { BillingDelivery, SubscriptionQuery, SubscriptionReply } from './model.ts'
 import type { Billing, Receipt } from './service.ts'
+import { isSigned } from './signature.ts'
+import type { PlanLike, Subscription } from './subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
 
@@ -18,33 +21,66 @@ const SENTENCES: Record<Receipt, string> = {
 }
 
 /** `tokens`: one, or two while they are rotated; none means that no token is configured. */
-export type BillingRoutesDeps = { billing: Billing; tokens: string[] }
+export type BillingRoutesDeps = {
+  billing: Pick<Billing, 'receive'>
+  subscription: Pick<Subscription<PlanLike>, 'read'>
+  tokens: string[]
+  /** The provider's signing secret, where deliveries must be signed as well. */
+  signingSecret: string | null
+  showsSandbox: boolean
+  signedIn: ReturnType<typeof authenticate>
+  now: () => Date
+}
 
-export function billingRoutes({ billing, tokens }: BillingRoutesDeps) {
-  return new Elysia({ name: 'billing' }).use(bearerToken()).post(
-    '/api/webhooks/billing/v1',
-    async ({ bearer, request }) => {
-      authorize(bearer)
-      const bytes = await readBody(request, BODY_LIMIT)
-      const event = readEvent(readJson(bytes), bytes)
-      if (event === null) throw malformed('The body has no event with a type.')
-      const receipt = await received(event, bytes)
-      return message(SENTENCES[receipt], receipt)
-    },
-    {
-      parse: 'none',
-      response: responses(Message, 400, 401, 413, 415, 503),
-      detail: {
-        tags: ['Billing'],
-        operationId: 'receiveBillingEvent',
-        summary: 'Webhook of the billing provider',
-        requestBody: {
-          required: true,
-          content: { 'application/json': { schema: BillingDelivery as object } },
+export function billingRoutes(deps: BillingRoutesDeps) {
+  const { billing, subscription, tokens, signingSecret, showsSandbox, signedIn, now } = deps
+  return new Elysia({ name: 'billing' })
+    .use(signedIn)
+    .use(bearerToken())
+    .get(
+      '/api/user/subscription/v1',
+      async ({ session, query, request }) => {
+        const environment = query.environment ?? 'production'
+        if (environment === 'sandbox' && !showsSandbox) throw notFound()
+        const language = startLocaleOf(request.headers).split('-')[0] ?? 'en'
+        return data(await subscription.read(session.userId, environment, language))
+      },
+      {
+        signedIn: true,
+        query: SubscriptionQuery,
+        response: responses(DataOf(SubscriptionReply), 400, 401, 404, 422, 503),
+        detail: {
+          tags: ['Billing'],
+          operationId: 'readSubscription',
+          summary: 'What the person has paid for',
         },
       },
-    },
-  )
+    )
+    .post(
+      '/api/webhooks/billing/v1',
+      async ({ bearer, request }) => {
+        authorize(bearer)
+        const bytes = await readBody(request, BODY_LIMIT)
+        if (signingSecret !== null) verify(request, bytes, signingSecret)
+        const event = readEvent(readJson(bytes), bytes)
+        if (event === null) throw malformed('The body has no event with a type.')
+        const receipt = await received(event, bytes)
+        return message(SENTENCES[receipt], receipt)
+      },
+      {
+        parse: 'none',
+        response: responses(Message, 400, 401, 413, 415, 503),
+        detail: {
+          tags: ['Billing'],
+          operationId: 'receiveBillingEvent',
+          summary: 'Webhook of the billing provider',
+          requestBody: {
+            required: true,
+            content: { 'application/json': { schema: BillingDelivery as object } },
+          },
+        },
+      },
+    )
 
   /** Every token is compared, so that the time does not tell which one came close. */
   function authorize(token: string | undefined) {
@@ -55,6 +91,11 @@ export function billingRoutes({ billing, tokens }: BillingRoutesDeps) {
     }
     const matching = tokens.filter((known) => equalInConstantTime(token ?? '', known))
     if (matching.length === 0) throw new AppError('unauthenticated', 'The webhook token is wrong.')
+  }
+
+  function verify({ headers }: Request, bytes: Uint8Array, secret: string) {
+    if (isSigned(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now())) return
+    throw new AppError('unauthenticated', 'The signature of the delivery is wrong or too old.')
   }
 
   /** A full disk is answered 503 like all storage trouble here: the provider shall come again. */

@@ -1,15 +1,20 @@
-import { and, desc, eq, sql } from 'drizzle-orm'
+import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
-import { hmac, sha256 } from '../../lib/crypto.ts'
-import { type BillingEvent, hasEffect } from './event.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import type { Log } from '../../lib/log.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+import type { Delivery, ForgottenPeople } from './forgotten-people.ts'
+import { hasEffect, lineKeyOf, placeInTime } from './line.ts'
+import { ordered, type Projection } from './projection.ts'
 
 export type BillingDeps = {
   db: Db
-  /** Makes pseudonyms of people who are gone. */
-  pseudonymKey: Uint8Array
+  projection: Projection
+  people: ForgottenPeople
   now: () => Date
   newId: () => string
+  log: Log
 }
 
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
@@ -21,9 +26,11 @@ export type Billing = ReturnType<typeof createBilling>
 
 const PROVIDER = 'revenuecat'
 const LIST_LIMIT = 50
+const RETRY_LIMIT = 1_000
+const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
-export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
+export function createBilling({ db, projection, people, now, newId, log }: BillingDeps) {
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -47,6 +54,9 @@ export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
       receivedAt: sql.placeholder('receivedAt'),
       body: sql.placeholder('body'),
       bodyHash: sql.placeholder('bodyHash'),
+      orderedAt: sql.placeholder('orderedAt'),
+      lineKey: sql.placeholder('lineKey'),
+      clockIsOff: sql.placeholder('clockIsOff'),
       environment: sql.placeholder('environment'),
       appUserId: sql.placeholder('appUserId'),
       outcome: sql.placeholder('outcome'),
@@ -55,9 +65,12 @@ export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
       conflicting: false,
     }),
   )
-  return { receive, list, listOf, show, forgetPerson }
+  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, list, listOf, show }
 
-  /** Records a delivery with its bytes as they came. When this returns, it is durable. */
+  /**
+   * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
+   * An event that cannot be folded is kept, marked and tried again; it hinders no other.
+   */
   async function receive(event: BillingEvent, bytes: Uint8Array): Promise<Receipt> {
     const bodyHash = sha256(bytes, 'hex')
     return db.write(async (tx) => {
@@ -70,22 +83,105 @@ export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
           .where(eq(billingEvents.id, earlier.id))
         return 'duplicate'
       }
-      // The fold into subscription state belongs here, inside the change that records the event.
-      const outcome = hasEffect(event) ? 'applied' : 'ignored'
-      await insertEvent().execute({
-        id: newId(),
-        eventId: event.id,
-        type: event.type,
-        eventAt: event.at?.getTime() ?? null,
-        receivedAt: now(),
-        body: bytes,
-        bodyHash,
-        environment: event.environment,
-        appUserId: event.appUserId,
-        outcome,
-      })
-      return outcome === 'ignored' ? 'ignored' : 'ok'
+      return record(tx, await people.scrub(tx, event, bytes), bodyHash)
     })
+  }
+
+  /** Stores an event that is new, as part of the change, and folds it. */
+  async function record(tx: Tx, { event, bytes }: Delivery, bodyHash: string): Promise<Receipt> {
+    const id = newId()
+    const receivedAt = now()
+    const { orderedAt, isOff } = placeInTime(event, receivedAt.getTime())
+    const counts = hasEffect(event)
+    await insertEvent().execute({
+      id,
+      eventId: event.id,
+      type: event.type,
+      eventAt: event.at,
+      receivedAt,
+      orderedAt,
+      lineKey: lineKeyOf(event),
+      body: bytes,
+      bodyHash,
+      environment: event.environment,
+      appUserId: event.appUserId,
+      outcome: counts ? 'applied' : 'ignored',
+      clockIsOff: isOff,
+    })
+    if (!counts) return 'ignored'
+    const failure = await db.attempt(() => projection.apply(tx, { ...event, orderedAt }, id))
+    if (failure !== null) await markFailed(tx, id, failure)
+    return 'ok'
+  }
+
+  /** Tries again what could not be folded. Answers how many succeeded. */
+  async function retryFailed(signal: AbortSignal): Promise<number> {
+    const failed = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(eq(billingEvents.outcome, 'failed'))
+      .limit(RETRY_LIMIT)
+    let succeeded = 0
+    for (const { id } of failed) {
+      if (signal.aborted) break
+      if (await replayRow(id)) succeeded++
+    }
+    return succeeded
+  }
+
+  /** Folds an event of the log again; false when that fails, null when there is no such event. */
+  async function replay(eventId: string): Promise<boolean | null> {
+    const [row] = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(eq(billingEvents.eventId, eventId))
+    return row ? replayRow(row.id) : null
+  }
+
+  function replayRow(id: string): Promise<boolean> {
+    return db.write(async (tx) => {
+      const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
+      const event = row && ordered(row)
+      if (!row || !event || row.outcome === 'ignored') return true
+      const failure = await db.attempt(() => projection.apply(tx, event, id))
+      if (failure !== null) await markFailed(tx, id, failure)
+      else {
+        const applied = { outcome: 'applied', error: null }
+        await tx.update(billingEvents).set(applied).where(eq(billingEvents.id, id))
+      }
+      return failure === null
+    })
+  }
+
+  async function markFailed(tx: Tx, id: string, failure: unknown) {
+    log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
+    const error = failure instanceof Error ? failure.message.slice(0, 500) : 'unknown'
+    await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
+  }
+
+  /** Of the telemetry of paywalls only id and hash are kept for long: there is much of it, and it says nothing. */
+  async function forgetTelemetry() {
+    const before = new Date(now().getTime() - TELEMETRY_LIFE)
+    await db.write(async (tx) => {
+      await tx
+        .update(billingEvents)
+        .set({ body: Buffer.from('{}') })
+        .where(and(like(billingEvents.type, 'PAYWALL_%'), lt(billingEvents.receivedAt, before)))
+    })
+  }
+
+  /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
+  async function joinUsers(tx: Tx, from: string, to: string) {
+    const event = {
+      type: 'SUBSCRIBER_ALIAS',
+      id: `homeport:${newId()}`,
+      event_timestamp_ms: now().getTime(),
+      app_user_id: to,
+      aliases: [from],
+    }
+    const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
+    const parsed = readEvent({ event }, bytes)
+    if (parsed) await record(tx, { event: parsed, bytes }, sha256(bytes, 'hex'))
   }
 
   /** The newest events first, without their bodies. */
@@ -114,25 +210,6 @@ export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
     return rows
   }
 
-  /**
-   * Takes what is personal out of a user's events as part of the change: the id becomes a pseudonym, the
-   * attributes go. The hash of what came stays.
-   */
-  async function forgetPerson(tx: Tx, userId: string) {
-    const pseudonym = `deleted:${hmac(pseudonymKey, userId)}`
-    const own = await tx
-      .select({ id: billingEvents.id, body: billingEvents.body })
-      .from(billingEvents)
-      .where(eq(billingEvents.appUserId, userId))
-    for (const { id, body } of own) {
-      const scrubbed = withoutPerson(body.toString('utf8').replaceAll(userId, pseudonym))
-      await tx
-        .update(billingEvents)
-        .set({ body: Buffer.from(scrubbed), appUserId: pseudonym })
-        .where(eq(billingEvents.id, id))
-    }
-  }
-
   /** All events of a user with their bodies, for the export. */
   async function listOf(userId: string) {
     const rows = await db.read
@@ -154,11 +231,4 @@ export function createBilling({ db, pseudonymKey, now, newId }: BillingDeps) {
       .where(eq(billingEvents.eventId, eventId))
     return row ? { ...row, body: row.body.toString('utf8') } : null
   }
-}
-
-/** The body without the attributes that the provider keeps of a person. */
-function withoutPerson(body: string): string {
-  return JSON.stringify(JSON.parse(body), (key, value) =>
-    key === 'subscriber_attributes' ? undefined : value,
-  )
 }

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
-import { LocalText } from '../../http/local-text.ts'
+import { inLanguage, LocalText } from '../../http/local-text.ts'
 
 const text = t.String({ maxLength: 500 })
 const count = t.Integer({ minimum: 0 })
@@ -40,3 +40,15 @@ export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
 export const PlanReply = strict({ _id: t.String(), ...fieldsWith(t.String()) }, 'PricingPlan')
+
+/** Plans with their texts in one language. */
+export function translatePlans(list: Plan[], language: string) {
+  return list.map(({ code, ...plan }) => ({
+    code,
+    ...plan,
+    name: inLanguage(plan.name, language),
+    description: inLanguage(plan.description, language),
+    badge: inLanguage(plan.badge, language),
+    features: plan.features.map((text) => inLanguage(text, language)),
+  }))
+}

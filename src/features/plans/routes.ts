@@ -1,14 +1,14 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { createNegotiator, inLanguage, LanguageQuery } from '../../http/local-text.ts'
+import { createNegotiator, LanguageQuery } from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
-import { type Plan, PlanReply } from './model.ts'
+import { type Plan, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
 const MAX_AGE = 300
 
 export function plansRoutes({ plans }: { plans: Plans }) {
-  const rendered = createPublicCache(translate)
+  const rendered = createPublicCache(translatePlans)
   const negotiate = createNegotiator((list: Plan[]) => list.flatMap(textsOf))
   return new Elysia({ name: 'plans' }).get(
     '/api/user/pricing_plans/v1',
@@ -27,15 +27,4 @@ export function plansRoutes({ plans }: { plans: Plans }) {
 
 function textsOf({ name, description, badge, features }: Plan) {
   return [name, description, badge, ...features]
-}
-
-function translate(list: Plan[], language: string) {
-  return list.map(({ code, ...plan }) => ({
-    code,
-    ...plan,
-    name: inLanguage(plan.name, language),
-    description: inLanguage(plan.description, language),
-    badge: inLanguage(plan.badge, language),
-    features: plan.features.map((text) => inLanguage(text, language)),
-  }))
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { AppError } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
-import { type Plan, type PlanImport, PlanImports } from './model.ts'
+import { type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 
 export type PlansDeps = { db: Db; now: () => Date; newId: () => string }
 export type Plans = ReturnType<typeof createPlans>
@@ -12,13 +12,18 @@ export type Plans = ReturnType<typeof createPlans>
 export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
   let current: Promise<Plan[]> | null = null
-  return { list, replace, archive, seed }
+  return { list, listIn, replace, archive, seed }
 
   /** The plans on sale, texts in every language; the same array until they change. */
   function list(): Promise<Plan[]> {
     current ??= load()
     current.catch(forget)
     return current
+  }
+
+  /** The plans on sale with their texts in one language. */
+  async function listIn(language: string) {
+    return translatePlans(await list(), language)
   }
 
   /** Makes the catalogue what `wanted` says, by code, and archives what is missing. */

@@ -1,0 +1,96 @@
+import type { Columns } from './columns.ts'
+
+/** The billing provider's log, and the subscription state that is folded from it. */
+export function buildBillingTables(columns: Columns) {
+  const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
+
+  const billingEvents = table(
+    'billing_events',
+    {
+      id: text().primaryKey(),
+      provider: text().notNull(),
+      eventId: text().notNull(),
+      type: text().notNull(),
+      /** The provider's `event_timestamp_ms`; null when it is missing or no time at all. */
+      eventAt: ms(),
+      receivedAt: ms().notNull(),
+      /** Its place in time, fixed at the first receipt, in ms. */
+      orderedAt: int().notNull().default(0),
+      /** The subscription line that it speaks of; null for none. */
+      lineKey: text(),
+      /** The body exactly as it came. */
+      body: blob().notNull(),
+      /** SHA-256 of the body as it came, hex. */
+      bodyHash: text().notNull(),
+      environment: text(),
+      appUserId: text(),
+      outcome: text().notNull(),
+      error: text(),
+      /** How often the same event came again. */
+      duplicates: int().notNull(),
+      /** A later delivery had this id but another body. The first one stays. */
+      conflicting: bool().notNull(),
+      /** Its own time was missing or more than a day ahead: the receipt's counts. */
+      clockIsOff: bool().notNull().default(false),
+    },
+    (t) => [
+      uniqueIndex('billing_events_event').on(t.provider, t.eventId),
+      index('billing_events_user').on(t.appUserId),
+      index('billing_events_line').on(t.lineKey),
+      index('billing_events_outcome').on(t.outcome),
+    ],
+  )
+
+  /** Every app user id ever seen, and the customer that it belongs to: the least of the customer's ids. */
+  const billingAliases = table(
+    'billing_aliases',
+    {
+      appUserId: text().primaryKey(),
+      customerId: text().notNull(),
+      /** Order of the latest event that named it as `app_user_id`. */
+      namedAt: int(),
+    },
+    (t) => [index('billing_aliases_customer').on(t.customerId)],
+  )
+
+  /** One row a line, folded from its events. */
+  const subscriptions = table(
+    'subscriptions',
+    {
+      lineKey: text().primaryKey(),
+      customerId: text().notNull(),
+      environment: text().notNull(),
+      state: json<unknown>().notNull(),
+    },
+    (t) => [index('subscriptions_customer').on(t.customerId)],
+  )
+
+  /** The customers that a line has ever been with, in order to find it when one of them changes. */
+  const lineHolders = table(
+    'line_holders',
+    { lineKey: text().notNull(), customerId: text().notNull() },
+    (t) => [
+      primaryKey({ columns: [t.lineKey, t.customerId] }),
+      index('line_holders_customer').on(t.customerId),
+    ],
+  )
+
+  /** The ids that TRANSFER events name: those that lines are taken from, and those that get them. */
+  const transferIds = table(
+    'transfer_ids',
+    { appUserId: text().notNull(), eventRow: text().notNull(), isSource: bool().notNull() },
+    (t) => [primaryKey({ columns: [t.appUserId, t.eventRow, t.isSource] })],
+  )
+
+  /** Pseudonyms of ids whose person is gone: later events of theirs are scrubbed as they come. */
+  const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
+
+  return {
+    billingEvents,
+    billingAliases,
+    subscriptions,
+    lineHolders,
+    transferIds,
+    billingTombstones,
+  }
+}

@@ -1,0 +1,76 @@
+import type { Line } from './fold.ts'
+import { supersede } from './supersession.ts'
+
+export type Status =
+  | 'trialing'
+  | 'active'
+  | 'in_grace_period'
+  | 'in_billing_retry'
+  | 'paused'
+  | 'expired'
+  | 'refunded'
+
+/** A line as it stands at an instant. `effectiveEnd` in ms; null: never. */
+export type Standing<T extends Line = Line> = T & {
+  active: boolean
+  status: Status
+  effectiveEnd: number | null
+}
+
+export type Entitlement = { id: string; active: boolean; line: Standing }
+
+/** What lines of one customer in one environment give at `now` (ms), the best one first. */
+export function standingAt<T extends Line>(
+  lines: T[],
+  now: number,
+  priceOf: (line: Line) => number = ({ price }) => price ?? 0,
+): Standing<T>[] {
+  return supersede(lines)
+    .map((line) => standing(line, now))
+    .toSorted((a, b) => compareStanding(a, b, priceOf))
+}
+
+/** Each entitlement once: active if any line grants it, with the best line that names it. */
+export function entitlementsOf(lines: Standing[]): Entitlement[] {
+  const found = new Map<string, Entitlement>()
+  for (const line of lines) {
+    for (const id of line.entitlementIds) {
+      if (!found.has(id)) found.set(id, { id, active: line.active, line })
+    }
+  }
+  return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+function standing<T extends Line>(line: T, now: number): Standing<T> {
+  const effectiveEnd = effectiveEndOf(line)
+  const active = effectiveEnd === null || effectiveEnd > now
+  return { ...line, effectiveEnd, active, status: statusOf(line, active, now) }
+}
+
+/** The later of period and grace, unless it was ended before. */
+function effectiveEndOf({ expiresAt, graceExpiresAt, endedAt }: Line): number | null {
+  const end = expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+  if (endedAt === null) return end
+  return end === null ? endedAt : Math.min(end, endedAt)
+}
+
+function statusOf(line: Line, active: boolean, now: number): Status {
+  if (line.refundedAt !== null) return 'refunded'
+  if (!active) return line.pausedAt !== null ? 'paused' : 'expired'
+  if (line.billingIssueDetectedAt !== null) {
+    return line.graceExpiresAt !== null && line.graceExpiresAt > now
+      ? 'in_grace_period'
+      : 'in_billing_retry'
+  }
+  return line.periodType === 'TRIAL' ? 'trialing' : 'active'
+}
+
+/** Active first, then the later end, then the dearer one; the last words make the order complete. */
+function compareStanding(a: Standing, b: Standing, priceOf: (line: Line) => number): number {
+  const end = ({ effectiveEnd }: Standing) => effectiveEnd ?? Number.POSITIVE_INFINITY
+  if (a.active !== b.active) return a.active ? -1 : 1
+  if (end(a) !== end(b)) return end(a) > end(b) ? -1 : 1
+  const dearer = priceOf(b) - priceOf(a)
+  if (dearer !== 0) return dearer
+  return b.startedAt - a.startedAt || ((a.productId ?? '') < (b.productId ?? '') ? -1 : 1)
+}

@@ -1,0 +1,193 @@
+import { compareEvents, type OrderedEvent } from './line.ts'
+
+/** What is known of one line after its events. Times in ms; derived from events alone, never from the clock. */
+export type Line = {
+  environment: 'PRODUCTION' | 'SANDBOX'
+  store: string | null
+  productId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  periodType: string | null
+  /** The price of the current period in US dollars, to tell dear from cheap. */
+  price: number | null
+  /** When the line began, and when its current period did. */
+  startedAt: number
+  purchasedAt: number | null
+  /** Null: never. */
+  expiresAt: number | null
+  graceExpiresAt: number | null
+  willRenew: boolean
+  cancelReason: string | null
+  unsubscribeDetectedAt: number | null
+  billingIssueDetectedAt: number | null
+  refundedAt: number | null
+  /** When it was ended before or at its time, by an expiration or a refund. */
+  endedAt: number | null
+  pausedAt: number | null
+  autoResumeAt: number | null
+  pendingProductId: string | null
+  /** The latest PRODUCT_CHANGE: when, and to what if it was said. */
+  changedAt: number | null
+  changedTo: string | null
+  /** A grant during an outage of the store, which a purchase replaces. */
+  isTemporary: boolean
+}
+
+const DAY = 24 * 60 * 60 * 1000
+/** Periods that end by themselves. */
+const WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
+
+/** Folds all events of a line, in whatever order they are given. Null for none. */
+export function foldLine(events: OrderedEvent[]): Line | null {
+  return events.toSorted(compareEvents).reduce<Line | null>(step, null)
+}
+
+/** One event more, which comes after all that `before` knows. */
+export function step(before: Line | null, event: OrderedEvent): Line {
+  const line = before ?? opened(event)
+  const after = STEPS[event.type]?.(line, event) ?? line
+  return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
+}
+
+type Step = (line: Line, event: OrderedEvent) => Line
+
+const STEPS: Record<string, Step> = {
+  INITIAL_PURCHASE: purchase,
+  RENEWAL: purchase,
+  NON_RENEWING_PURCHASE: (line, event) => ({ ...purchase(line, event), willRenew: false }),
+  TEMPORARY_ENTITLEMENT_GRANT: temporary,
+  CANCELLATION: cancel,
+  REFUND: refund,
+  UNCANCELLATION: (line) => ({
+    ...line,
+    willRenew: true,
+    cancelReason: null,
+    unsubscribeDetectedAt: null,
+  }),
+  BILLING_ISSUE: (line, event) => ({
+    ...line,
+    billingIssueDetectedAt: event.orderedAt,
+    expiresAt: later(line.expiresAt, event.expiresAt),
+    graceExpiresAt: event.graceExpiresAt,
+  }),
+  SUBSCRIPTION_PAUSED: (line, event) => ({ ...line, autoResumeAt: event.autoResumeAt }),
+  EXPIRATION: expire,
+  PRODUCT_CHANGE: (line, event) => ({
+    ...line,
+    pendingProductId: event.newProductId,
+    changedAt: event.orderedAt,
+    changedTo: event.newProductId,
+  }),
+  SUBSCRIPTION_EXTENDED: (line, event) => ({
+    ...line,
+    expiresAt: later(line.expiresAt, event.expiresAt),
+  }),
+  REFUND_REVERSED: (line, event) => ({
+    ...line,
+    refundedAt: null,
+    endedAt: null,
+    cancelReason: null,
+    entitlementIds: event.entitlementIds.length > 0 ? event.entitlementIds : line.entitlementIds,
+    expiresAt: event.expiresAt,
+  }),
+}
+
+/** What an event's own fields say, for a line of which it is the first that we know. */
+function opened(event: OrderedEvent): Line {
+  return {
+    environment: event.environment,
+    store: event.store,
+    productId: event.productId,
+    priceId: event.priceId,
+    entitlementIds: event.entitlementIds,
+    periodType: event.periodType,
+    price: event.price,
+    startedAt: event.purchasedAt ?? event.orderedAt,
+    purchasedAt: event.purchasedAt,
+    expiresAt: event.expiresAt,
+    graceExpiresAt: null,
+    willRenew: true,
+    cancelReason: null,
+    unsubscribeDetectedAt: null,
+    billingIssueDetectedAt: null,
+    refundedAt: null,
+    endedAt: null,
+    pausedAt: null,
+    autoResumeAt: null,
+    pendingProductId: null,
+    changedAt: null,
+    changedTo: null,
+    isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
+  }
+}
+
+/** A new period: what was wrong with the one before is over. */
+function purchase(line: Line, event: OrderedEvent): Line {
+  return {
+    ...opened(event),
+    startedAt: line.startedAt,
+    willRenew: !WITHOUT_RENEWAL.has(event.periodType ?? ''),
+    changedAt: line.changedAt,
+    changedTo: line.changedTo,
+  }
+}
+
+/** At most a day, and nothing where no entitlement is named. It never shortens a purchase. */
+function temporary(line: Line, event: OrderedEvent): Line {
+  if (!line.isTemporary) return line
+  const limit = event.orderedAt + DAY
+  return {
+    ...line,
+    willRenew: false,
+    expiresAt: Math.min(event.expiresAt ?? limit, limit),
+  }
+}
+
+function cancel(line: Line, event: OrderedEvent): Line {
+  const { cancelReason, price, orderedAt } = event
+  const isRefund =
+    cancelReason === 'CUSTOMER_SUPPORT' ||
+    (cancelReason === 'DEVELOPER_INITIATED' && price !== null && price < 0)
+  if (isRefund) return refund(line, event)
+  const cancelled = { ...line, willRenew: false, cancelReason }
+  if (cancelReason === 'BILLING_ERROR') {
+    return { ...cancelled, billingIssueDetectedAt: line.billingIssueDetectedAt ?? orderedAt }
+  }
+  // The end of the period may have been moved, to now where a promotion is taken back.
+  const expiresAt = isOlder(line, event) ? line.expiresAt : (event.expiresAt ?? line.expiresAt)
+  const unsubscribeDetectedAt =
+    cancelReason === 'UNSUBSCRIBE' ? orderedAt : line.unsubscribeDetectedAt
+  return { ...cancelled, expiresAt, unsubscribeDetectedAt }
+}
+
+function refund(line: Line, event: OrderedEvent): Line {
+  if (isOlder(line, event)) return line
+  return {
+    ...line,
+    cancelReason: event.cancelReason ?? 'CUSTOMER_SUPPORT',
+    refundedAt: event.orderedAt,
+    endedAt: Math.min(event.expiresAt ?? event.orderedAt, event.orderedAt),
+  }
+}
+
+/** The end, also where the date said another: but only of the period that it speaks of. */
+function expire(line: Line, event: OrderedEvent): Line {
+  if (isOlder(line, event)) return line
+  const isPause = event.expirationReason === 'SUBSCRIPTION_PAUSED'
+  return {
+    ...line,
+    willRenew: false,
+    endedAt: Math.min(line.endedAt ?? event.orderedAt, event.orderedAt),
+    pausedAt: isPause ? event.orderedAt : line.pausedAt,
+  }
+}
+
+/** Whether an event speaks of a period before the current one: then it ends nothing. */
+function isOlder({ purchasedAt }: Line, event: OrderedEvent): boolean {
+  return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
+}
+
+function later(a: number | null, b: number | null): number | null {
+  if (a === null) return a
+  return b === null ? a : Math.max(a, b)
+}

@@ -1,0 +1,142 @@
+import { eq, inArray, or } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import type { Tx } from '../../db/write.ts'
+import { hmac } from '../../lib/crypto.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+import { ordered, type Projection } from './projection.ts'
+
+/** An event and the bytes that are kept of it. */
+export type Delivery = { event: BillingEvent; bytes: Uint8Array }
+
+export type ForgottenPeople = ReturnType<typeof createForgottenPeople>
+
+export type ForgottenPeopleDeps = { db: Db; projection: Projection; pseudonymKey: Uint8Array }
+
+/** People who have deleted their account: the events stay, what is personal in them goes. */
+export function createForgottenPeople({ db, projection, pseudonymKey }: ForgottenPeopleDeps) {
+  const { billingEvents, billingAliases, billingTombstones, users } = db.tables
+  const { subscriptions, lineHolders, transferIds } = db.tables
+  let anybody: boolean | null = null
+  return { forget, scrub }
+
+  /**
+   * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
+   * folds the lines again under the new names. The hash of what came stays.
+   */
+  async function forget(tx: Tx, userId: string) {
+    const ids = await idsOf(tx, userId)
+    await tx
+      .insert(billingTombstones)
+      .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
+      .onConflictDoNothing()
+    anybody = true
+    const rows = await scrubEvents(tx, ids)
+    await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
+    await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
+    for (const row of rows) {
+      if (row.lineKey !== null) {
+        await tx.delete(subscriptions).where(eq(subscriptions.lineKey, row.lineKey))
+        await tx.delete(lineHolders).where(eq(lineHolders.lineKey, row.lineKey))
+      }
+    }
+    for (const row of rows) {
+      const event = row.outcome === 'ignored' ? null : ordered(row)
+      if (event) await projection.apply(tx, event, row.id)
+    }
+  }
+
+  /** What is kept of an event that comes later for somebody who is gone. */
+  async function scrub(tx: Tx, event: BillingEvent, bytes: Uint8Array): Promise<Delivery> {
+    anybody ??= (await tx.$count(billingTombstones)) > 0
+    if (!anybody) return { event, bytes }
+    const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
+    if (byPseudonym.size === 0) return { event, bytes }
+    const gone = await tx
+      .select()
+      .from(billingTombstones)
+      .where(inArray(billingTombstones.pseudonym, [...byPseudonym.keys()]))
+    if (gone.length === 0) return { event, bytes }
+    const scrubbed = withoutPerson(
+      bytes,
+      gone.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
+    )
+    const known = readEvent(JSON.parse(scrubbed.toString('utf8')), scrubbed)
+    return { event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
+  }
+
+  /** All ids of the person's customer, but those of other people who are still with us. */
+  async function idsOf(tx: Tx, userId: string): Promise<string[]> {
+    const [own] = await tx.select().from(billingAliases).where(eq(billingAliases.appUserId, userId))
+    if (!own) return [userId]
+    const rows = await tx
+      .select({ appUserId: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, own.customerId))
+    const ids = rows.map(({ appUserId }) => appUserId)
+    const others = await tx.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    const living = new Set(others.map(({ id }) => id).filter((id) => id !== userId))
+    return ids.filter((id) => !living.has(id))
+  }
+
+  /** Rewrites every event that names one of `ids` or speaks of one of their lines, and answers them. */
+  async function scrubEvents(tx: Tx, ids: string[]) {
+    const transfers = await tx
+      .select({ eventRow: transferIds.eventRow })
+      .from(transferIds)
+      .where(inArray(transferIds.appUserId, ids))
+    const named = await tx
+      .select()
+      .from(billingEvents)
+      .where(
+        or(
+          inArray(billingEvents.appUserId, ids),
+          inArray(billingEvents.id, [...new Set(transfers.map(({ eventRow }) => eventRow))]),
+        ),
+      )
+    const lines = new Set(named.flatMap(({ lineKey }) => lineKey ?? []))
+    const siblings = await tx
+      .select()
+      .from(billingEvents)
+      .where(inArray(billingEvents.lineKey, [...lines]))
+    const rows = new Map([...named, ...siblings].map((row) => [row.id, row]))
+    const scrubbed = [...rows.values()].map((row) => ({
+      ...row,
+      body: withoutPerson(row.body, ids),
+      appUserId: ids.includes(row.appUserId ?? '')
+        ? pseudonymOf(row.appUserId ?? '')
+        : row.appUserId,
+    }))
+    for (const { id, body, appUserId } of scrubbed) {
+      await tx.update(billingEvents).set({ body, appUserId }).where(eq(billingEvents.id, id))
+    }
+    return scrubbed
+  }
+
+  function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {
+    const names = new Set(ids)
+    const text = JSON.stringify(JSON.parse(Buffer.from(bytes).toString('utf8')), (key, value) => {
+      if (key === 'subscriber_attributes') return undefined
+      return typeof value === 'string' && names.has(value) ? pseudonymOf(value) : value
+    })
+    return Buffer.from(text)
+  }
+
+  function pseudonymOf(id: string): string {
+    return id.startsWith(PREFIX) ? id : PREFIX + hmac(pseudonymKey, id)
+  }
+}
+
+const PREFIX = 'deleted:'
+
+function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
+  const { aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy } = event
+  const single = [appUserId, originalAppUserId].filter((id) => id !== null)
+  return [
+    ...single,
+    ...aliases,
+    ...transferredFrom,
+    ...transferredTo,
+    ...redeemedFrom,
+    ...redeemedBy,
+  ]
+}

@@ -1,0 +1,27 @@
+import { createHmac, timingSafeEqual } from 'node:crypto'
+
+const TOLERANCE = 5 * 60
+
+/**
+ * Whether `X-RevenueCat-Webhook-Signature: t=<seconds>,v1=<hex>` is the provider's HMAC-SHA256 of
+ * `<t>.<body>` and at most five minutes old. Several `v1` may come; unknown parts are passed over.
+ */
+export function isSigned(
+  header: string | null,
+  body: Uint8Array,
+  secret: string,
+  now: Date,
+): boolean {
+  const parts = (header ?? '').split(',').map((part) => part.trim().split('='))
+  const time = parts.find(([name]) => name === 't')?.[1] ?? ''
+  if (!/^\d{1,12}$/.test(time)) return false
+  const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
+  // Every one is compared, so that the time does not tell which one came close.
+  const matching = parts.filter(([name, value]) => name === 'v1' && equals(value, expected))
+  return matching.length > 0 && Math.abs(now.getTime() / 1000 - Number(time)) <= TOLERANCE
+}
+
+function equals(hex: string | undefined, expected: Buffer): boolean {
+  if (!/^[0-9a-f]{64}$/i.test(hex ?? '')) return false
+  return timingSafeEqual(Buffer.from(hex ?? '', 'hex'), expected)
+}

@@ -1,0 +1,125 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import { entitlementsOf, type Standing, standingAt } from './access.ts'
+import type { Line } from './fold.ts'
+import type { Projection } from './projection.ts'
+
+/** What of a pricing plan matters here: by what it is bought, and what it allows. */
+export type PlanLike = {
+  code: string
+  paymentProductId: string
+  paymentPriceId: string
+  price: number
+} & Record<(typeof LIMITS)[number], number>
+
+export type SubscriptionDeps<Plan extends PlanLike> = {
+  db: Db
+  projection: Projection
+  /** The plans on sale, in a language. */
+  listPlans: (language: string) => Promise<Plan[]>
+  now: () => Date
+}
+
+export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
+export type Environment = 'production' | 'sandbox'
+
+const LIMITS = [
+  'seatLimit',
+  'appLimit',
+  'keywordLimit',
+  'apiRequestLimit',
+  'competitorLimitPerApp',
+  'aiMonthlyCreditLimit',
+  'storefrontLimit',
+] as const
+
+/** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
+export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
+  const { db, projection, listPlans, now } = deps
+  const { billingAliases, users } = db.tables
+  const ownAlias = db.read
+    .select({ customerId: billingAliases.customerId })
+    .from(billingAliases)
+    .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
+    .prepare()
+  const usersOf = db.read
+    .select({ id: users.id })
+    .from(billingAliases)
+    .innerJoin(users, eq(users.id, billingAliases.appUserId))
+    .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
+    .orderBy(desc(billingAliases.namedAt), desc(users.id))
+    .prepare()
+  return { read }
+
+  async function read(userId: string, environment: Environment, language: string) {
+    const plans = await listPlans(language)
+    const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
+    const lines = standingAt(await linesOf(userId, environment), now().getTime(), price)
+    const best = lines.find(({ active }) => active)
+    const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+    return {
+      environment,
+      entitlements: entitlementsOf(lines).map(({ id, active, line }) => ({
+        id,
+        active,
+        expiresAt: iso(line.effectiveEnd),
+        gracePeriodExpiresAt: iso(line.graceExpiresAt),
+        productId: line.productId,
+        store: line.store,
+        periodType: line.periodType,
+        willRenew: line.willRenew,
+      })),
+      subscriptions: lines.map(show),
+      plan,
+      limits: plan && Object.fromEntries(LIMITS.map((name) => [name, plan[name]])),
+    }
+  }
+
+  /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
+  async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
+    const [alias] = await ownAlias.execute({ userId })
+    if (!alias) return []
+    const [holder] = await usersOf.execute({ customerId: alias.customerId })
+    if (holder?.id !== userId) return []
+    return projection.linesOf(db.read, alias.customerId, environment.toUpperCase())
+  }
+}
+
+/** By price, else by product (Google also without its base plan), else by an entitlement named as the plan. */
+function planOf<Plan extends PlanLike>(line: Line, plans: Plan[]): Plan | undefined {
+  const { priceId, productId, entitlementIds } = line
+  const products = [productId, productId?.split(':')[0]]
+  return (
+    plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
+    plans.find(({ paymentProductId: id }) => id !== '' && products.includes(id)) ??
+    plans.find(({ code }) => entitlementIds.includes(code))
+  )
+}
+
+function show(line: Standing) {
+  return {
+    productId: line.productId,
+    ...given('priceId', line.priceId),
+    store: line.store,
+    status: line.status,
+    periodType: line.periodType,
+    purchasedAt: iso(line.purchasedAt),
+    expiresAt: iso(line.expiresAt),
+    effectiveEndAt: iso(line.effectiveEnd),
+    willRenew: line.willRenew,
+    ...given('pendingProductId', line.pendingProductId),
+    ...given('cancelReason', line.cancelReason),
+    ...given('unsubscribeDetectedAt', iso(line.unsubscribeDetectedAt)),
+    ...given('billingIssueDetectedAt', iso(line.billingIssueDetectedAt)),
+    ...given('refundedAt', iso(line.refundedAt)),
+    ...given('autoResumeAt', iso(line.autoResumeAt)),
+  }
+}
+
+function given<K extends string>(name: K, value: string | null): { [key in K]?: string } {
+  return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
+}
+
+function iso(ms: number | null): string | null {
+  return ms === null ? null : new Date(ms).toISOString()
+}

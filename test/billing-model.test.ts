@@ -1,0 +1,150 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { entitlementsOf, standingAt } from '../src/features/billing/access.ts'
+import { readEvent } from '../src/features/billing/event.ts'
+import { foldLine, type Line } from '../src/features/billing/fold.ts'
+import { idsJoinedBy } from '../src/features/billing/identities.ts'
+import { lineKeyOf } from '../src/features/billing/line.ts'
+import { holdersOf } from '../src/features/billing/ownership.ts'
+import { createTestApp, type TestApp } from './support/app.ts'
+import { bodyOf, deliver, ms, type Told } from './support/billing.ts'
+import { accessByModel, type Logged } from './support/billing-model.ts'
+
+const USERS = ['ann', 'bob', 'eve']
+const IDS = [...USERS, '$anon-1', '$anon-2']
+const TYPES = [
+  'INITIAL_PURCHASE',
+  'RENEWAL',
+  'RENEWAL',
+  'CANCELLATION',
+  'UNCANCELLATION',
+  'EXPIRATION',
+  'BILLING_ISSUE',
+  'SUBSCRIPTION_EXTENDED',
+  'REFUND_REVERSED',
+  'PRODUCT_CHANGE',
+]
+const NOW = ms(50)
+
+const day = fc.integer({ min: 0, max: 60 })
+const lifecycleEvent = fc.record({
+  type: fc.constantFrom(...TYPES),
+  at: day,
+  app_user_id: fc.constantFrom(...IDS),
+  aliases: fc.subarray(IDS, { maxLength: 1 }),
+  environment: fc.constantFrom('PRODUCTION', 'PRODUCTION', 'SANDBOX'),
+  original_transaction_id: fc.constantFrom('1', '2', '3'),
+  entitlement_ids: fc.subarray(['pro', 'gold'], { minLength: 1 }),
+  product_id: fc.constantFrom('a', 'b'),
+  new_product_id: fc.constantFrom('a', 'b', null),
+  purchased_day: day,
+  expiration_day: fc.option(fc.integer({ min: 0, max: 100 }), { freq: 9 }),
+  grace_period_expiration_at_ms: fc.option(day.map(ms)),
+  cancel_reason: fc.constantFrom('UNSUBSCRIBE', 'BILLING_ERROR', 'CUSTOMER_SUPPORT', 'UNKNOWN'),
+})
+const transfer = fc.record({
+  type: fc.constant('TRANSFER'),
+  at: day,
+  transferred_from: fc.subarray(IDS, { minLength: 1, maxLength: 2 }),
+  transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
+})
+const sequence = fc
+  .array(fc.oneof({ weight: 6, arbitrary: lifecycleEvent }, { weight: 1, arbitrary: transfer }), {
+    minLength: 1,
+    maxLength: 9,
+  })
+  .map((events) => events.map((event, at): Told => ({ ...event, id: `E-${at}` })))
+
+test('82, 83: over 10,000 random histories the pure steps agree with the naive model, in any order', () => {
+  fc.assert(
+    fc.property(sequence, fc.infiniteStream(fc.nat()), (told, random) => {
+      const log = told.map(logged)
+      const shuffled = log
+        .map((event) => [random.next().value as number, event] as const)
+        .toSorted(([a], [b]) => a - b)
+        .map(([, event]) => event)
+      expect(accessBySteps(shuffled)).toEqual(accessByModel(log, USERS, NOW))
+    }),
+    { numRuns: 10_000 },
+  )
+}, 120_000)
+
+test('83: what is stored after random deliveries, with duplicates, agrees with the model and with a rebuild', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(200))
+  await fc.assert(
+    fc.asyncProperty(sequence, async (told) => {
+      await clear(app)
+      for (const event of told) await deliver(app, event)
+      for (const event of told.slice(0, 2)) await deliver(app, event)
+      expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
+      const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
+      expect(changed).toEqual([])
+    }),
+    { numRuns: 300 },
+  )
+}, 120_000)
+
+function logged(told: Told): Logged {
+  const event = readEvent(bodyOf(told), Buffer.from(''))
+  if (!event) throw new Error('the story has no event')
+  return { ...event, orderedAt: ms(told.at) }
+}
+
+/** The pure steps, put together over a whole log in memory. */
+function accessBySteps(log: Logged[]): Record<string, string[]> {
+  const parent = new Map<string, string>()
+  const root = (id: string): string => {
+    const up = parent.get(id) ?? id
+    return up === id ? id : root(up)
+  }
+  for (const event of log) {
+    const [first, ...others] = idsJoinedBy(event)
+    for (const other of others) if (first !== undefined) parent.set(root(other), root(first))
+  }
+  const transfers = log.filter(({ type }) => type === 'TRANSFER')
+  const keys = new Set(log.flatMap((event) => lineKeyOf(event) ?? []))
+  const owned = [...keys].map((key) => {
+    const events = log.filter((event) => lineKeyOf(event) === key)
+    return { line: foldLine(events) as Line, owner: holdersOf(events, transfers, root).at(-1) }
+  })
+  return accessOf((user) =>
+    owned.filter(({ owner }) => owner === root(user)).map(({ line }) => line),
+  )
+}
+
+async function accessByStore(app: TestApp): Promise<Record<string, string[]>> {
+  const { db, projection } = app.services
+  const aliases = await db.read.select().from(db.tables.billingAliases)
+  const lines = new Map<string, Line[]>()
+  for (const user of USERS) {
+    const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
+    const both = await Promise.all(
+      ['PRODUCTION', 'SANDBOX'].map((name) => projection.linesOf(db.read, customerId, name)),
+    )
+    lines.set(user, both.flat())
+  }
+  return accessOf((user) => lines.get(user) ?? [])
+}
+
+function accessOf(linesOf: (user: string) => Line[]): Record<string, string[]> {
+  return Object.fromEntries(
+    USERS.flatMap((user) =>
+      ['PRODUCTION', 'SANDBOX'].map((environment) => {
+        const lines = linesOf(user).filter((line) => line.environment === environment)
+        const active = entitlementsOf(standingAt(lines, NOW)).filter((one) => one.active)
+        return [`${user} ${environment}`, active.map(({ id }) => id)]
+      }),
+    ),
+  )
+}
+
+async function clear(app: TestApp) {
+  const { db } = app.services
+  const { subscriptions, billingAliases, lineHolders, transferIds, billingEvents } = db.tables
+  await db.write(async (tx) => {
+    for (const table of [subscriptions, billingAliases, lineHolders, transferIds, billingEvents]) {
+      await tx.delete(table)
+    }
+  })
+}

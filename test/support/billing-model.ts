@@ -1,0 +1,155 @@
+import type { BillingEvent } from '../../src/features/billing/event.ts'
+
+/**
+ * The rules of `docs/billing.md` once more, as naively as they can be written: everything in one place,
+ * worked out from the whole log each time, sharing no code with what it checks. Answers, for each user
+ * and environment, which entitlements are active at `now`.
+ */
+export type Logged = BillingEvent & { orderedAt: number }
+
+const DAY = 86_400_000
+const LINE_TYPES = [
+  'INITIAL_PURCHASE RENEWAL NON_RENEWING_PURCHASE TEMPORARY_ENTITLEMENT_GRANT',
+  'SUBSCRIPTION_EXTENDED REFUND_REVERSED UNCANCELLATION',
+  'PRODUCT_CHANGE',
+  'BILLING_ISSUE',
+  'SUBSCRIPTION_PAUSED',
+  'CANCELLATION',
+  'EXPIRATION',
+  'TRANSFER',
+].map((types) => types.split(' '))
+
+export function accessByModel(
+  log: Logged[],
+  users: string[],
+  now: number,
+): Record<string, string[]> {
+  const sorted = [...log].sort((a, b) => order(a, b))
+  const groups = identityGroups(log)
+  const groupOf = (id: string) => groups.find((group) => group.has(id)) ?? new Set([id])
+  const lines = new Map<string, Logged[]>()
+  for (const event of sorted) {
+    if (event.type === 'TRANSFER' || !isLine(event)) continue
+    const key = `${event.environment}/${event.originalTransactionId}`
+    lines.set(key, [...(lines.get(key) ?? []), event])
+  }
+  const result: Record<string, string[]> = {}
+  for (const user of users) {
+    for (const environment of ['PRODUCTION', 'SANDBOX']) {
+      const own = [...lines].filter(
+        ([key, events]) =>
+          key.startsWith(environment) && ownerGroup(events, sorted, groupOf)?.has(user),
+      )
+      const active = own.filter(([, events]) => end(events) > now)
+      const names = active.flatMap(([, events]) => entitlements(events))
+      result[`${user} ${environment}`] = [...new Set(names)].sort()
+    }
+  }
+  return result
+}
+
+function isLine({ type }: Logged) {
+  return LINE_TYPES.flat().includes(type)
+}
+
+function order(a: Logged, b: Logged) {
+  const rank = (event: Logged) => LINE_TYPES.findIndex((types) => types.includes(event.type))
+  if (a.orderedAt !== b.orderedAt) return a.orderedAt < b.orderedAt ? -1 : 1
+  if ((a.purchasedAt ?? 0) !== (b.purchasedAt ?? 0))
+    return (a.purchasedAt ?? 0) < (b.purchasedAt ?? 0) ? -1 : 1
+  if (rank(a) !== rank(b)) return rank(a) < rank(b) ? -1 : 1
+  return a.id < b.id ? -1 : 1
+}
+
+/** Ids that share an event are one customer; groups that share an id are joined until none does. */
+function identityGroups(log: Logged[]): Set<string>[] {
+  let groups = log
+    .filter((event) => event.type !== 'TRANSFER')
+    .map(
+      (event) =>
+        new Set(
+          [event.appUserId, event.originalAppUserId, ...event.aliases].filter((id) => id !== null),
+        ),
+    )
+  for (let changed = true; changed; ) {
+    changed = false
+    const joined: Set<string>[] = []
+    for (const group of groups) {
+      const other = joined.find((one) => [...group].some((id) => one.has(id)))
+      if (other) {
+        for (const id of group) other.add(id)
+        changed = true
+      } else joined.push(new Set(group))
+    }
+    groups = joined
+  }
+  return groups
+}
+
+function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Set<string>) {
+  let owner: Set<string> | null = null
+  for (const event of log) {
+    if (events.includes(event)) owner = groupOf(event.appUserId ?? '')
+    if (event.type !== 'TRANSFER' || owner === null) continue
+    const [line] = events
+    if (event.store && event.store !== line?.store) continue
+    if (event.hasEnvironment && event.environment !== line?.environment) continue
+    const holder: Set<string> = owner
+    const isSource = event.transferredFrom.some((id) =>
+      [...groupOf(id)].some((one) => holder.has(one)),
+    )
+    if (isSource && event.transferredTo[0]) owner = groupOf(event.transferredTo[0])
+  }
+  return owner
+}
+
+/** The last purchase decides what is granted; without one, the first event that we know. */
+function basis(events: Logged[]): Logged {
+  const purchases = events.filter(({ type }) => LINE_TYPES[0]?.includes(type))
+  return (purchases.at(-1) ?? events[0]) as Logged
+}
+
+function since(events: Logged[]): Logged[] {
+  return events.slice(events.indexOf(basis(events)))
+}
+
+function entitlements(events: Logged[]): string[] {
+  let names = basis(events).entitlementIds
+  for (const event of since(events)) {
+    if (event.type === 'REFUND_REVERSED' && event.entitlementIds.length > 0)
+      names = event.entitlementIds
+  }
+  return names
+}
+
+function end(events: Logged[]): number {
+  const start = basis(events)
+  let date = start.expiresAt ?? Number.POSITIVE_INFINITY
+  let grace = 0
+  let cut = Number.POSITIVE_INFINITY
+  for (const event of since(events)) {
+    const isOld =
+      start.purchasedAt !== null &&
+      event.purchasedAt !== null &&
+      event.purchasedAt < start.purchasedAt
+    const reason = event.cancelReason
+    if (event.type === 'BILLING_ISSUE') {
+      date = Math.max(date, event.expiresAt ?? 0)
+      grace = event.graceExpiresAt ?? 0
+    }
+    if (event.type === 'SUBSCRIPTION_EXTENDED') date = Math.max(date, event.expiresAt ?? 0)
+    if (event.type === 'REFUND_REVERSED') {
+      date = event.expiresAt ?? Number.POSITIVE_INFINITY
+      cut = Number.POSITIVE_INFINITY
+    }
+    if (event.type === 'CANCELLATION' && !isOld) {
+      if (reason === 'CUSTOMER_SUPPORT')
+        cut = Math.min(event.orderedAt, event.expiresAt ?? event.orderedAt)
+      else if (reason !== 'BILLING_ERROR') date = event.expiresAt ?? date
+    }
+    if (event.type === 'EXPIRATION' && !isOld) cut = Math.min(cut, event.orderedAt)
+  }
+  return Math.min(Math.max(date, grace), cut)
+}
+
+export const MODEL_DAY = DAY
