@@ -67,13 +67,20 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       (text) => (text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined),
     ),
     webhookSigningSecret: read<string | null>('WEBHOOK_SIGNING_SECRET', null, 'a secret', anyText),
+    rcApiKey: read<string | null>('RC_API_KEY', null, 'a key', anyText),
+    rcApiUrl: read(
+      'RC_API_URL',
+      'https://api.revenuecat.com',
+      'an https URL (http on loopback)',
+      (text) => outsideUrl(text)?.replace(/\/+$/, ''),
+    ),
     billingSandbox: read('BILLING_SANDBOX', 'separate', 'separate or ignore', (text) =>
       oneOf(['separate', 'ignore'], text),
     ),
     ratesProvider: read('RATES_PROVIDER', 'ecb', `one of ${RATES_PROVIDERS.join(', ')}`, (text) =>
       oneOf(RATES_PROVIDERS, text),
     ),
-    ratesUrl: read<string | null>('RATES_URL', null, 'an https URL (http on loopback)', ratesUrl),
+    ratesUrl: read<string | null>('RATES_URL', null, 'an https URL (http on loopback)', outsideUrl),
     ratesApiKey: read<string | null>('RATES_API_KEY', null, 'a key', anyText),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
@@ -159,8 +166,8 @@ function origin(text: string): string | undefined {
     : undefined
 }
 
-/** Rates come over https; plain http only from this machine, where a test or a proxy stands. */
-function ratesUrl(text: string): string | undefined {
+/** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
+function outsideUrl(text: string): string | undefined {
   const url = URL.parse(text)
   if (url?.protocol === 'https:') return url.href
   const loopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)

@@ -17,7 +17,9 @@ import { createTokens } from './features/auth/tokens.ts'
 import { createForgottenPeople } from './features/billing/forgotten-people.ts'
 import { createProjection } from './features/billing/projection.ts'
 import { createRebuild } from './features/billing/rebuild.ts'
+import { createReconcile } from './features/billing/reconcile.ts'
 import { createBilling } from './features/billing/service.ts'
+import { createSubscriberApi } from './features/billing/subscriber-api.ts'
 import { createSubscription } from './features/billing/subscription.ts'
 import { createContent } from './features/content/service.ts'
 import { createPlans } from './features/plans/service.ts'
@@ -120,6 +122,16 @@ export async function createServices(deps: ServicesDeps) {
   const billing = createBilling({ db, projection, people, now, newId, log })
   const subscription = createSubscription({ db, projection, listPlans: plans.listIn, now })
   const rebuildBilling = createRebuild({ db, projection })
+  const reconcile =
+    config.rcApiKey === null
+      ? null
+      : createReconcile({
+          db,
+          readSubscriber: createSubscriberApi(config.rcApiUrl, config.rcApiKey),
+          recordOwn: billing.recordOwn,
+          now,
+          log,
+        })
 
   return {
     now,
@@ -145,6 +157,7 @@ export async function createServices(deps: ServicesDeps) {
     subscription,
     projection,
     rebuildBilling,
+    reconcile,
     checkSession: auth.sessions.check,
     readiness,
   }

@@ -4,15 +4,8 @@ import type { Services } from './services.ts'
 const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
-export function timersOf({
-  billing,
-  config,
-  rates,
-  files,
-  attachments,
-  auth,
-  limits,
-}: Services): Timer[] {
+export function timersOf(services: Services): Timer[] {
+  const { attachments, auth, billing, config, files, limits, rates, reconcile } = services
   const refreshing = {
     name: 'rates',
     schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
@@ -22,6 +15,7 @@ export function timersOf({
   }
   return [
     ...(config.ratesProvider === 'off' ? [] : [refreshing]),
+    ...(reconcile ? [reconciling(reconcile)] : []),
     {
       name: 'outbox',
       schedule: ['* * * * *'],
@@ -41,4 +35,12 @@ export function timersOf({
     { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
     { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => files.sweep(new Date()) },
   ]
+}
+
+function reconciling({ overdue }: NonNullable<Services['reconcile']>): Timer {
+  return {
+    name: 'reconcile',
+    schedule: ['35 4 * * *'],
+    run: async (signal) => void (await overdue(signal)),
+  }
 }

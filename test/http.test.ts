@@ -202,6 +202,13 @@ const routes: Route[] = [
     oversize: { json: { password: PASSWORD, code: LONG } },
   },
   { method: 'GET', path: '/api/user/export/v1', access: 'user', good: {} },
+  {
+    method: 'GET',
+    path: '/api/user/subscription/v1',
+    access: 'user',
+    good: {},
+    bad: { path: '/api/user/subscription/v1?environment=other', status: 422 },
+  },
   { method: 'POST', path: '/api/auth/logout/v1', access: 'user', good: {} },
   { method: 'DELETE', path: '/api/user/profile/v1', access: 'user', good: {} },
 ]

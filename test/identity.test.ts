@@ -232,6 +232,7 @@ test('the export holds everything about a person and nothing about others', asyn
     'identities',
     'sessions',
     'attachments',
+    'subscription',
     'billingEvents',
   ])
   expect(response.user).toEqual(user)

@@ -1,5 +1,12 @@
 import type { DataCommand } from './command.ts'
-import { eventsList, eventsShow } from './events.ts'
+import {
+  eventsList,
+  eventsRebuild,
+  eventsReconcile,
+  eventsReplay,
+  eventsShow,
+  userSubscription,
+} from './events.ts'
 import { faqsExport, faqsImport, faqsList } from './faqs.ts'
 import { init } from './init.ts'
 import { openapi } from './openapi.ts'
@@ -23,5 +30,9 @@ export const dataCommands: DataCommand[] = [
   ratesRefresh,
   eventsList,
   eventsShow,
+  eventsReplay,
+  eventsRebuild,
+  eventsReconcile,
+  userSubscription,
   openapi,
 ]

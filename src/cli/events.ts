@@ -52,3 +52,57 @@ function count(text: string): number {
   if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--limit takes a number from 1 to 999999.')
   return Number(text)
 }
+
+export const eventsReplay = dataCommand({
+  name: 'events replay',
+  summary: 'Fold one event of the log again',
+  arguments: '<id>',
+  input: ([id = '']) => id,
+  work: async ({ billing }, id) => {
+    const outcome = await billing.replay(id)
+    if (outcome === null) throw new AppError('not_found', `There is no event ${id}.`)
+    if (!outcome)
+      throw new AppError('conflict', `The event ${id} cannot be folded: see events show.`)
+    return { replayed: id }
+  },
+  print: ({ replayed }) => `Folded ${replayed} again.`,
+})
+
+export const eventsRebuild = dataCommand({
+  name: 'events rebuild',
+  summary: 'Fold the whole log again and say what changed, which must be nothing',
+  work: ({ rebuildBilling }) => rebuildBilling(new AbortController().signal),
+  print: ({ events, lines, changed, seconds }) =>
+    [
+      `${events} events, ${lines} lines in ${seconds} s (${Math.round(events / Math.max(seconds, 0.001))} events a second).`,
+      changed.length === 0 ? 'Nothing changed.' : `Changed: ${changed.join(', ')}`,
+    ].join('\n'),
+})
+
+export const eventsReconcile = dataCommand({
+  name: 'events reconcile',
+  summary: 'Ask the provider for what we may have missed (needs RC_API_KEY)',
+  options: [['--user <id>', 'only this app user id']],
+  input: (_args, { user }) => (typeof user === 'string' ? { user } : {}),
+  work: async ({ reconcile }, { user }: { user?: string }) => {
+    if (reconcile === null) throw new AppError('unavailable', 'Set RC_API_KEY to reconcile.')
+    const signal = AbortSignal.timeout(9 * 60_000)
+    return user === undefined ? reconcile.overdue(signal) : reconcile.one(user, signal)
+  },
+  print: ({ customers, corrected, failed }) =>
+    [
+      `Asked for ${customers} customers, corrected ${corrected.length}, failed ${failed.length}.`,
+      ...corrected,
+    ].join('\n'),
+})
+
+export const userSubscription = dataCommand({
+  name: 'user subscription',
+  summary: 'Show what a user has paid for',
+  arguments: '<id>',
+  options: [['--sandbox', 'the sandbox instead of production']],
+  input: ([id = ''], { sandbox }) =>
+    ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
+  work: ({ subscription }, { id, environment }) => subscription.read(id, environment, 'en'),
+  print: prettyJson,
+})

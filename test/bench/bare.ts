@@ -23,6 +23,12 @@ db.run(
 const insertEvent = db.query('INSERT INTO log VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING')
 const readSession = db.query('SELECT user_id, expires_at FROM sessions WHERE id = ?')
 const readUser = db.query('SELECT * FROM users WHERE id = ?')
+const readLines = db.query(
+  'SELECT s.state FROM subscriptions s JOIN billing_aliases a USING (customer_id) WHERE a.app_user_id = ?',
+)
+const plans = (
+  db.query('SELECT fields FROM plans ORDER BY position').all() as { fields: string }[]
+).map(({ fields }) => JSON.parse(fields))
 const settingsRows = db.query('SELECT key, value FROM settings').all() as {
   key: string
   value: string
@@ -43,6 +49,7 @@ Bun.serve({
     const { pathname } = new URL(request.url)
     if (pathname === '/api/user/app_settings/v1') return readSettings(request)
     if (pathname === '/api/user/profile/v1') return readProfile(request)
+    if (pathname === '/api/user/subscription/v1') return readSubscription(request)
     if (pathname === '/api/webhooks/billing/v1') return receiveEvent(request)
     return new Response(null, { status: 404 })
   },
@@ -57,7 +64,8 @@ function readSettings(request: Request): Response {
   return new Response(settingsBody, { headers })
 }
 
-async function readProfile(request: Request): Promise<Response> {
+/** The user of a token whose session stands, or null. */
+async function userOf(request: Request): Promise<string | null> {
   const token = request.headers.get('authorization')?.slice('Bearer '.length) ?? ''
   const { payload } = await jwtVerify(token, publicKey, {
     algorithms: ['ES256'],
@@ -66,10 +74,14 @@ async function readProfile(request: Request): Promise<Response> {
     audience: 'homeport',
   })
   const session = readSession.get(String(payload['sid'])) as { user_id: string; expires_at: number }
-  if (session.user_id !== payload.sub || session.expires_at < Date.now()) {
-    return new Response(null, { status: 401 })
-  }
-  const user = readUser.get(session.user_id) as Record<string, string | number>
+  const stands = session.user_id === payload.sub && session.expires_at > Date.now()
+  return stands ? session.user_id : null
+}
+
+async function readProfile(request: Request): Promise<Response> {
+  const userId = await userOf(request)
+  if (userId === null) return new Response(null, { status: 401 })
+  const user = readUser.get(userId) as Record<string, string | number>
   const response = {
     _id: user['id'],
     loginType: user['login_type'],
@@ -83,6 +95,50 @@ async function readProfile(request: Request): Promise<Response> {
     twoFactor: { enabled: false, methods: [], recoveryCodesLeft: 0 },
     onboardingCompleted: user['onboarding_completed'] === 1,
   }
+  return reply({ code: 'ok', response })
+}
+
+async function readSubscription(request: Request): Promise<Response> {
+  const userId = await userOf(request)
+  if (userId === null) return new Response(null, { status: 401 })
+  const rows = readLines.all(userId) as { state: string }[]
+  const lines = rows.map(({ state }) => JSON.parse(state).line)
+  const now = Date.now()
+  const subscriptions = lines.map((line) => ({
+    productId: line.productId,
+    store: line.store,
+    status: line.expiresAt > now && line.endedAt === null ? 'active' : 'expired',
+    periodType: line.periodType,
+    purchasedAt: new Date(line.purchasedAt).toISOString(),
+    expiresAt: new Date(line.expiresAt).toISOString(),
+    effectiveEndAt: new Date(line.endedAt ?? line.expiresAt).toISOString(),
+    willRenew: line.willRenew,
+  }))
+  const entitlements = lines.flatMap((line) =>
+    line.entitlementIds.map((id: string) => ({
+      id,
+      active: line.expiresAt > now && line.endedAt === null,
+      expiresAt: new Date(line.expiresAt).toISOString(),
+      gracePeriodExpiresAt: null,
+      productId: line.productId,
+      store: line.store,
+      periodType: line.periodType,
+      willRenew: line.willRenew,
+    })),
+  )
+  const plan = plans[1]
+  const { seatLimit, appLimit, keywordLimit, apiRequestLimit } = plan
+  const { competitorLimitPerApp, aiMonthlyCreditLimit, storefrontLimit } = plan
+  const limits = {
+    seatLimit,
+    appLimit,
+    keywordLimit,
+    apiRequestLimit,
+    competitorLimitPerApp,
+    aiMonthlyCreditLimit,
+    storefrontLimit,
+  }
+  const response = { environment: 'production', entitlements, subscriptions, plan, limits }
   return reply({ code: 'ok', response })
 }
 

@@ -1,14 +1,11 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
-import { filledLength, type Load, type LoadResult } from './load.ts'
 import { median } from './median.ts'
+import { compare, http, ROUNDS, SECONDS } from './rounds.ts'
 import { type Running, residentMemory, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
-
-/** Interleaved rounds of each case, and seconds of load in each. */
-const ROUNDS = 5
-const SECONDS = 3
 
 type Case = { name: string; connections: number; request: (token: string) => string; floor: number }
 
@@ -40,6 +37,10 @@ try {
     await benchImages(folder, ROUNDS, await makeData(dataDir), dataDir)
   }
   if (only === undefined || only === 'start') await benchStart()
+  if (only === undefined || only === 'billing') {
+    const dataDir = join(folder, 'billing')
+    await benchBilling(dataDir, await makeData(dataDir))
+  }
 } finally {
   await rm(folder, { recursive: true, force: true })
 }
@@ -50,26 +51,19 @@ async function benchCase({ name, connections, request, floor }: Case) {
   const tokens = [await makeData(dataDirs[0]), await makeData(dataDirs[1])] as const
   const homeport = await startHomeport(dataDirs[0], 4801)
   const bare = await startBare(dataDirs[1], 4802)
-  const results: { homeport: LoadResult; bare: LoadResult }[] = []
-  for (let round = 0; round <= ROUNDS; round++) {
-    const measured = {
-      homeport: await load({
-        port: 4801,
-        connections,
-        seconds: SECONDS,
-        request: request(tokens[0]),
-      }),
-      bare: await load({ port: 4802, connections, seconds: SECONDS, request: request(tokens[1]) }),
-    }
-    // The first round warms both up.
-    if (round > 0) results.push(measured)
-  }
+  const what = { connections, seconds: SECONDS }
+  const [ours, theirs] = [
+    { ...what, port: 4801 },
+    { ...what, port: 4802 },
+  ]
+  await compare(
+    name,
+    floor,
+    { ...ours, request: request(tokens[0]) },
+    { ...theirs, request: request(tokens[1]) },
+  )
   await homeport.stop()
   await bare.stop()
-  const ratio = median(results.map((one) => one.homeport.perSecond / one.bare.perSecond))
-  const ours = describe(results.map((one) => one.homeport))
-  const theirs = describe(results.map((one) => one.bare))
-  console.log(`${name}: ${ratio.toFixed(2)} of bare (floor ${floor}) — ${ours} against ${theirs}`)
 }
 
 async function benchStart() {
@@ -105,16 +99,6 @@ async function makeData(dataDir: string): Promise<string> {
   return response.accessToken
 }
 
-async function load(what: Load): Promise<LoadResult> {
-  const generator = Bun.spawn(
-    [process.execPath, join(import.meta.dir, 'load.ts'), JSON.stringify(what)],
-    { stdout: 'pipe', stderr: 'inherit' },
-  )
-  const result: LoadResult = JSON.parse(await new Response(generator.stdout).text())
-  if (result.failed > 0) throw new Error(`${result.failed} requests were not answered with 200`)
-  return result
-}
-
 function webhook(): string {
   const event = {
     id: 'EVENT-{{id}}',
@@ -138,19 +122,4 @@ function webhook(): string {
   }
   const body = JSON.stringify({ api_version: '1.0', event })
   return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
-}
-
-function http(method: string, path: string, token?: string, body?: string): string {
-  const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
-  if (token !== undefined) head.push(`Authorization: Bearer ${token}`)
-  if (body !== undefined) {
-    head.push('Content-Type: application/json', `Content-Length: ${filledLength(body)}`)
-  }
-  return `${head.join('\r\n')}\r\n\r\n${body ?? ''}`
-}
-
-function describe(results: LoadResult[]): string {
-  const perSecond = Math.round(median(results.map((one) => one.perSecond)))
-  const p99 = median(results.map((one) => one.p99))
-  return `${perSecond}/s, p99 ${p99.toFixed(2)} ms`
 }

@@ -18,14 +18,19 @@ export type LoadResult = {
 }
 
 const ID = '{{id}}'
+/** Becomes one of 100,000 numbers, each in its turn, as 12 digits. */
+const MEMBER = '{{member}}'
+const MEMBERS = 100_000
 const ID_LENGTH = 12
+const MARK = /\{\{(?:id|member)\}\}/g
 
 /**
  * Keeps each connection busy with one request after the other, over bare sockets: the generator must
  * cost less than what it measures.
  */
 async function generate({ port, connections, seconds, request }: Load): Promise<LoadResult> {
-  const parts = request.split(ID).map((part) => Buffer.from(part))
+  const marks = [...request.matchAll(MARK)].map(([mark]) => mark)
+  const parts = request.split(MARK).map((part) => Buffer.from(part))
   let lastId = (Date.now() % 1e6) * 1e6
   const latencies: number[] = []
   let failed = 0
@@ -71,8 +76,16 @@ async function generate({ port, connections, seconds, request }: Load): Promise<
   return { requests, perSecond: requests / elapsed, p50: at(0.5), p99: at(0.99), failed }
 
   function withId(id: number): Buffer {
-    const text = Buffer.from(String(id).padStart(ID_LENGTH, '0'))
-    return Buffer.concat(parts.flatMap((part, at) => (at === 0 ? [part] : [text, part])))
+    const text = (number: number) => Buffer.from(String(number).padStart(ID_LENGTH, '0'))
+    const numbers: Record<string, Buffer> = {
+      [ID]: text(id),
+      [MEMBER]: text((id * 7_919) % MEMBERS),
+    }
+    return Buffer.concat(
+      parts.flatMap((part, at) =>
+        at === 0 ? [part] : [numbers[marks[at - 1] ?? ID] as Buffer, part],
+      ),
+    )
   }
 }
 
@@ -86,7 +99,7 @@ function replySize(bytes: Buffer): number | null {
 
 /** Length of `{{id}}` once filled in: what a Content-Length must count. */
 export function filledLength(text: string): number {
-  return Buffer.byteLength(text.replaceAll(ID, '0'.repeat(ID_LENGTH)))
+  return Buffer.byteLength(text.replace(MARK, '0'.repeat(ID_LENGTH)))
 }
 
 if (import.meta.main) {

@@ -41,6 +41,19 @@ export async function startBare(dataDir: string, port: number): Promise<Running>
   return running(server, port, performance.now() - startedAt)
 }
 
+/** Runs a command of the executable to its end; `peak` is the most memory that it had, in MB. */
+export async function runHomeport(dataDir: string, args: string[]) {
+  const command = Bun.spawn([EXECUTABLE, ...args], {
+    cwd: dirname(dataDir),
+    env: { DATA_DIR: dataDir, RATES_PROVIDER: 'off' },
+    stdout: 'pipe',
+    stderr: 'inherit',
+  })
+  const stdout = await new Response(command.stdout).text()
+  if ((await command.exited) !== 0) throw new Error(`homeport ${args.join(' ')} failed`)
+  return { stdout, peak: Math.round((command.resourceUsage()?.maxRSS ?? 0) / 1e6) }
+}
+
 function running(server: Subprocess, port: number, readyAfter: number): Running {
   const stop = async () => {
     server.kill('SIGTERM')

@@ -30,6 +30,10 @@ export type BillingEvent = {
   cancelReason: string | null
   expirationReason: string | null
   price: number | null
+  /** Of our own type only: what the provider's REST interface said. */
+  unsubscribedAt: number | null
+  billingIssueAt: number | null
+  refundedAt: number | null
   hasEnvironment: boolean
 }
 
@@ -84,6 +88,9 @@ function readFields(event: Fields): Omit<BillingEvent, 'id' | 'type'> {
     originalTransactionId: text('original_transaction_id'),
     cancelReason: text('cancel_reason'),
     expirationReason: text('expiration_reason'),
+    unsubscribedAt: time(event['unsubscribe_detected_at_ms']),
+    billingIssueAt: time(event['billing_issues_detected_at_ms']),
+    refundedAt: time(event['refunded_at_ms']),
     price: typeof event['price'] === 'number' ? event['price'] : null,
   }
 }

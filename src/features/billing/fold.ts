@@ -82,6 +82,7 @@ const STEPS: Record<string, Step> = {
     ...line,
     expiresAt: later(line.expiresAt, event.expiresAt),
   }),
+  HOMEPORT_RECONCILED: reconciled,
   REFUND_REVERSED: (line, event) => ({
     ...line,
     refundedAt: null,
@@ -127,6 +128,27 @@ function purchase(line: Line, event: OrderedEvent): Line {
     ...opened(event),
     startedAt: line.startedAt,
     willRenew: !WITHOUT_RENEWAL.has(event.periodType ?? ''),
+    changedAt: line.changedAt,
+    changedTo: line.changedTo,
+  }
+}
+
+/** What the provider says of the line when it is asked: everything as it stands then. */
+function reconciled(line: Line, event: OrderedEvent): Line {
+  const { unsubscribedAt, billingIssueAt, refundedAt } = event
+  return {
+    ...opened(event),
+    price: line.price,
+    priceId: line.priceId,
+    startedAt: line.startedAt,
+    graceExpiresAt: event.graceExpiresAt,
+    willRenew: unsubscribedAt === null && billingIssueAt === null,
+    unsubscribeDetectedAt: unsubscribedAt,
+    billingIssueDetectedAt: billingIssueAt,
+    refundedAt,
+    endedAt: refundedAt,
+    autoResumeAt: event.autoResumeAt,
+    pausedAt: event.autoResumeAt === null ? null : event.orderedAt,
     changedAt: line.changedAt,
     changedTo: line.changedTo,
   }

@@ -41,7 +41,7 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
     }
     for (const row of rows) {
       const event = row.outcome === 'ignored' ? null : ordered(row)
-      if (event) await projection.apply(tx, event, row.id)
+      if (event) await projection.apply(tx, event, row.id, false)
     }
   }
 

@@ -16,7 +16,7 @@ export function idsJoinedBy(event: BillingEvent): string[] {
 
 /** The id of a customer of these ids: the least, so that it does not depend on who came first. */
 export function customerIdOf(ids: string[]): string {
-  return ids.reduce((least, id) => (id < least ? id : least))
+  return ids.toSorted()[0] ?? ''
 }
 
 /** Ids that apps send when they know none: they would make strangers one customer. */

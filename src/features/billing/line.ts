@@ -23,8 +23,9 @@ const RANK: Record<string, number> = {
   CANCELLATION: 5,
   REFUND: 5,
   EXPIRATION: 6,
+  HOMEPORT_RECONCILED: 7,
 }
-const TRANSFER_RANK = 7
+const TRANSFER_RANK = 8
 const WHO_IS_WHO = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
 /** The line that an event speaks of, or null when it speaks of none. */

@@ -55,14 +55,18 @@ export function createProjection(db: Db) {
   )
   return { apply, refold, link, linesOf }
 
-  /** Takes a new event of the log in: who is who, whose is what, and the line it speaks of. */
-  async function apply(tx: Tx, event: OrderedEvent, eventRow: string) {
+  /**
+   * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
+   * may be added to its line as it stands; after any other the line is folded anew.
+   */
+  async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew = true) {
     const merged = await link(tx, event)
     if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
     const key = lineKeyOf(event)
     for (const other of merged) if (other !== key) await refold(tx, other)
     if (key === null) return
-    if (merged.length > 0 || !(await append(tx, key, event))) await refold(tx, key)
+    const isAppended = isNew && merged.length === 0 && (await append(tx, key, event))
+    if (!isAppended) await refold(tx, key)
   }
 
   /**

@@ -12,7 +12,8 @@ export type RebuildReport = {
 
 export type Rebuild = ReturnType<typeof createRebuild>
 
-const BATCH = 500
+/** Small, so that others write between two batches. */
+const BATCH = 100
 const CHANGES_LISTED = 100
 
 /**

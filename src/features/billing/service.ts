@@ -65,7 +65,7 @@ export function createBilling({ db, projection, people, now, newId, log }: Billi
       conflicting: false,
     }),
   )
-  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, list, listOf, show }
+  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, recordOwn, list, listOf, show }
 
   /**
    * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
@@ -143,7 +143,7 @@ export function createBilling({ db, projection, people, now, newId, log }: Billi
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
       const event = row && ordered(row)
       if (!row || !event || row.outcome === 'ignored') return true
-      const failure = await db.attempt(() => projection.apply(tx, event, id))
+      const failure = await db.attempt(() => projection.apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)
       else {
         const applied = { outcome: 'applied', error: null }
@@ -171,17 +171,20 @@ export function createBilling({ db, projection, people, now, newId, log }: Billi
   }
 
   /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
-  async function joinUsers(tx: Tx, from: string, to: string) {
-    const event = {
-      type: 'SUBSCRIBER_ALIAS',
-      id: `homeport:${newId()}`,
-      event_timestamp_ms: now().getTime(),
-      app_user_id: to,
-      aliases: [from],
-    }
+  function joinUsers(tx: Tx, from: string, to: string) {
+    return own(tx, 'SUBSCRIBER_ALIAS', now().getTime(), { app_user_id: to, aliases: [from] })
+  }
+
+  /** Stores an event that we have made ourselves, such as a difference found by asking the provider. */
+  function recordOwn(type: string, at: number, fields: Record<string, unknown>) {
+    return db.write((tx) => own(tx, type, at, fields))
+  }
+
+  async function own(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
+    const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const parsed = readEvent({ event }, bytes)
-    if (parsed) await record(tx, { event: parsed, bytes }, sha256(bytes, 'hex'))
+    if (parsed) await record(tx, await people.scrub(tx, parsed, bytes), sha256(bytes, 'hex'))
   }
 
   /** The newest events first, without their bodies. */

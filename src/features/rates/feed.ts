@@ -1,3 +1,4 @@
+import { readLimited } from '../../lib/read-limited.ts'
 import type { RateSet } from './model.ts'
 
 /** What was known of the last answer, sent back so that the provider can say «unchanged». */
@@ -43,7 +44,10 @@ export async function fetchRates(
       await response.body?.cancel()
       return { kind: 'failed', reason: `the provider answered ${response.status}` }
     }
-    const set = feed.parse(await readLimited(response))
+    const body = await readLimited(response, BODY_LIMIT)
+    if (body === null)
+      throw new FeedError('the answer is too long, or compressed, which was not asked for')
+    const set = feed.parse(body)
     return {
       kind: 'fetched',
       set,
@@ -59,17 +63,3 @@ export async function fetchRates(
 
 /** A body that is not what the provider promises. */
 export class FeedError extends Error {}
-
-async function readLimited(response: Response): Promise<string> {
-  const encoding = response.headers.get('content-encoding') ?? 'identity'
-  if (encoding !== 'identity')
-    throw new FeedError('the answer is compressed, which was not asked for')
-  const chunks: Uint8Array[] = []
-  let size = 0
-  for await (const chunk of response.body ?? []) {
-    size += chunk.byteLength
-    if (size > BODY_LIMIT) throw new FeedError(`the answer is longer than ${BODY_LIMIT} bytes`)
-    chunks.push(chunk)
-  }
-  return Buffer.concat(chunks).toString('utf8')
-}

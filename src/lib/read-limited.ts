@@ -1,0 +1,13 @@
+/** The body of a reply as text, or null when it has more than `limit` bytes or is compressed unasked. */
+export async function readLimited(response: Response, limit: number): Promise<string | null> {
+  const encoding = response.headers.get('content-encoding') ?? 'identity'
+  if (encoding !== 'identity') return null
+  const chunks: Uint8Array[] = []
+  let size = 0
+  for await (const chunk of response.body ?? []) {
+    size += chunk.byteLength
+    if (size > limit) return null
+    chunks.push(chunk)
+  }
+  return Buffer.concat(chunks).toString('utf8')
+}

@@ -1,0 +1,110 @@
+import { Database } from 'bun:sqlite'
+import { createHash } from 'node:crypto'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { compare, http, SECONDS } from './rounds.ts'
+import { runHomeport, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
+
+const EVENTS = 1_000_000
+const CUSTOMERS = 100_000
+const PERIOD = 30 * 24 * 60 * 60 * 1000
+const START = Date.UTC(2026, 0, 1)
+
+/** What the fold costs, on a log of a million events of a hundred thousand customers. */
+export async function benchBilling(dataDir: string, token: string) {
+  const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
+  writeLog(join(dataDir, 'homeport.db'), sub)
+  const { stdout, peak } = await runHomeport(dataDir, ['events', 'rebuild', '--json'])
+  const { events, lines, seconds } = JSON.parse(stdout)
+  const rate = Math.round(events / seconds)
+  console.log(
+    `events rebuild: ${events} events, ${lines} lines, ${rate}/s, peak ${peak} MB resident`,
+  )
+
+  const homeport = await startHomeport(dataDir, 4805)
+  const load = { port: 4805, connections: 32, seconds: SECONDS }
+  await compare(
+    'webhook with the fold, against one without',
+    0.45,
+    { ...load, request: webhook('RENEWAL') },
+    { ...load, request: webhook('TEST') },
+  )
+  await homeport.stop()
+
+  // Both read the same log; neither writes.
+  const again = await startHomeport(dataDir, 4805)
+  const bare = await startBare(dataDir, 4806)
+  const request = http('GET', '/api/user/subscription/v1', token)
+  await compare('subscription GET', 0.5, { ...load, request }, { ...load, port: 4806, request })
+  await again.stop()
+  await bare.stop()
+  await rm(dataDir, { recursive: true, force: true })
+}
+
+function writeLog(path: string, userId: string) {
+  const db = new Database(path)
+  db.run('PRAGMA synchronous = OFF')
+  const insert = db.query(`INSERT INTO billing_events
+    (id, provider, event_id, type, event_at, received_at, ordered_at, line_key, body, body_hash, environment,
+     app_user_id, outcome, duplicates, conflicting, clock_is_off)
+    VALUES (?, 'revenuecat', ?, ?, ?, ?, ?, ?, ?, ?, 'PRODUCTION', ?, 'applied', 0, 0, 0)`)
+  const write = db.transaction((from: number, to: number) => {
+    for (let at = from; at < to; at++) {
+      const customer = at % CUSTOMERS
+      const user = customer === 0 ? userId : `user-${String(customer).padStart(12, '0')}`
+      const period = Math.floor(at / CUSTOMERS)
+      const event = eventOf(user, String(customer), period)
+      const body = Buffer.from(
+        JSON.stringify({ api_version: '1.0', event: { ...event, id: `L-${at}` } }),
+      )
+      const hash = createHash('sha256').update(body).digest('hex')
+      const time = event.event_timestamp_ms
+      const row = String(at).padStart(12, '0')
+      insert.run(
+        row,
+        `L-${at}`,
+        event.type,
+        time,
+        time,
+        time,
+        `PRODUCTION|${customer}`,
+        body,
+        hash,
+        user,
+      )
+    }
+  })
+  for (let at = 0; at < EVENTS; at += 20_000) write(at, at + 20_000)
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  db.close()
+}
+
+function eventOf(user: string, transaction: string, period: number) {
+  const purchasedAt = START + period * PERIOD
+  return {
+    type: period === 0 ? 'INITIAL_PURCHASE' : 'RENEWAL',
+    event_timestamp_ms: purchasedAt,
+    app_user_id: user,
+    original_app_user_id: user,
+    aliases: [user],
+    product_id: 'prod_example_pro',
+    price_id: 'price_example_pro_month',
+    period_type: 'NORMAL',
+    purchased_at_ms: purchasedAt,
+    expiration_at_ms: purchasedAt + PERIOD * 3,
+    environment: 'PRODUCTION',
+    entitlement_ids: ['pro'],
+    transaction_id: transaction,
+    original_transaction_id: transaction,
+    store: 'STRIPE',
+    price: 9.99,
+    currency: 'USD',
+  }
+}
+
+/** New events, most of them of customers and lines that are there; a TEST is stored and not folded. */
+function webhook(type: string): string {
+  const event = { ...eventOf('user-{{member}}', '{{member}}', 11), id: 'EVENT-{{id}}', type }
+  const body = JSON.stringify({ api_version: '1.0', event })
+  return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
+}

@@ -1,0 +1,46 @@
+import { join } from 'node:path'
+import { filledLength, type Load, type LoadResult } from './load.ts'
+import { median } from './median.ts'
+
+/** Interleaved rounds of each case, and seconds of load in each. */
+export const ROUNDS = 5
+export const SECONDS = 3
+
+/** Loads two servers in turns and prints the ratio of their medians, with both figures. */
+export async function compare(name: string, floor: number, ours: Load, theirs: Load) {
+  const results: { ours: LoadResult; theirs: LoadResult }[] = []
+  for (let round = 0; round <= ROUNDS; round++) {
+    const measured = { ours: await load(ours), theirs: await load(theirs) }
+    // The first round warms both up.
+    if (round > 0) results.push(measured)
+  }
+  const ratio = median(results.map((one) => one.ours.perSecond / one.theirs.perSecond))
+  const figures = [results.map((one) => one.ours), results.map((one) => one.theirs)].map(describe)
+  console.log(`${name}: ${ratio.toFixed(2)} (floor ${floor}) — ${figures.join(' against ')}`)
+}
+
+export async function load(what: Load): Promise<LoadResult> {
+  const generator = Bun.spawn(
+    [process.execPath, join(import.meta.dir, 'load.ts'), JSON.stringify(what)],
+    { stdout: 'pipe', stderr: 'inherit' },
+  )
+  const result: LoadResult = JSON.parse(await new Response(generator.stdout).text())
+  if (result.failed > 0) throw new Error(`${result.failed} requests were not answered with 200`)
+  return result
+}
+
+/** A request by hand; `{{id}}` in its body is filled in by the generator. */
+export function http(method: string, path: string, token?: string, body?: string): string {
+  const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
+  if (token !== undefined) head.push(`Authorization: Bearer ${token}`)
+  if (body !== undefined) {
+    head.push('Content-Type: application/json', `Content-Length: ${filledLength(body)}`)
+  }
+  return `${head.join('\r\n')}\r\n\r\n${body ?? ''}`
+}
+
+function describe(results: LoadResult[]): string {
+  const perSecond = Math.round(median(results.map((one) => one.perSecond)))
+  const p99 = median(results.map((one) => one.p99))
+  return `${perSecond}/s, p99 ${p99.toFixed(2)} ms`
+}
