@@ -463,7 +463,7 @@ async function accessOf(app: TestApp, user: string, day: number) {
   const { billingAliases } = db.tables
   const aliases = await db.read.select().from(billingAliases)
   const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
-  const lines = standingAt(await projection.linesOf(db.read, customerId, 'PRODUCTION'), ms(day))
+  const lines = standingAt(await projection.linesOf(customerId, 'PRODUCTION'), ms(day))
   const pro = entitlementsOf(lines).find(({ id }) => id === 'pro')
   return { access: pro?.active ?? false, status: lines[0]?.status }
 }

@@ -120,7 +120,7 @@ async function accessByStore(app: TestApp): Promise<Record<string, string[]>> {
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     const both = await Promise.all(
-      ['PRODUCTION', 'SANDBOX'].map((name) => projection.linesOf(db.read, customerId, name)),
+      ['PRODUCTION', 'SANDBOX'].map((name) => projection.linesOf(customerId, name)),
     )
     lines.set(user, both.flat())
   }

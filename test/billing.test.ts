@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import fc from 'fast-check'
 import { createTestApp, type TestApp, WEBHOOK_TOKEN } from './support/app.ts'
 
 const PATH = '/api/webhooks/billing/v1'
@@ -176,6 +177,49 @@ test('40: a body of 256 KiB is taken, one byte more is too large', async () => {
   const over = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body: filled(limit + 1) })
   expect([over.status, over.json.code]).toEqual([413, 'payload_too_large'])
 })
+
+test('89: no body, however mad, gets a 5xx, or a 200 without a row', async () => {
+  await using app = await createTestApp()
+  const fields = [
+    'id type event_timestamp_ms app_user_id aliases original_app_user_id transferred_from transferred_to',
+    'environment store product_id entitlement_ids purchased_at_ms expiration_at_ms price cancel_reason',
+    'original_transaction_id transaction_id redeemed_from redeemed_by redemption_outcome',
+  ].flatMap((names) => names.split(' '))
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.integer(),
+    fc.double(),
+    fc.constant(2 ** 60),
+  )
+  const types = fc.constantFrom(
+    'INITIAL_PURCHASE',
+    'EXPIRATION',
+    'TRANSFER',
+    'SUBSCRIBER_ALIAS',
+    'PURCHASE_REDEEMED',
+  )
+  const event = fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 12 })
+  const body = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.tuple(event, types).map(([one, type]) => ({ event: { ...one, type } })),
+    },
+    { weight: 1, arbitrary: fc.record({ event }) },
+    { weight: 1, arbitrary: fc.jsonValue() },
+  )
+  await fc.assert(
+    fc.asyncProperty(body, async (json) => {
+      const count = () => app.services.db.read.$count(app.services.db.tables.billingEvents)
+      const before = await count()
+      const { status, json: answer } = await deliver(app, json)
+      expect([200, 400]).toContain(status)
+      const isNew = status === 200 && answer.code !== 'duplicate'
+      expect((await count()) - before).toBe(isNew ? 1 : 0)
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(await app.services.billing.list({ failed: true })).toEqual([])
+}, 60_000)
 
 async function deliverFolder(app: TestApp, folder: string) {
   const names = (await readdir(folder)).filter((name) => /^[^_].*\.json$/.test(name))

@@ -51,9 +51,10 @@ function writeLog(path: string, userId: string) {
   const write = db.transaction((from: number, to: number) => {
     for (let at = from; at < to; at++) {
       const customer = at % CUSTOMERS
-      const user = customer === 0 ? userId : `user-${String(customer).padStart(12, '0')}`
+      const number = String(customer).padStart(12, '0')
+      const user = customer === 0 ? userId : `user-${number}`
       const period = Math.floor(at / CUSTOMERS)
-      const event = eventOf(user, String(customer), period)
+      const event = eventOf(user, number, period)
       const body = Buffer.from(
         JSON.stringify({ api_version: '1.0', event: { ...event, id: `L-${at}` } }),
       )
@@ -67,7 +68,7 @@ function writeLog(path: string, userId: string) {
         time,
         time,
         time,
-        `PRODUCTION|${customer}`,
+        `PRODUCTION|${number}`,
         body,
         hash,
         user,

@@ -21,6 +21,25 @@ export function createProjection(db: Db) {
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
   )
+  const noteNamed = db.prepareWrite((tx) =>
+    tx
+      .update(billingAliases)
+      .set({ namedAt: sql`${sql.placeholder('namedAt')}` })
+      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
+  )
+  const storeAlias = db.prepareWrite((tx) =>
+    tx.insert(billingAliases).values({
+      appUserId: sql.placeholder('id'),
+      customerId: sql.placeholder('customerId'),
+      namedAt: sql.placeholder('namedAt'),
+    }),
+  )
+  const storeHolder = db.prepareWrite((tx) =>
+    tx.insert(lineHolders).values({
+      lineKey: sql.placeholder('lineKey'),
+      customerId: sql.placeholder('customerId'),
+    }),
+  )
   const findLine = db.prepareWrite((tx) =>
     tx
       .select()
@@ -53,6 +72,17 @@ export function createProjection(db: Db) {
         ),
       ),
   )
+  const readLines = db.read
+    .select({ state: subscriptions.state })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.customerId, sql.placeholder('customerId')),
+        eq(subscriptions.environment, sql.placeholder('environment')),
+      ),
+    )
+    .orderBy(asc(subscriptions.lineKey))
+    .prepare()
   return { apply, refold, link, linesOf }
 
   /**
@@ -65,7 +95,7 @@ export function createProjection(db: Db) {
     const key = lineKeyOf(event)
     for (const other of merged) if (other !== key) await refold(tx, other)
     if (key === null) return
-    const isAppended = isNew && merged.length === 0 && (await append(tx, key, event))
+    const isAppended = isNew && merged.length === 0 && (await append(key, event))
     if (!isAppended) await refold(tx, key)
   }
 
@@ -83,16 +113,13 @@ export function createProjection(db: Db) {
       if (alias) customers.add(alias.customerId)
       else missing.push(id)
       if (alias && id === event.appUserId && (alias.namedAt ?? -1) < event.orderedAt) {
-        await tx
-          .update(billingAliases)
-          .set({ namedAt: event.orderedAt })
-          .where(eq(billingAliases.appUserId, id))
+        await noteNamed().execute({ id, namedAt: event.orderedAt })
       }
     }
     const customerId = customerIdOf([...customers, ...missing])
     for (const id of missing) {
       const namedAt = id === event.appUserId ? event.orderedAt : null
-      await tx.insert(billingAliases).values({ appUserId: id, customerId, namedAt })
+      await storeAlias().execute({ id, customerId, namedAt })
     }
     const others = [...customers].filter((id) => id !== customerId)
     return others.length === 0 ? [] : merge(tx, customerId, others)
@@ -108,7 +135,7 @@ export function createProjection(db: Db) {
     const { holders, customerId } = await ownersOf(tx, events)
     await tx.delete(lineHolders).where(eq(lineHolders.lineKey, key))
     for (const holder of new Set(holders)) {
-      await tx.insert(lineHolders).values({ lineKey: key, customerId: holder })
+      await storeHolder().execute({ lineKey: key, customerId: holder })
     }
     const state: FoldedLine = { line, last: orderOf(last) }
     const isSame =
@@ -120,15 +147,9 @@ export function createProjection(db: Db) {
     return !isSame
   }
 
-  /** The lines that a customer holds, in one environment. */
-  async function linesOf(from: Pick<Tx, 'select'>, customerId: string, environment: string) {
-    const rows = await from
-      .select({ state: subscriptions.state })
-      .from(subscriptions)
-      .where(
-        and(eq(subscriptions.customerId, customerId), eq(subscriptions.environment, environment)),
-      )
-      .orderBy(asc(subscriptions.lineKey))
+  /** The lines that a customer holds, in one environment, as of the last commit. */
+  async function linesOf(customerId: string, environment: string): Promise<Line[]> {
+    const rows = await readLines.execute({ customerId, environment })
     return rows.map(({ state }) => (state as FoldedLine).line)
   }
 
@@ -136,7 +157,7 @@ export function createProjection(db: Db) {
    * The common case: the event is the latest of its line, and no transfer ever touched its customer.
    * Then one step more is the same fold. False when it is not that simple.
    */
-  async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
+  async function append(key: string, event: OrderedEvent): Promise<boolean> {
     const namedId = event.appUserId ?? event.originalAppUserId ?? event.aliases[0]
     if (namedId === undefined) return false
     const [alias] = await findAlias().execute({ id: namedId })
@@ -152,7 +173,7 @@ export function createProjection(db: Db) {
     ) {
       return false
     }
-    if (before === null) await tx.insert(lineHolders).values({ lineKey: key, customerId })
+    if (before === null) await storeHolder().execute({ lineKey: key, customerId })
     const state: FoldedLine = { line: step(before?.line ?? null, event), last: orderOf(event) }
     await storeLine().execute({ lineKey: key, customerId, environment: event.environment, state })
     return true
@@ -164,7 +185,7 @@ export function createProjection(db: Db) {
       ...event.transferredTo.map((appUserId) => ({ appUserId, eventRow, isSource: false })),
     ]
     if (named.length > 0) await tx.insert(transferIds).values(named).onConflictDoNothing()
-    const customers = await Promise.all(event.transferredFrom.map((id) => customerOf(tx, id)))
+    const customers = await Promise.all(event.transferredFrom.map((id) => customerOf(id)))
     for (const id of [...event.transferredFrom, ...event.transferredTo]) await know(tx, id)
     for (const key of await linesHeldBy(tx, customers)) await refold(tx, key)
   }
@@ -198,8 +219,7 @@ export function createProjection(db: Db) {
   async function ownersOf(tx: Tx, events: OrderedEvent[]) {
     const customers = new Map<string, string>()
     const learn = async (ids: (string | null | undefined)[]) => {
-      for (const id of ids)
-        if (id && !customers.has(id)) customers.set(id, await customerOf(tx, id))
+      for (const id of ids) if (id && !customers.has(id)) customers.set(id, await customerOf(id))
     }
     for (const { appUserId, originalAppUserId, aliases } of events) {
       await learn([appUserId, originalAppUserId, aliases[0]])
@@ -221,7 +241,7 @@ export function createProjection(db: Db) {
     return { holders, customerId: holders.at(-1) ?? '' }
   }
 
-  async function customerOf(_tx: Tx, appUserId: string): Promise<string> {
+  async function customerOf(appUserId: string): Promise<string> {
     const [alias] = await findAlias().execute({ id: appUserId })
     return alias?.customerId ?? appUserId
   }

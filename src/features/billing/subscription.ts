@@ -81,7 +81,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     if (!alias) return []
     const [holder] = await usersOf.execute({ customerId: alias.customerId })
     if (holder?.id !== userId) return []
-    return projection.linesOf(db.read, alias.customerId, environment.toUpperCase())
+    return projection.linesOf(alias.customerId, environment.toUpperCase())
   }
 }
 

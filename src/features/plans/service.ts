@@ -12,6 +12,7 @@ export type Plans = ReturnType<typeof createPlans>
 export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
   let current: Promise<Plan[]> | null = null
+  const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   return { list, listIn, replace, archive, seed }
 
   /** The plans on sale, texts in every language; the same array until they change. */
@@ -23,7 +24,17 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   /** The plans on sale with their texts in one language. */
   async function listIn(language: string) {
-    return translatePlans(await list(), language)
+    return translated(await list(), language)
+  }
+
+  /** Each catalogue is translated once a language. */
+  function translated(catalogue: Plan[], language: string) {
+    const known = translations.get(catalogue) ?? new Map()
+    const plans = known.get(language) ?? translatePlans(catalogue, language)
+    // Anybody may ask for any language: what is kept is bounded.
+    if (known.size >= 50) known.clear()
+    translations.set(catalogue, known.set(language, plans))
+    return plans
   }
 
   /** Makes the catalogue what `wanted` says, by code, and archives what is missing. */
