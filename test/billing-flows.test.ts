@@ -416,7 +416,7 @@ const flows: Flow[] = [
     expected: [[1, U, false]],
   },
   {
-    name: 'X10: an unknown type and an unknown store do no harm',
+    name: '90, X10: an unknown type and an unknown store do no harm',
     events: [
       initial({ store: 'GALAXY', novel: { deep: true } }),
       { type: 'NEWS', at: 2, app_user_id: U },
@@ -498,6 +498,14 @@ test('X6: an expiration that never comes is no need: the date decides', async ()
   await deliver(app, initial())
   expect((await accessOf(app, U, 29)).access).toBe(true)
   expect((await accessOf(app, U, 30.1)).access).toBe(false)
+})
+
+test('92: an event of the past that comes late takes its place and rolls nothing back', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(200))
+  for (const event of [renewal(30, 60), cancellation(5, 'UNSUBSCRIBE'), initial()])
+    await deliver(app, event)
+  expect(await accessOf(app, U, 31)).toEqual({ access: true, status: 'active' })
 })
 
 test('F10: a refund of an older period changes nothing', async () => {

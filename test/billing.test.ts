@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { readdir } from 'node:fs/promises'
@@ -176,6 +177,42 @@ test('40: a body of 256 KiB is taken, one byte more is too large', async () => {
   expect(exact.status).toBe(200)
   const over = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body: filled(limit + 1) })
   expect([over.status, over.json.code]).toEqual([413, 'payload_too_large'])
+})
+
+test('88: a body of 10 MB is refused by its length, unread', async () => {
+  await using app = await createTestApp()
+  let pulled = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      pulled++
+      controller.enqueue(Buffer.alloc(65_536, 120))
+    },
+  })
+  const headers = { 'content-length': String(10_000_000) }
+  const reply = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body, headers })
+  expect(reply.status).toBe(413)
+  expect(pulled).toBeLessThan(3)
+})
+
+test('96: while the database is locked or full there is 503 and no row; then the delivery succeeds', async () => {
+  await using app = await createTestApp()
+  app.expectErrors()
+  const event = { id: 'E', type: 'RENEWAL', app_user_id: 'u', fill: 'x'.repeat(100_000) }
+  const foreign = new Database(join(app.dataDir, 'homeport.db'))
+  foreign.run('BEGIN IMMEDIATE')
+  const locked = await deliver(app, { event })
+  expect([locked.status, locked.json.code]).toEqual([503, 'unavailable'])
+  expect(locked.headers.get('retry-after')).toBe('5')
+  foreign.run('ROLLBACK')
+  foreign.close()
+  const { client } = app.services.db
+  const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
+  client.run(`PRAGMA max_page_count = ${pages}`)
+  const full = await deliver(app, { event })
+  expect([full.status, full.json.code]).toEqual([503, 'unavailable'])
+  expect(await events(app)).toEqual([])
+  client.run('PRAGMA max_page_count = 1000000')
+  expect((await deliver(app, { event })).json.code).toBe('ok')
 })
 
 test('89: no body, however mad, gets a 5xx, or a 200 without a row', async () => {

@@ -84,6 +84,48 @@ test('84: 2,000 wrong webhook tokens take the same time, however much of them is
   await server.stop()
 }, 60_000)
 
+test('97: 500 events a second for a minute are all answered 200, within 100 ms', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start(UNLIMITED)
+  const times: number[] = []
+  const pending: Promise<void>[] = []
+  const statuses = new Set<number>()
+  const start = performance.now()
+  for (let at = 0; at < 30_000; at++) {
+    const wait = at * 2 - (performance.now() - start)
+    if (wait > 1) await Bun.sleep(wait)
+    pending.push(sendEvent(at))
+  }
+  await Promise.all(pending)
+  times.sort((a, b) => a - b)
+  const p99 = times[Math.floor(times.length * 0.99)] ?? 0
+  console.log(`97: ${times.length} events, p99 ${p99.toFixed(1)} ms`)
+  expect([...statuses]).toEqual([200])
+  expect(p99).toBeLessThan(100)
+  const { stdout } = await homeport.run(['events', 'list', '--limit', '999999', '--json'])
+  expect(JSON.parse(stdout)).toHaveLength(30_000)
+  await server.stop()
+
+  async function sendEvent(at: number) {
+    const event = {
+      id: `burst-${at}`,
+      type: 'RENEWAL',
+      event_timestamp_ms: 1_783_000_000_000 + at,
+      app_user_id: `user-${at % 1_000}`,
+      original_transaction_id: `t-${at % 1_000}`,
+      expiration_at_ms: 1_785_600_000_000,
+    }
+    const sent = performance.now()
+    const reply = await fetch(`${server.url}/api/webhooks/billing/v1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}` },
+      body: JSON.stringify({ event }),
+    })
+    statuses.add(reply.status)
+    times.push(performance.now() - sent)
+  }
+}, 180_000)
+
 async function register(server: Server, email: string) {
   expect((await post(server, 'register', { email, password: PASSWORD })).status).toBe(200)
 }
