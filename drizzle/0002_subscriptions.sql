@@ -1,7 +1,6 @@
 CREATE TABLE `billing_aliases` (
 	`app_user_id` text PRIMARY KEY NOT NULL,
-	`customer_id` text NOT NULL,
-	`named_at` integer
+	`customer_id` text NOT NULL
 );
 --> statement-breakpoint
 CREATE INDEX `billing_aliases_customer` ON `billing_aliases` (`customer_id`);--> statement-breakpoint
@@ -35,4 +34,4 @@ ALTER TABLE `billing_events` ADD `ordered_at` integer DEFAULT 0 NOT NULL;--> sta
 ALTER TABLE `billing_events` ADD `line_key` text;--> statement-breakpoint
 ALTER TABLE `billing_events` ADD `clock_is_off` integer DEFAULT false NOT NULL;--> statement-breakpoint
 CREATE INDEX `billing_events_line` ON `billing_events` (`line_key`);--> statement-breakpoint
-CREATE INDEX `billing_events_outcome` ON `billing_events` (`outcome`);
+CREATE INDEX `billing_events_failed` ON `billing_events` (`outcome`) WHERE "billing_events"."outcome" = 'failed';

@@ -1,3 +1,4 @@
+import { eq, sql } from 'drizzle-orm'
 import type { Columns } from './columns.ts'
 
 /** The billing provider's log, and the subscription state that is folded from it. */
@@ -37,7 +38,7 @@ export function buildBillingTables(columns: Columns) {
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
       index('billing_events_user').on(t.appUserId),
       index('billing_events_line').on(t.lineKey),
-      index('billing_events_outcome').on(t.outcome),
+      index('billing_events_failed').on(t.outcome).where(eq(t.outcome, sql`'failed'`)),
     ],
   )
 
@@ -47,8 +48,6 @@ export function buildBillingTables(columns: Columns) {
     {
       appUserId: text().primaryKey(),
       customerId: text().notNull(),
-      /** Order of the latest event that named it as `app_user_id`. */
-      namedAt: int(),
     },
     (t) => [index('billing_aliases_customer').on(t.customerId)],
   )

@@ -28,6 +28,9 @@ export type OpenDb = Db & {
 /** `Home` in ASCII: tells our files from other SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
+/** Changes of a large log touch pages all over it: with 2 MiB each was read and written again and again. */
+const CACHE_KIB = 64 * 1024
+const CHECKPOINT_PAGES = 8_000
 
 /** Opens or creates the database at `path`. Its schema may still be old: see `migrate`. */
 export function openDatabase(path: string): Database {
@@ -36,6 +39,8 @@ export function openDatabase(path: string): Database {
   client.run('PRAGMA journal_mode = WAL')
   client.run('PRAGMA synchronous = FULL')
   client.run(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
+  client.run(`PRAGMA cache_size = ${-CACHE_KIB}`)
+  client.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
   if (applicationId(client) !== APPLICATION_ID) {
     client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   }

@@ -93,31 +93,49 @@ const STEPS: Record<string, Step> = {
   }),
 }
 
+/** A line of which nothing is known. */
+export const EMPTY_LINE: Line = {
+  environment: 'PRODUCTION',
+  store: null,
+  productId: null,
+  priceId: null,
+  entitlementIds: [],
+  periodType: null,
+  price: null,
+  startedAt: 0,
+  purchasedAt: null,
+  expiresAt: null,
+  graceExpiresAt: null,
+  willRenew: true,
+  cancelReason: null,
+  unsubscribeDetectedAt: null,
+  billingIssueDetectedAt: null,
+  refundedAt: null,
+  endedAt: null,
+  pausedAt: null,
+  autoResumeAt: null,
+  pendingProductId: null,
+  changedAt: null,
+  changedTo: null,
+  isTemporary: false,
+}
+
 /** What an event's own fields say, for a line of which it is the first that we know. */
 function opened(event: OrderedEvent): Line {
+  const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
+  const { purchasedAt, expiresAt } = event
   return {
-    environment: event.environment,
-    store: event.store,
-    productId: event.productId,
-    priceId: event.priceId,
-    entitlementIds: event.entitlementIds,
-    periodType: event.periodType,
-    price: event.price,
-    startedAt: event.purchasedAt ?? event.orderedAt,
-    purchasedAt: event.purchasedAt,
-    expiresAt: event.expiresAt,
-    graceExpiresAt: null,
-    willRenew: true,
-    cancelReason: null,
-    unsubscribeDetectedAt: null,
-    billingIssueDetectedAt: null,
-    refundedAt: null,
-    endedAt: null,
-    pausedAt: null,
-    autoResumeAt: null,
-    pendingProductId: null,
-    changedAt: null,
-    changedTo: null,
+    ...EMPTY_LINE,
+    environment,
+    store,
+    productId,
+    priceId,
+    entitlementIds,
+    periodType,
+    price,
+    startedAt: purchasedAt ?? event.orderedAt,
+    purchasedAt,
+    expiresAt,
     isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
   }
 }

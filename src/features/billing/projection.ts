@@ -1,88 +1,32 @@
-import { and, asc, eq, inArray, sql } from 'drizzle-orm'
+import { eq, inArray } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 import { foldLine, type Line, step } from './fold.ts'
 import { customerIdOf, idsJoinedBy } from './identities.ts'
-import { compareEvents, type EventOrder, lineKeyOf, type OrderedEvent } from './line.ts'
+import { compareEvents, lineKeyOf, type OrderedEvent } from './line.ts'
 import { holdersOf } from './ownership.ts'
-
-/** What `subscriptions.state` holds: the line, and the last event in it, so that a later one need only be added. */
-export type FoldedLine = { line: Line; last: EventOrder }
+import { prepareQueries } from './projection-queries.ts'
+import { type FoldedLine, lineIn, packed } from './stored-line.ts'
 
 export type Projection = ReturnType<typeof createProjection>
 
 /** Keeps the subscription state in step with the log. Every function runs inside a change. */
 export function createProjection(db: Db) {
-  const { billingEvents, billingAliases, subscriptions, lineHolders, transferIds } = db.tables
-  const findAlias = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(billingAliases)
-      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
-  )
-  const noteNamed = db.prepareWrite((tx) =>
-    tx
-      .update(billingAliases)
-      .set({ namedAt: sql`${sql.placeholder('namedAt')}` })
-      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
-  )
-  const storeAlias = db.prepareWrite((tx) =>
-    tx.insert(billingAliases).values({
-      appUserId: sql.placeholder('id'),
-      customerId: sql.placeholder('customerId'),
-      namedAt: sql.placeholder('namedAt'),
-    }),
-  )
-  const storeHolder = db.prepareWrite((tx) =>
-    tx.insert(lineHolders).values({
-      lineKey: sql.placeholder('lineKey'),
-      customerId: sql.placeholder('customerId'),
-    }),
-  )
-  const findLine = db.prepareWrite((tx) =>
-    tx
-      .select()
-      .from(subscriptions)
-      .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
-  )
-  const storeLine = db.prepareWrite((tx) =>
-    tx
-      .insert(subscriptions)
-      .values({
-        lineKey: sql.placeholder('lineKey'),
-        customerId: sql.placeholder('customerId'),
-        environment: sql.placeholder('environment'),
-        state: sql.placeholder('state'),
-      })
-      .onConflictDoUpdate({
-        target: subscriptions.lineKey,
-        set: { customerId: sql`excluded.customer_id`, state: sql`excluded.state` },
-      }),
-  )
-  const touchesTransfer = db.prepareWrite((tx) =>
-    tx
-      .select({ eventRow: transferIds.eventRow })
-      .from(billingAliases)
-      .innerJoin(transferIds, eq(transferIds.appUserId, billingAliases.appUserId))
-      .where(
-        and(
-          eq(billingAliases.customerId, sql.placeholder('customerId')),
-          eq(transferIds.isSource, true),
-        ),
-      ),
-  )
-  const readLines = db.read
-    .select({ state: subscriptions.state })
-    .from(subscriptions)
-    .where(
-      and(
-        eq(subscriptions.customerId, sql.placeholder('customerId')),
-        eq(subscriptions.environment, sql.placeholder('environment')),
-      ),
-    )
-    .orderBy(asc(subscriptions.lineKey))
-    .prepare()
+  const { billingEvents, billingAliases, lineHolders, transferIds } = db.tables
+  const {
+    findAlias,
+    storeAlias,
+    storeHolder,
+    findLine,
+    storeLine,
+    touchesTransfer,
+    findAnyTransfer,
+    updateState,
+    readLines,
+  } = prepareQueries(db)
+  /** Most logs know no transfer: then nobody need be asked for one. Null: not looked yet. */
+  let anyTransfer: boolean | null = null
   return { apply, refold, link, linesOf }
 
   /**
@@ -100,8 +44,7 @@ export function createProjection(db: Db) {
   }
 
   /**
-   * Makes the ids of an event one customer, and notes whom it names. Answers the lines whose owner may
-   * be another one by that.
+   * Makes the ids of an event one customer. Answers the lines whose owner may be another one by that.
    */
   async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
     const ids = idsJoinedBy(event)
@@ -112,15 +55,9 @@ export function createProjection(db: Db) {
       const [alias] = await findAlias().execute({ id })
       if (alias) customers.add(alias.customerId)
       else missing.push(id)
-      if (alias && id === event.appUserId && (alias.namedAt ?? -1) < event.orderedAt) {
-        await noteNamed().execute({ id, namedAt: event.orderedAt })
-      }
     }
     const customerId = customerIdOf([...customers, ...missing])
-    for (const id of missing) {
-      const namedAt = id === event.appUserId ? event.orderedAt : null
-      await storeAlias().execute({ id, customerId, namedAt })
-    }
+    for (const id of missing) await storeAlias().execute({ id, customerId })
     const others = [...customers].filter((id) => id !== customerId)
     return others.length === 0 ? [] : merge(tx, customerId, others)
   }
@@ -137,7 +74,7 @@ export function createProjection(db: Db) {
     for (const holder of new Set(holders)) {
       await storeHolder().execute({ lineKey: key, customerId: holder })
     }
-    const state: FoldedLine = { line, last: orderOf(last) }
+    const state = packed(line, last)
     const isSame =
       before?.customerId === customerId && JSON.stringify(before.state) === JSON.stringify(state)
     if (!isSame) {
@@ -150,7 +87,7 @@ export function createProjection(db: Db) {
   /** The lines that a customer holds, in one environment, as of the last commit. */
   async function linesOf(customerId: string, environment: string): Promise<Line[]> {
     const rows = await readLines.execute({ customerId, environment })
-    return rows.map(({ state }) => (state as FoldedLine).line)
+    return rows.map(({ state }) => lineIn(state as FoldedLine))
   }
 
   /**
@@ -163,8 +100,7 @@ export function createProjection(db: Db) {
     const [alias] = await findAlias().execute({ id: namedId })
     if (!alias) return false
     const { customerId } = alias
-    const transfers = await touchesTransfer().execute({ customerId })
-    if (transfers.length > 0) return false
+    if ((await transfersFrom(customerId)).length > 0) return false
     const [row] = await findLine().execute({ lineKey: key })
     const before = (row?.state ?? null) as FoldedLine | null
     if (
@@ -173,9 +109,15 @@ export function createProjection(db: Db) {
     ) {
       return false
     }
-    if (before === null) await storeHolder().execute({ lineKey: key, customerId })
-    const state: FoldedLine = { line: step(before?.line ?? null, event), last: orderOf(event) }
-    await storeLine().execute({ lineKey: key, customerId, environment: event.environment, state })
+    const line = step(before ? lineIn(before) : null, event)
+    const state = packed(line, event)
+    if (before) {
+      await updateState().execute({ lineKey: key, state: JSON.stringify(state) })
+    } else {
+      await storeHolder().execute({ lineKey: key, customerId })
+      const { environment } = event
+      await storeLine().execute({ lineKey: key, customerId, environment, state })
+    }
     return true
   }
 
@@ -184,6 +126,7 @@ export function createProjection(db: Db) {
       ...event.transferredFrom.map((appUserId) => ({ appUserId, eventRow, isSource: true })),
       ...event.transferredTo.map((appUserId) => ({ appUserId, eventRow, isSource: false })),
     ]
+    anyTransfer = true
     if (named.length > 0) await tx.insert(transferIds).values(named).onConflictDoNothing()
     const customers = await Promise.all(event.transferredFrom.map((id) => customerOf(id)))
     for (const id of [...event.transferredFrom, ...event.transferredTo]) await know(tx, id)
@@ -194,7 +137,7 @@ export function createProjection(db: Db) {
   async function know(tx: Tx, appUserId: string) {
     await tx
       .insert(billingAliases)
-      .values({ appUserId, customerId: appUserId, namedAt: null })
+      .values({ appUserId, customerId: appUserId })
       .onConflictDoNothing()
   }
 
@@ -230,7 +173,7 @@ export function createProjection(db: Db) {
       known = transfers.size
       holders = holdersOf(events, [...transfers.values()], (id) => customers.get(id) ?? id)
       for (const holder of new Set(holders)) {
-        for (const { eventRow } of await touchesTransfer().execute({ customerId: holder })) {
+        for (const { eventRow } of await transfersFrom(holder)) {
           if (transfers.has(eventRow)) continue
           const transfer = await eventAt(tx, eventRow)
           if (transfer) transfers.set(eventRow, transfer)
@@ -239,6 +182,11 @@ export function createProjection(db: Db) {
       }
     }
     return { holders, customerId: holders.at(-1) ?? '' }
+  }
+
+  async function transfersFrom(customerId: string) {
+    anyTransfer ??= (await findAnyTransfer().execute()).length > 0
+    return anyTransfer ? touchesTransfer().execute({ customerId }) : []
   }
 
   async function customerOf(appUserId: string): Promise<string> {
@@ -269,10 +217,6 @@ export function createProjection(db: Db) {
       .where(eq(billingEvents.id, eventRow))
     return row ? ordered(row) : null
   }
-}
-
-function orderOf({ orderedAt, purchasedAt, type, id }: EventOrder): EventOrder {
-  return { orderedAt, purchasedAt, type, id }
 }
 
 /** An event of the log as the fold takes it. */

@@ -2,8 +2,8 @@ import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Line } from './fold.ts'
-import type { FoldedLine } from './projection.ts'
 import type { Billing } from './service.ts'
+import { type FoldedLine, lineIn } from './stored-line.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 export type ReconcileDeps = {
@@ -52,7 +52,7 @@ export function createReconcile({ db, readSubscriber, recordOwn, now, log }: Rec
       if (rows.length === 0) break
       for (const { lineKey, customerId, state } of rows) {
         after = lineKey
-        if (isOverdue((state as FoldedLine).line, now().getTime())) customers.add(customerId)
+        if (isOverdue(lineIn(state as FoldedLine), now().getTime())) customers.add(customerId)
       }
     }
     const known = [...customers].map((customerId) => ({ customerId, appUserId: customerId }))
@@ -77,8 +77,8 @@ export function createReconcile({ db, readSubscriber, recordOwn, now, log }: Rec
         .from(subscriptions)
         .where(eq(subscriptions.customerId, customerId))
       for (const reported of answer.subscriptions) {
-        const known = lines.find(({ state }) => isSameLine((state as FoldedLine).line, reported))
-        if (known && agrees((known.state as FoldedLine).line, reported)) continue
+        const known = lines.find(({ state }) => isSameLine(lineIn(state as FoldedLine), reported))
+        if (known && agrees(lineIn(known.state as FoldedLine), reported)) continue
         const thing = known?.lineKey.slice(known.lineKey.indexOf('|') + 1) ?? reported.transactionId
         await recordOwn('HOMEPORT_RECONCILED', answer.at, eventOf(reported, appUserId, thing))
         report.corrected.push(`${appUserId} ${reported.productId}`)

@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm'
+import { desc, eq, inArray, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import { entitlementsOf, type Standing, standingAt } from './access.ts'
 import type { Line } from './fold.ts'
@@ -36,7 +36,7 @@ const LIMITS = [
 /** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
   const { db, projection, listPlans, now } = deps
-  const { billingAliases, users } = db.tables
+  const { billingAliases, billingEvents, users } = db.tables
   const ownAlias = db.read
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
@@ -47,7 +47,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .from(billingAliases)
     .innerJoin(users, eq(users.id, billingAliases.appUserId))
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
-    .orderBy(desc(billingAliases.namedAt), desc(users.id))
+    .orderBy(desc(users.id))
     .prepare()
   return { read }
 
@@ -79,9 +79,20 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
     const [alias] = await ownAlias.execute({ userId })
     if (!alias) return []
-    const [holder] = await usersOf.execute({ customerId: alias.customerId })
-    if (holder?.id !== userId) return []
+    const people = await usersOf.execute({ customerId: alias.customerId })
+    if (people.length > 1 && (await lastNamed(people.map(({ id }) => id))) !== userId) return []
     return projection.linesOf(alias.customerId, environment.toUpperCase())
+  }
+
+  /** The user whom the latest event names. */
+  async function lastNamed(ids: string[]): Promise<string | null | undefined> {
+    const [latest] = await db.read
+      .select({ appUserId: billingEvents.appUserId })
+      .from(billingEvents)
+      .where(inArray(billingEvents.appUserId, ids))
+      .orderBy(desc(billingEvents.orderedAt), desc(billingEvents.appUserId))
+      .limit(1)
+    return latest?.appUserId
   }
 }
 
