@@ -89,6 +89,12 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       const length = wholeNumber(text, 256)
       return length !== undefined && length >= 8 ? length : undefined
     }),
+    attachmentQuotaBytes: read('ATTACHMENT_QUOTA_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
+      wholeNumber(text, Number.MAX_SAFE_INTEGER),
+    ),
+    attachmentQuotaCount: read('ATTACHMENT_QUOTA_COUNT', 1_000, 'a number of files', (text) =>
+      wholeNumber(text, Number.MAX_SAFE_INTEGER),
+    ),
     minFreeBytes: read('MIN_FREE_BYTES', 256 * 1024 * 1024, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),

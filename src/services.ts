@@ -3,8 +3,13 @@ import type { Config } from './config.ts'
 import type { OpenDb } from './db/open.ts'
 import { createFiles } from './features/attachments/files.ts'
 import { createImageWorker } from './features/attachments/image-worker.ts'
+import { createPreparing } from './features/attachments/preparing.ts'
+import { createQuota } from './features/attachments/quota.ts'
+import { createRetries } from './features/attachments/retries.ts'
 import { createAttachments } from './features/attachments/service.ts'
 import { createUrlSigner } from './features/attachments/signed-url.ts'
+import { createStaging } from './features/attachments/staging.ts'
+import { createVariants } from './features/attachments/variants.ts'
 import { APPLE_URL, createAppleGrants } from './features/auth/apple-grants.ts'
 import {
   createIdTokenVerifier,
@@ -63,13 +68,23 @@ export async function createServices(deps: ServicesDeps) {
     concurrency: navigator.hardwareConcurrency,
     log,
   })
+  const staging = createStaging(join(config.dataDir, 'files', 'tmp'), files.checkSpace)
+  const makeImage = imageWorker.make
+  const retries = createRetries({ db, now })
   const attachments = createAttachments({
     db,
     files,
-    makeImage: imageWorker.make,
+    staging,
+    prepare: createPreparing({ staging, makeImage, now, newKey }),
+    variants: createVariants({ db, files, staging, makeImage }),
+    quota: createQuota({
+      db,
+      bytes: config.attachmentQuotaBytes,
+      count: config.attachmentQuotaCount,
+    }),
+    retries,
     signer: createUrlSigner(secrets.fileUrlKey, now),
     now,
-    newKey,
     log,
   })
 
@@ -143,7 +158,8 @@ export async function createServices(deps: ServicesDeps) {
     config,
     log,
     db,
-    files,
+    staging,
+    retries,
     imageWorker,
     attachments,
     profile,
@@ -194,10 +210,17 @@ export async function createServices(deps: ServicesDeps) {
   async function readiness(): Promise<Readiness> {
     return {
       database: (await db.isWritable()) ? 'ok' : 'failing',
-      storage: (await files.hasSpace()) ? 'ok' : 'failing',
+      storage: await storageState(),
       imageWorker: imageWorker.isFailing() ? 'failing' : 'ok',
       rates: feed === null ? 'off' : await ratesState(),
     }
+  }
+
+  function storageState(): Promise<Part> {
+    return files.checkSpace().then(
+      () => 'ok',
+      () => 'failing',
+    )
   }
 
   function ratesState(): Promise<Part> {

@@ -5,7 +5,8 @@ const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
 export function timersOf(services: Services): Timer[] {
-  const { attachments, auth, billing, config, files, limits, rates, reconcile } = services
+  const { attachments, auth, billing, config, limits, retries, staging, rates, reconcile } =
+    services
   const refreshing = {
     name: 'rates',
     schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
@@ -32,8 +33,9 @@ export function timersOf(services: Services): Timer[] {
       run: async (signal) => void (await billing.retryFailed(signal)),
     },
     { name: 'billing telemetry', schedule: ['50 3 * * *'], run: billing.forgetTelemetry },
+    { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },
     { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
-    { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => files.sweep(new Date()) },
+    { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => staging.sweep(new Date()) },
   ]
 }
 

@@ -236,6 +236,34 @@ export function buildTables(columns: Columns) {
     (t) => [index('attachments_user').on(t.userId)],
   )
 
+  /** Pictures in other sizes, each beside its original. */
+  const variants = table(
+    'variants',
+    {
+      key: text().primaryKey(),
+      original: text()
+        .notNull()
+        .references(() => attachments.key, { onDelete: 'cascade' }),
+      /** Bytes. */
+      size: int().notNull(),
+    },
+    (t) => [index('variants_original').on(t.original)],
+  )
+
+  /** Answers to uploads, for those that come again. */
+  const uploadRetries = table(
+    'upload_retries',
+    {
+      userId: text()
+        .notNull()
+        .references(() => users.id, { onDelete: 'cascade' }),
+      retryKey: text().notNull(),
+      answer: json<unknown>().notNull(),
+      expiresAt: ms().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.userId, t.retryKey] })],
+  )
+
   return {
     users,
     sessions,
@@ -254,6 +282,8 @@ export function buildTables(columns: Columns) {
     rates,
     rateFeeds,
     attachments,
+    variants,
+    uploadRetries,
     ...buildBillingTables(columns),
   }
 }

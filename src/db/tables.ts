@@ -20,6 +20,8 @@ export const {
   rates,
   rateFeeds,
   attachments,
+  variants,
+  uploadRetries,
   billingEvents,
   billingAliases,
   subscriptions,

@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { median } from './median.ts'
-import { startHomeport } from './servers.ts'
+import { compare, http } from './rounds.ts'
+import { type Running, startHomeport } from './servers.ts'
 
 type Setting = { name: string; query: string; quality: number; longSide: number }
 
@@ -36,7 +37,52 @@ export async function benchImages(folder: string, rounds: number, token: string,
       `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} of bare (floor 0.9) — ${figures}`,
     )
   }
+  await benchEight(server, token, photo, rounds)
+  await benchServing(server, token, photo, folder)
   await server.stop()
+}
+
+/** Eight uploads side by side, against eight conversions side by side. */
+async function benchEight(server: Running, token: string, photo: string, rounds: number) {
+  const [setting] = SETTINGS as [Setting]
+  const { query, quality, longSide } = setting
+  const eight = (work: (at: number) => Promise<void>) =>
+    timed(async () => void (await Promise.all(Array.from({ length: 8 }, (_, at) => work(at)))))
+  const ratios: number[] = []
+  for (let round = 0; round < Math.min(rounds, 3); round++) {
+    const ours = await eight(() => upload(server.port, token, query, photo).then(() => {}))
+    const bare = await eight((at) => convert(photo, quality, longSide, `${photo}-${at}.webp`))
+    ratios.push(bare / ours)
+  }
+  console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (floor 0.9)`)
+}
+
+/** A cached variant and a whole file, against a route of Bun.serve that answers the same file. */
+async function benchServing(server: Running, token: string, photo: string, folder: string) {
+  const { url } = await upload(server.port, token, 'compression=true', photo)
+  const { pathname } = new URL(url)
+  const first = await timed(
+    async () => void (await (await fetch(`${url}?width=512&format=webp`)).bytes()),
+  )
+  console.log(`variant of 512 pixels of a 12 MP JPEG, first time: ${first.toFixed(0)} ms`)
+  const cases = { 'cached variant': `${pathname}?width=512&format=webp`, 'whole file': pathname }
+  for (const [name, path] of Object.entries(cases)) {
+    const bytes = await (await fetch(`http://127.0.0.1:${server.port}${path}`)).bytes()
+    const copy = join(folder, `${name}.bin`)
+    await Bun.write(copy, bytes)
+    const program = join(import.meta.dir, 'bare-file.ts')
+    const bare = Bun.spawn([process.execPath, program, '4807', copy], { stdout: 'pipe' })
+    await bare.stdout.getReader().read()
+    const load = { connections: 32, seconds: 3 }
+    await compare(
+      `${name} (${Math.round(bytes.length / 1024)} KiB)`,
+      0.8,
+      { ...load, port: server.port, request: http('GET', path) },
+      { ...load, port: 4807, request: http('GET', '/file') },
+    )
+    bare.kill()
+    await bare.exited
+  }
 }
 
 async function upload(port: number, token: string, query: string, photo: string) {
@@ -47,15 +93,17 @@ async function upload(port: number, token: string, query: string, photo: string)
     body: Bun.file(photo),
   })
   if (reply.status !== 200) throw new Error(`an upload was answered ${await reply.text()}`)
+  const { response } = (await reply.json()) as { response: { url: string }[] }
+  return response[0] as { url: string }
 }
 
-async function convert(photo: string, quality: number, longSide: number) {
+async function convert(photo: string, quality: number, longSide: number, output = `${photo}.webp`) {
   await sharp(photo)
     .autoOrient()
     .resize({ width: longSide, height: longSide, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
     .webp({ quality })
-    .toFile(`${photo}.webp`)
+    .toFile(output)
 }
 
 /** 4,000 × 3,000 pixels with shapes, a gradient and the noise of a sensor. */
@@ -75,7 +123,7 @@ async function makePhoto(path: string) {
     .toFile(path)
 }
 
-async function timed(work: () => Promise<void>): Promise<number> {
+async function timed(work: () => Promise<unknown>): Promise<number> {
   const start = performance.now()
   await work()
   return performance.now() - start

@@ -40,19 +40,26 @@ async function generate({ port, connections, seconds, request }: Load): Promise<
 
   for (let index = 0; index < connections; index++) {
     let sentAt = 0
-    let received = Buffer.alloc(0)
+    let head = Buffer.alloc(0)
+    let missing: number | null = null
     await connect({
       hostname: '127.0.0.1',
       port,
       socket: {
         open: send,
         data(socket, chunk) {
-          received = received.length === 0 ? Buffer.from(chunk) : Buffer.concat([received, chunk])
-          const size = replySize(received)
-          if (size === null || received.length < size) return
+          // Once the head is known the rest is only counted: large replies must not be copied here.
+          if (missing === null) {
+            head = head.length === 0 ? Buffer.from(chunk) : Buffer.concat([head, chunk])
+            const size = replySize(head)
+            if (size === null) return
+            missing = size - head.length
+          } else missing -= chunk.length
+          if (missing > 0) return
           latencies.push(performance.now() - sentAt)
-          if (received.subarray(9, 12).toString() !== '200') failed++
-          received = Buffer.alloc(0)
+          if (head.subarray(9, 12).toString() !== '200') failed++
+          head = Buffer.alloc(0)
+          missing = null
           if (performance.now() < end) send(socket)
           else socket.end()
         },

@@ -9,9 +9,10 @@ export type ImageJob = {
   format: ImageFormat
   /** 1 to 100. For PNG anything under 90 means a palette, else it stays lossless. */
   quality: number
-  /** The long side of the result has at most this many pixels. */
-  longSide: number
-}
+} & (
+  | { /** The long side of the result has at most this many pixels. */ longSide: number }
+  | { /** The result is at most so wide. */ width: number }
+)
 
 export type ImageResult =
   | { kind: 'made'; size: number; width: number; height: number }
@@ -39,12 +40,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
       const image = sharp(job.input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
-        .resize({
-          width: job.longSide,
-          height: job.longSide,
-          fit: 'inside',
-          withoutEnlargement: true,
-        })
+        .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
       const { size, width, height } = await encode(image, job).toFile(job.output)
       return { kind: 'made', size, width, height }
@@ -52,6 +48,10 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
       return { kind: kindOf((error as Error).message) }
     }
   }
+}
+
+function boxOf(job: ImageJob) {
+  return 'width' in job ? { width: job.width } : { width: job.longSide, height: job.longSide }
 }
 
 function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
@@ -63,7 +63,5 @@ function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
 /** libvips says what went wrong in words only. */
 function kindOf(message: string): 'too_large' | 'no_space' | 'unreadable' {
   if (/pixel limit|too large/i.test(message)) return 'too_large'
-  return /no space|write error|unable to (write|open .*for write)/i.test(message)
-    ? 'no_space'
-    : 'unreadable'
+  return /no space left on device/i.test(message) ? 'no_space' : 'unreadable'
 }

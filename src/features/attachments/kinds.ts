@@ -1,5 +1,5 @@
 import { fileTypeFromBuffer } from 'file-type'
-import type { Staged } from './files.ts'
+import type { Staged } from './staging.ts'
 
 /** Media types that we take, by content, and the extension under which each is stored. */
 const EXTENSIONS: Record<string, string> = {

@@ -43,6 +43,8 @@ export const KeyQuery = t.Object({ key: t.String({ maxLength: 10_000 }) })
 export const SignatureQuery = t.Object({
   expires: t.Optional(t.String({ maxLength: 20 })),
   signature: t.Optional(t.String({ maxLength: 64 })),
+  width: t.Optional(t.String({ description: '64, 128, 256, 512, 1024 or 2048' })),
+  format: t.Optional(oneOf('webp', 'jpeg', 'png')),
 })
 
 export const AttachmentRecord = strict(

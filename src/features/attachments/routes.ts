@@ -1,8 +1,9 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
+import { malformed } from '../../http/errors.ts'
 import { originOf } from '../../http/request-url.ts'
-import type { Files } from './files.ts'
+import { AppError } from '../../lib/errors.ts'
 import {
   AttachmentDetails,
   AttachmentRecord,
@@ -14,7 +15,9 @@ import {
 } from './model.ts'
 import { serveFile } from './serve.ts'
 import type { Attachments } from './service.ts'
+import type { Staging } from './staging.ts'
 import { receiveUploads } from './upload.ts'
+import { WIDTHS } from './variants.ts'
 
 const PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
@@ -23,12 +26,17 @@ const UPLOAD_TIMEOUT = 255
 
 export type AttachmentRoutesDeps = {
   attachments: Attachments
-  files: Pick<Files, 'receive'>
+  staging: Staging
   baseUrl: string | null
   signedIn: ReturnType<typeof authenticate>
 }
 
-export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: AttachmentRoutesDeps) {
+export function attachmentRoutes({
+  attachments,
+  staging,
+  baseUrl,
+  signedIn,
+}: AttachmentRoutesDeps) {
   return new Elysia({ name: 'attachments' })
     .use(signedIn)
     .post(
@@ -36,20 +44,31 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
         const base = baseOf(request)
-        const uploads = await receiveUploads(request, files.receive, attachments.discard)
         const { type, compression, targetType } = query
         const wish = {
           type,
           compression: compression ?? false,
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
         } as const
-        return data(await attachments.store(session.userId, uploads, wish, base))
+        const receive = () => receiveUploads(request, staging.receive, staging.discard)
+        const retryKey = retryKeyOf(request)
+        return data(await attachments.store(session.userId, retryKey, receive, wish, base))
       },
       {
         parse: 'none',
         query: UploadQuery,
         signedIn: true,
-        response: responses(DataOf(t.Array(AttachmentRecord)), 400, 401, 413, 415, 422, 503, 507),
+        response: responses(
+          DataOf(t.Array(AttachmentRecord)),
+          400,
+          401,
+          403,
+          413,
+          415,
+          422,
+          503,
+          507,
+        ),
         detail: {
           tags,
           operationId: 'uploadAttachments',
@@ -86,7 +105,13 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
     .get(
       '/files/:key',
       async ({ params, query, request, set }) => {
-        const opened = await attachments.open(params.key, query.expires, query.signature)
+        const { expires, signature, width, format } = query
+        if (width === undefined && format === undefined) {
+          return serveFile(await attachments.open(params.key, expires, signature), { request, set })
+        }
+        const wanted = { width: widthIn(width), format: format ?? acceptedFormat(request) }
+        const opened = await attachments.openVariant(params.key, expires, signature, wanted)
+        if (format === undefined) set.headers['vary'] = 'Accept'
         return serveFile(opened, { request, set })
       },
       {
@@ -103,4 +128,25 @@ export function attachmentRoutes({ attachments, files, baseUrl, signedIn }: Atta
   function baseOf(request: Request): string {
     return baseUrl ?? originOf(request)
   }
+}
+
+/** One of the widths that are made; any other is refused, never silently the original. */
+function widthIn(width: string | undefined): number {
+  const known = WIDTHS.find((one) => String(one) === width)
+  if (known !== undefined) return known
+  throw new AppError('validation_failed', 'There is no variant of that width.', {
+    details: [{ path: 'width', message: `must be one of ${WIDTHS.join(', ')}` }],
+  })
+}
+
+/** WebP where the client says that it takes it, else the format of the original. */
+function acceptedFormat({ headers }: Request): 'webp' | null {
+  return headers.get('accept')?.includes('image/webp') ? 'webp' : null
+}
+
+/** The key under which a retry is known: 1 to 64 plain characters. */
+function retryKeyOf({ headers }: Request): string | null {
+  const key = headers.get('idempotency-key')
+  if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key
+  throw malformed('The Idempotency-Key must be 1 to 64 plain characters.')
 }

@@ -8,18 +8,21 @@ export type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
   file: BunFile
   size: number
+  /** Of a variant: what it is, and its tag. */
+  itemType?: string
+  etag?: string
 }
 
 /** The reply to GET and HEAD of a file: whole, a single range, or 304. */
 export function serveFile(
-  { row, file, size }: Served,
+  { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
   { request: { headers }, set }: Pick<Context, 'request' | 'set'>,
 ): Response {
-  const etag = `"${row.key}"`
+  const etag = `"${tag}"`
   const lastModified = row.createdAt.toUTCString()
   const reply: Record<string, string> = {
-    'content-type': row.itemType,
-    'content-disposition': disposition(row.itemType, row.fileName),
+    'content-type': itemType,
+    'content-disposition': disposition(itemType, row.fileName),
     'content-security-policy': "default-src 'none'; sandbox",
     'cross-origin-resource-policy': 'cross-origin',
     'cache-control':

@@ -1,55 +1,66 @@
-import { rm } from 'node:fs/promises'
-import { extname } from 'node:path'
 import { and, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { type Files, noSpace, type Staged } from './files.ts'
-import type { ImageFormat } from './image.ts'
-import type { ImageWorker } from './image-worker.ts'
-import { extensionOf, isImage, sniff } from './kinds.ts'
+import type { Files } from './files.ts'
+import type { createPreparing, Prepared, Row, Wish } from './preparing.ts'
+import type { Quota } from './quota.ts'
+import type { Remember, Retries } from './retries.ts'
 import type { UrlSigner } from './signed-url.ts'
+import type { Staging } from './staging.ts'
 import type { Upload } from './upload.ts'
+import { originalOf, type Variants, type VariantWish } from './variants.ts'
 
 export type AttachmentsDeps = {
   db: Db
   files: Files
-  makeImage: ImageWorker['make']
+  staging: Staging
+  prepare: ReturnType<typeof createPreparing>
+  variants: Variants
+  quota: Quota
+  retries: Retries
   signer: UrlSigner
   now: () => Date
-  newKey: () => string
   log: Log
-}
-
-export type Wish = {
-  type: 'supportTicket' | 'publicAsset'
-  compression: boolean
-  targetType: ImageFormat | null
 }
 
 export type Attachments = ReturnType<typeof createAttachments>
 
-const COMPRESSED = { quality: 80, longSide: 2_560 }
-const FAITHFUL = { quality: 90, longSide: 8_192 }
-const RESULT_LIMIT = 25 * 1024 * 1024
-
-type Row = Db['tables']['attachments']['$inferSelect']
-/** A file ready to be kept, and the row that will tell of it. */
-type Prepared = { path: string; row: Row }
-
 export function createAttachments(deps: AttachmentsDeps) {
-  const { db, files, makeImage, signer, now, newKey, log } = deps
+  const { db, files, staging, prepare, variants, quota, retries, signer, now, log } = deps
   const { attachments, users } = db.tables
   const byKey = db.read
     .select()
     .from(attachments)
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
-  return { store, describe, list, remove, removeAllOf, moveAll, open, discard, collectOrphans }
+  return { store, describe, list, remove, removeAllOf, moveAll, open, openVariant, collectOrphans }
 
-  /** Stores all of `uploads` or none. They are gone from the temporary folder in any case. */
-  async function store(userId: string, uploads: Upload[], wish: Wish, baseUrl: string) {
+  /**
+   * Stores all of `uploads` or none; they are gone from the staging folder in any case. With a `retryKey`
+   * the first answer is given again, and `receive` is not even called.
+   */
+  async function store(
+    userId: string,
+    retryKey: string | null,
+    receive: () => Promise<Upload[]>,
+    wish: Wish,
+    baseUrl: string,
+  ) {
+    const stored = await retries.once(userId, retryKey, async (remember) => {
+      await quota.check(userId)
+      return storeAll(userId, await receive(), wish, remember)
+    })
+    return stored.map(({ key, type, fileName, itemType }) => ({
+      key,
+      fileName,
+      itemType,
+      url: urlOf({ key, type }, baseUrl).url,
+    }))
+  }
+
+  async function storeAll(userId: string, uploads: Upload[], wish: Wish, remember: Remember) {
     const prepared: Prepared[] = []
     const kept: string[] = []
     try {
@@ -59,23 +70,21 @@ export function createAttachments(deps: AttachmentsDeps) {
         kept.push(row.key)
         await files.keep(path, row.key)
       }
+      const rows = prepared.map(({ row }) => row)
       await db.write(async (tx) => {
         const owner = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId))
         if (owner.length === 0) throw accountGone()
-        await tx.insert(attachments).values(prepared.map(({ row }) => row))
+        await quota.take(tx, userId, rows)
+        await tx.insert(attachments).values(rows)
+        await remember(tx, rows)
       })
+      return rows
     } catch (error) {
       for (const key of kept) await files.remove(key)
       throw error
     } finally {
-      await discard([...uploads, ...prepared])
+      await staging.discard([...uploads, ...prepared])
     }
-    return prepared.map(({ row }) => ({
-      key: row.key,
-      fileName: row.fileName,
-      itemType: row.itemType,
-      url: urlOf(row, baseUrl).url,
-    }))
   }
 
   /** What is known of an own file, with a fresh URL. */
@@ -120,6 +129,7 @@ export function createAttachments(deps: AttachmentsDeps) {
         .returning({ key: attachments.key }),
     )
     if (removed.length === 0) throw unknownFile()
+    await variants.removeOf([key])
     await files.remove(key)
   }
 
@@ -131,7 +141,8 @@ export function createAttachments(deps: AttachmentsDeps) {
       .returning({ key: attachments.key })
     // A file that stays is an orphan and collected later: the account is gone in any case.
     return async () => {
-      await Promise.allSettled(removed.map(({ key }) => files.remove(key)))
+      const keys = removed.map(({ key }) => key)
+      await Promise.allSettled([variants.removeOf(keys), ...keys.map((key) => files.remove(key))])
     }
   }
 
@@ -139,7 +150,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   async function collectOrphans(signal: AbortSignal) {
     for await (const key of files.oldKeys(now())) {
       if (signal.aborted) return
-      if (!(await find(key))) await files.remove(key)
+      if (!(await find(originalOf(key)))) await files.remove(key)
     }
     for (const { key } of await db.read.select({ key: attachments.key }).from(attachments)) {
       if (signal.aborted) return
@@ -149,68 +160,28 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /** The bytes behind a URL. A private one needs the signature that `describe` gave. */
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
-    const row = await find(key)
-    const mayRead = row?.type === 'publicAsset' || signer.verify(key, expires, signature)
-    const opened = row && mayRead ? await files.open(key) : null
+    const row = await readable(key, expires, signature)
+    const opened = row && (await files.open(key))
     if (!row || !opened) throw unknownFile()
     return { row, ...opened }
   }
 
-  async function discard(temporary: Pick<Staged, 'path'>[]) {
-    for (const { path } of temporary) await rm(path, { force: true })
+  /** The picture behind a URL in another size, made at the first request and kept. */
+  async function openVariant(
+    key: string,
+    expires: string | undefined,
+    signature: string | undefined,
+    wanted: VariantWish,
+  ) {
+    const row = await readable(key, expires, signature)
+    if (!row) throw unknownFile()
+    return { row, ...(await variants.open(row, wanted)) }
   }
 
-  async function prepare(userId: string, upload: Upload, wish: Wish): Promise<Prepared> {
-    const itemType = await sniff(upload)
-    if (itemType === null || (wish.type === 'publicAsset' && !isImage(itemType))) {
-      throw wrongKind(wish.type)
-    }
-    const made = await convert(upload, itemType, wish)
-    const extension = extensionOf(made.itemType)
-    const row = {
-      key: `${newKey()}.${extension}`,
-      userId,
-      type: wish.type,
-      fileName: cleanName(upload.fileName, extension),
-      itemType: made.itemType,
-      size: made.size,
-      width: made.width,
-      height: made.height,
-      createdAt: now(),
-    }
-    return { path: made.path, row }
-  }
-
-  /** The file as it will be kept: its own bytes, or a picture made of it. */
-  async function convert(upload: Upload, itemType: string, wish: Wish) {
-    const unchanged = { path: upload.path, size: upload.size, itemType, width: null, height: null }
-    const { type, compression, targetType } = wish
-    if (!isImage(itemType)) {
-      if (targetType === null) return unchanged
-      throw new AppError(
-        'unsupported_media_type',
-        'Only pictures (JPEG, PNG, WebP) can be converted.',
-      )
-    }
-    if (type === 'supportTicket' && !compression && targetType === null) return unchanged
-    const format = targetType ?? (itemType.slice('image/'.length) as ImageFormat)
-    const output = await files.newTemporary()
-    const settings = compression ? COMPRESSED : FAITHFUL
-    try {
-      const result = await makeImage({ input: upload.path, output, format, ...settings })
-      if (result.kind === 'unreadable') throw unreadable()
-      if (result.kind === 'no_space') throw noSpace()
-      if (result.kind === 'too_large' || result.size > RESULT_LIMIT) throw imageTooLarge()
-      if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
-        await discard([{ path: output }])
-        return unchanged
-      }
-      const { size, width, height } = result
-      return { path: output, size, itemType: `image/${format}`, width, height }
-    } catch (error) {
-      await discard([{ path: output }])
-      throw error
-    }
+  async function readable(key: string, expires: string | undefined, signature: string | undefined) {
+    const row = await find(key)
+    const mayRead = row?.type === 'publicAsset' || signer.verify(key, expires, signature)
+    return mayRead ? row : undefined
   }
 
   async function find(key: string): Promise<Row | undefined> {
@@ -219,24 +190,15 @@ export function createAttachments(deps: AttachmentsDeps) {
     return row
   }
 
-  function urlOf({ key, type }: Row, baseUrl: string): { url: string; expiresAt: string | null } {
+  function urlOf(
+    { key, type }: Pick<Row, 'key' | 'type'>,
+    baseUrl: string,
+  ): { url: string; expiresAt: string | null } {
     const path = `${baseUrl}/files/${key}`
     if (type === 'publicAsset') return { url: path, expiresAt: null }
     const { query, expiresAt } = signer.sign(key)
     return { url: `${path}?${query}`, expiresAt: expiresAt.toISOString() }
   }
-}
-
-/** The sender's name for the file, fit to be shown: no path, no control characters, the true extension. */
-export function cleanName(name: string, extension: string): string {
-  const base = name
-    .replace(/^.*[/\\]/s, '')
-    .replace(/[\p{C}\u2028\u2029]/gu, '')
-    .trim()
-  const stem = base.slice(0, base.length - extname(base).length).replace(/^\.+/, '')
-  // Cut by characters: half an emoji is none.
-  const short = [...stem.toWellFormed()].slice(0, 100).join('')
-  return `${short || 'file'}.${extension}`
 }
 
 function accountGone(): AppError {
@@ -251,26 +213,4 @@ function noFile(): AppError {
   return new AppError('validation_failed', 'The form has no file.', {
     details: [{ path: 'body', message: 'must have a part with a file name' }],
   })
-}
-
-function wrongKind(type: Wish['type']): AppError {
-  const allowed =
-    type === 'publicAsset'
-      ? 'a JPEG, PNG or WebP picture (HEIC: save it as JPEG)'
-      : 'a JPEG, PNG or WebP picture, PDF, text, JSON, ZIP or MP4'
-  return new AppError(
-    'unsupported_media_type',
-    `Send ${allowed}. The content decides, not the name.`,
-  )
-}
-
-function unreadable(): AppError {
-  return new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
-}
-
-function imageTooLarge(): AppError {
-  return new AppError(
-    'image_too_large',
-    'The picture is too large: 64 megapixels and 25 MiB at most.',
-  )
 }

@@ -3,7 +3,7 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
 import { malformed } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Files, Staged } from './files.ts'
+import type { Staged, Staging } from './staging.ts'
 
 export const FILE_LIMIT = 25 * 1024 * 1024
 export const REQUEST_LIMIT = 64 * 1024 * 1024
@@ -16,7 +16,7 @@ export type Upload = Staged & { fileName: string }
 /** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
 export async function receiveUploads(
   request: Request,
-  receive: Files['receive'],
+  receive: Staging['receive'],
   discard: (staged: Staged[]) => Promise<void>,
 ): Promise<Upload[]> {
   refuseEncoded(request)
@@ -30,7 +30,7 @@ export async function receiveUploads(
 async function receiveForm(
   request: Request,
   contentType: string,
-  receive: Files['receive'],
+  receive: Staging['receive'],
   discard: (staged: Staged[]) => Promise<void>,
 ): Promise<Upload[]> {
   refuseLonger(request, REQUEST_LIMIT)

@@ -1,0 +1,105 @@
+import { eq, sql } from 'drizzle-orm'
+import type { Db } from '../../db/open.ts'
+import { AppError } from '../../lib/errors.ts'
+import { type Files, noSpace } from './files.ts'
+import type { ImageFormat } from './image.ts'
+import type { ImageWorker } from './image-worker.ts'
+import { isImage } from './kinds.ts'
+import type { Row } from './preparing.ts'
+import type { Staging } from './staging.ts'
+
+export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const
+export type VariantWish = { width: number; format: ImageFormat | null }
+
+export type VariantsDeps = {
+  db: Db
+  files: Files
+  staging: Staging
+  makeImage: ImageWorker['make']
+}
+export type Variants = ReturnType<typeof createVariants>
+
+const QUALITY = 80
+
+/** Pictures in the widths that apps show them in, each made once and kept beside its original. */
+export function createVariants({ db, files, staging, makeImage }: VariantsDeps) {
+  const { variants, attachments } = db.tables
+  const underWay = new Map<string, Promise<void>>()
+  const bySize = db.read
+    .select({ key: variants.key })
+    .from(variants)
+    .where(eq(variants.key, sql.placeholder('key')))
+    .prepare()
+  return { open, removeOf }
+
+  /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
+  async function open(row: Row, { width, format }: VariantWish) {
+    if (!isImage(row.itemType)) {
+      throw new AppError('validation_failed', 'Only pictures have variants.', {
+        details: [{ path: 'width', message: 'is for pictures' }],
+      })
+    }
+    const itemType = format ? `image/${format}` : row.itemType
+    const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
+    const opened = await openKnown(key)
+    if (opened) return { ...opened, itemType, etag: key }
+    const making =
+      underWay.get(key) ?? make(row, key, width, itemType).finally(() => underWay.delete(key))
+    underWay.set(key, making)
+    await making
+    const made = await files.open(key)
+    if (!made) throw new AppError('not_found', 'There is nothing here.')
+    return { ...made, itemType, etag: key }
+  }
+
+  /** Drops the variants of originals that are gone. Their rows went with the originals. */
+  async function removeOf(originals: string[]) {
+    for (const original of originals) {
+      for (const width of WIDTHS) {
+        for (const format of ['jpeg', 'png', 'webp'])
+          await files.remove(`${original}.w${width}.${format}`)
+      }
+    }
+  }
+
+  async function openKnown(key: string) {
+    const [known] = await bySize.execute({ key })
+    return known ? files.open(key) : null
+  }
+
+  async function make(row: Row, key: string, width: number, itemType: string) {
+    const original = await files.open(row.key)
+    if (!original?.file.name) throw new AppError('not_found', 'There is nothing here.')
+    await files.checkSpace()
+    const output = await staging.newPath()
+    try {
+      const format = itemType.slice('image/'.length) as ImageFormat
+      const job = { input: original.file.name, output, format, quality: QUALITY, width }
+      const result = await makeImage(job)
+      if (result.kind === 'no_space') throw noSpace()
+      if (result.kind !== 'made') {
+        throw new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
+      }
+      await files.keep(output, key)
+      await note(row.key, key, result.size)
+    } finally {
+      await staging.discard([{ path: output }])
+    }
+  }
+
+  /** The original may have been deleted meanwhile: then the variant goes as well. */
+  async function note(original: string, key: string, size: number) {
+    const isThere = await db.write(async (tx) => {
+      const rows = await tx.select().from(attachments).where(eq(attachments.key, original))
+      if (rows.length > 0)
+        await tx.insert(variants).values({ key, original, size }).onConflictDoNothing()
+      return rows.length > 0
+    })
+    if (!isThere) await files.remove(key)
+  }
+}
+
+/** The key of the original that a stored file is, or is a variant of. */
+export function originalOf(key: string): string {
+  return key.split('.').slice(0, 2).join('.')
+}

@@ -1,0 +1,19 @@
+/** The best bare program for a file: a route of Bun.serve that answers it, with the same headers. */
+const [port, path = ''] = process.argv.slice(2)
+
+Bun.serve({
+  port: Number(port),
+  hostname: '127.0.0.1',
+  routes: {
+    '/file': () =>
+      new Response(Bun.file(path), {
+        headers: {
+          'content-type': 'image/webp',
+          'cache-control': 'public, max-age=31536000, immutable',
+          etag: '"x"',
+          'x-content-type-options': 'nosniff',
+        },
+      }),
+  },
+})
+console.log('ready')
