@@ -97,7 +97,7 @@ test.each([
   ['a PDF', 'x.pdf', '%PDF-1.7\n%âãÏÓ\n1 0 obj\n'],
   ['a text', 'x.png', 'not a picture'],
   ['nothing at all', 'x.jpg', ''],
-])('104, 105, 108: %s is no public asset', async (_what, name, content) => {
+])('104, 105, 108, 114: %s is no public asset', async (_what, name, content) => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const reply = await upload(app, token, [[name, content]], { type: 'publicAsset' })

@@ -1,4 +1,3 @@
-import type { BunFile } from 'bun'
 import type { Context } from 'elysia'
 import { matches } from '../../http/public-reply.ts'
 import { wholeReply } from '../../http/whole-reply.ts'
@@ -6,7 +5,7 @@ import { isImage } from './kinds.ts'
 
 export type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
-  file: BunFile
+  file: Blob
   size: number
   /** Of a variant: what it is, and its tag. */
   itemType?: string

@@ -27,6 +27,8 @@ export type AttachmentsDeps = {
 
 export type Attachments = ReturnType<typeof createAttachments>
 
+const SERVED_LIMIT = 5_000
+
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, retries, signer, now, log } = deps
   const { attachments, users } = db.tables
@@ -35,6 +37,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     .from(attachments)
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
+  const served = new Map<string, Row>()
   return { store, describe, list, remove, removeAllOf, moveAll, open, openVariant, collectOrphans }
 
   /**
@@ -129,6 +132,7 @@ export function createAttachments(deps: AttachmentsDeps) {
         .returning({ key: attachments.key }),
     )
     if (removed.length === 0) throw unknownFile()
+    served.delete(key)
     await variants.removeOf([key])
     await files.remove(key)
   }
@@ -142,6 +146,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     // A file that stays is an orphan and collected later: the account is gone in any case.
     return async () => {
       const keys = removed.map(({ key }) => key)
+      for (const key of keys) served.delete(key)
       await Promise.allSettled([variants.removeOf(keys), ...keys.map((key) => files.remove(key))])
     }
   }
@@ -179,7 +184,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   async function readable(key: string, expires: string | undefined, signature: string | undefined) {
-    const row = await find(key)
+    const row = await findServed(key)
     const mayRead = row?.type === 'publicAsset' || signer.verify(key, expires, signature)
     return mayRead ? row : undefined
   }
@@ -187,6 +192,14 @@ export function createAttachments(deps: AttachmentsDeps) {
   async function find(key: string): Promise<Row | undefined> {
     if (!/^[a-z0-9]{26}\.[a-z0-9]{2,5}$/.test(key)) return undefined
     const [row] = await byKey.execute({ key })
+    return row
+  }
+
+  /** For serving, rows are remembered until they are deleted: nothing that serving asks of them changes. */
+  async function findServed(key: string): Promise<Row | undefined> {
+    const row = served.get(key) ?? (await find(key))
+    if (row && served.size >= SERVED_LIMIT) served.clear()
+    if (row) served.set(key, row)
     return row
   }
 

@@ -1,4 +1,4 @@
-import { eq, sql } from 'drizzle-orm'
+import { eq } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import { AppError } from '../../lib/errors.ts'
 import { type Files, noSpace } from './files.ts'
@@ -19,17 +19,18 @@ export type VariantsDeps = {
 }
 export type Variants = ReturnType<typeof createVariants>
 
+type Opened = { file: Blob; size: number }
+
 const QUALITY = 80
+/** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
+const HOT_FILE = 64 * 1024
+const HOT_FILES = 256
 
 /** Pictures in the widths that apps show them in, each made once and kept beside its original. */
 export function createVariants({ db, files, staging, makeImage }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const underWay = new Map<string, Promise<void>>()
-  const bySize = db.read
-    .select({ key: variants.key })
-    .from(variants)
-    .where(eq(variants.key, sql.placeholder('key')))
-    .prepare()
+  const hot = new Map<string, Opened>()
   return { open, removeOf }
 
   /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
@@ -41,13 +42,13 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     }
     const itemType = format ? `image/${format}` : row.itemType
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
-    const opened = await openKnown(key)
+    const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
     const making =
       underWay.get(key) ?? make(row, key, width, itemType).finally(() => underWay.delete(key))
     underWay.set(key, making)
     await making
-    const made = await files.open(key)
+    const made = await openStored(key)
     if (!made) throw new AppError('not_found', 'There is nothing here.')
     return { ...made, itemType, etag: key }
   }
@@ -56,15 +57,24 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   async function removeOf(originals: string[]) {
     for (const original of originals) {
       for (const width of WIDTHS) {
-        for (const format of ['jpeg', 'png', 'webp'])
-          await files.remove(`${original}.w${width}.${format}`)
+        for (const format of ['jpeg', 'png', 'webp']) await drop(`${original}.w${width}.${format}`)
       }
     }
   }
 
-  async function openKnown(key: string) {
-    const [known] = await bySize.execute({ key })
-    return known ? files.open(key) : null
+  async function drop(key: string) {
+    hot.delete(key)
+    await files.remove(key)
+  }
+
+  /** Small variants, such as avatars, are asked for again and again: they stay in memory. */
+  async function openStored(key: string): Promise<Opened | null> {
+    const stored = await files.open(key)
+    if (stored === null || stored.size > HOT_FILE) return stored
+    const opened = { file: new Blob([await stored.file.arrayBuffer()]), size: stored.size }
+    if (hot.size >= HOT_FILES) hot.clear()
+    hot.set(key, opened)
+    return opened
   }
 
   async function make(row: Row, key: string, width: number, itemType: string) {
@@ -95,7 +105,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
         await tx.insert(variants).values({ key, original, size }).onConflictDoNothing()
       return rows.length > 0
     })
-    if (!isThere) await files.remove(key)
+    if (!isThere) await drop(key)
   }
 }
 
