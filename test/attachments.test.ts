@@ -155,6 +155,51 @@ test('a raw body is an upload too, with its name in X-File-Name', async () => {
   expect(reply.json.response[0].fileName).toBe('Ferien & Meer.jpg')
 })
 
+test.each([
+  [
+    'a quoted boundary',
+    'multipart/form-data; boundary="a b:c"',
+    'a b:c',
+    'filename="IMG.jpg"',
+    'IMG.jpg',
+  ],
+  [
+    'lower-case part headers',
+    'multipart/form-data; boundary=x',
+    'x',
+    'filename="IMG.jpg"',
+    'IMG.jpg',
+  ],
+  [
+    'a charset',
+    'multipart/form-data; charset=utf-8; boundary=x',
+    'x',
+    'filename="IMG.jpg"',
+    'IMG.jpg',
+  ],
+  [
+    'an extended name',
+    'multipart/form-data; boundary=x',
+    'x',
+    `filename*=utf-8''Gr%C3%BC%C3%9Fe.jpg`,
+    'Grüße.jpg',
+  ],
+  ['another case', 'Multipart/Form-Data; Boundary=x', 'x', 'filename="IMG.jpg"', 'IMG.jpg'],
+])('React Native and its relatives send %s', async (_what, type, boundary, name, stored) => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const body = Buffer.concat([
+    Buffer.from(
+      `--${boundary}\r\ncontent-disposition: form-data; name="file"; ${name}\r\ncontent-type: image/jpeg\r\n\r\n`,
+    ),
+    await phonePhoto(),
+    Buffer.from(`\r\n--${boundary}--\r\n`),
+  ])
+  const headers = { 'content-type': type }
+  const reply = await app.ask('POST', `${PATH}?type=publicAsset`, { token, body, headers })
+  expect([reply.status, reply.json.response?.[0].fileName]).toEqual([200, stored])
+})
+
 test('52: a form without a boundary gets a sentence that says what to do', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
