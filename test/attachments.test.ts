@@ -95,6 +95,11 @@ test.each([
   ['an SVG', 'x.png', '<svg xmlns="http://www.w3.org/2000/svg"><script>alert(1)</script></svg>'],
   ['a GIF', 'x.gif', Buffer.from('R0lGODlhAQABAAAAACw=', 'base64')],
   ['a PDF', 'x.pdf', '%PDF-1.7\n%âãÏÓ\n1 0 obj\n'],
+  ['a TIFF', 'x.tif', await noise(9, 9).tiff().toBuffer()],
+  ['a BMP', 'x.bmp', Buffer.from('424d3a0000000000000036000000280000000100000001000000', 'hex')],
+  ['an ICO', 'x.ico', Buffer.from('00000100010010100000010020006804000016000000', 'hex')],
+  ['an HEIC', 'x.jpg', Buffer.from('0000001866747970686569630000000068656963', 'hex')],
+  ['a JPEG XL', 'x.jxl', Buffer.from('0000000c4a584c200d0a870a', 'hex')],
   ['a text', 'x.png', 'not a picture'],
   ['nothing at all', 'x.jpg', ''],
 ])('104, 105, 108, 114: %s is no public asset', async (_what, name, content) => {

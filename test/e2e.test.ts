@@ -1,6 +1,6 @@
 import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
-import { readdir, rm, stat } from 'node:fs/promises'
+import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { connect } from 'node:net'
 import { join } from 'node:path'
 import sharp from 'sharp'
@@ -307,6 +307,32 @@ test('28, 29: told to stop, it finishes what is in flight; a stuck client is cut
   expect(performance.now() - start).toBeLessThan(12_000)
   stuck.destroy()
 }, 40_000)
+
+test('36: a damaged image library is found by its hash and unpacked anew', async () => {
+  await using homeport = await installExecutable()
+  const uploadPhoto = async (server: Server, email: string) => {
+    const { accessToken } = await register(server, email)
+    const reply = await fetch(`${server.url}/api/user/attachments/v1?type=publicAsset`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'image/jpeg' },
+      body: await phonePhoto(),
+    })
+    return reply.status
+  }
+  const first = await homeport.start()
+  expect(await uploadPhoto(first, 'a@example.com')).toBe(200)
+  await first.stop()
+  const native = join(homeport.folder, 'data', 'native')
+  const names = await readdir(native, { recursive: true })
+  const library = join(native, names.find((name) => name.includes('libvips-cpp.so')) ?? '')
+  await chmod(library, 0o700)
+  const bytes = await Bun.file(library).bytes()
+  bytes.fill(0x58, 5_000, 5_064)
+  await Bun.write(library, bytes)
+  const second = await homeport.start()
+  expect(await uploadPhoto(second, 'b@example.com')).toBe(200)
+  await second.stop()
+}, 30_000)
 
 test('what lies in the data directory is readable by its owner alone', async () => {
   await using homeport = await installExecutable()

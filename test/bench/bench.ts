@@ -102,7 +102,8 @@ async function makeData(dataDir: string): Promise<string> {
 function webhook(): string {
   const event = {
     id: 'EVENT-{{id}}',
-    type: 'RENEWAL',
+    // Stored and not folded, which is what the bare program does; the fold has a case of its own.
+    type: 'TEST',
     event_timestamp_ms: 1_783_000_000_000,
     app_user_id: 'user-{{id}}',
     original_app_user_id: 'user-{{id}}',
