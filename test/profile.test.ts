@@ -1,7 +1,6 @@
 import { expect, test } from 'bun:test'
-import { readdir } from 'node:fs/promises'
-import { join } from 'node:path'
 import { createTestApp } from './support/app.ts'
+import { filesOf } from './support/attachments.ts'
 
 const PATH = '/api/user/profile/v1'
 
@@ -94,15 +93,10 @@ test('deleting an account ends its sessions, takes its files and frees its addre
   const refreshed = await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
   expect(refreshed.status).toBe(401)
   expect((await app.ask('GET', url.pathname + url.search)).status).toBe(404)
-  expect(await filesOf(app.dataDir)).toEqual([])
+  expect(await filesOf(app)).toEqual([])
   const { users, sessions, refreshTokens, attachments } = app.services.db.tables
   for (const table of [users, sessions, refreshTokens, attachments]) {
     expect(await app.services.db.read.$count(table)).toBe(0)
   }
   expect((await app.register('gone@example.com')).user.email).toBe('gone@example.com')
 })
-
-async function filesOf(dataDir: string): Promise<string[]> {
-  const entries = await readdir(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
-}

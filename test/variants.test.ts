@@ -1,17 +1,16 @@
 import { expect, test } from 'bun:test'
-import { mkdir, readdir, rm, symlink } from 'node:fs/promises'
+import { mkdir, rm, symlink } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { createTestApp, type TestApp } from './support/app.ts'
+import { fetchFile, filesOf, PATH, uploadBody } from './support/attachments.ts'
 import { noise, phonePhoto } from './support/pictures.ts'
-
-const PATH = '/api/user/attachments/v1'
 
 test('a picture comes in the widths that apps need, made once and cached for ever', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
-  const small = await get(app, `${url}?width=128&format=webp`)
+  const small = await fetchFile(app, `${url}?width=128&format=webp`)
   expect(small.status).toBe(200)
   expect(small.headers.get('content-type')).toBe('image/webp')
   expect(small.headers.get('cache-control')).toBe('public, max-age=31536000, immutable')
@@ -19,13 +18,13 @@ test('a picture comes in the widths that apps need, made once and cached for eve
   expect(await sharp(bytes).metadata()).toMatchObject({ format: 'webp', width: 128, height: 171 })
   const etag = small.headers.get('etag') ?? ''
   expect(etag).toBe(`"${key}.w128.webp"`)
-  const again = await get(app, `${url}?width=128&format=webp`, { 'if-none-match': etag })
+  const again = await fetchFile(app, `${url}?width=128&format=webp`, { 'if-none-match': etag })
   expect(again.status).toBe(304)
-  const part = await get(app, `${url}?width=128&format=webp`, { range: 'bytes=0-3' })
+  const part = await fetchFile(app, `${url}?width=128&format=webp`, { range: 'bytes=0-3' })
   expect([part.status, await part.text()]).toEqual([206, 'RIFF'])
   expect(await filesOf(app)).toHaveLength(2)
   // A picture is never blown up.
-  const large = await get(app, `${url}?width=2048&format=png`)
+  const large = await fetchFile(app, `${url}?width=2048&format=png`)
   expect(await sharp(await large.arrayBuffer()).metadata()).toMatchObject({
     format: 'png',
     width: 300,
@@ -51,8 +50,8 @@ test('Accept chooses the format where none is named', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
-  const modern = await get(app, `${url}?width=64`, { accept: 'image/avif,image/webp,*/*' })
-  const old = await get(app, `${url}?width=64`, { accept: 'image/png' })
+  const modern = await fetchFile(app, `${url}?width=64`, { accept: 'image/avif,image/webp,*/*' })
+  const old = await fetchFile(app, `${url}?width=64`, { accept: 'image/png' })
   expect(modern.headers.get('content-type')).toBe('image/webp')
   expect(old.headers.get('content-type')).toBe('image/jpeg')
   for (const reply of [modern, old]) expect(reply.headers.get('vary')).toBe('Accept')
@@ -63,7 +62,7 @@ test('twenty first requests at once are one job and one file', async () => {
   const { accessToken: token } = await app.register()
   const { url } = await uploadPhoto(app, token)
   const replies = await Promise.all(
-    Array.from({ length: 20 }, () => get(app, `${url}?width=256&format=jpeg`)),
+    Array.from({ length: 20 }, () => fetchFile(app, `${url}?width=256&format=jpeg`)),
   )
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
   const { variants } = app.services.db.tables
@@ -73,124 +72,46 @@ test('twenty first requests at once are one job and one file', async () => {
 
 test('variants go with their original, and stay as long as it does', async () => {
   await using app = await createTestApp()
-  const { accessToken: token } = await app.register()
+  const { accessToken: token, user } = await app.register()
   const { url, key } = await uploadPhoto(app, token)
-  for (const width of [64, 128]) await get(app, `${url}?width=${width}&format=webp`)
+  for (const width of [64, 128]) await fetchFile(app, `${url}?width=${width}&format=webp`)
   app.clock.advance(2 * 3_600_000)
   await app.services.attachments.collectOrphans(AbortSignal.timeout(5_000))
   expect(await filesOf(app)).toHaveLength(3)
   const fresh = await app.ask('POST', '/api/auth/login/v1', {
-    json: { email: (await emailOf(app)) ?? '', password: 'correct horse battery' },
+    json: { email: user.email, password: 'correct horse battery' },
   })
   const removed = await app.ask('DELETE', `${PATH}?key=${key}`, {
     token: fresh.json.response.accessToken,
   })
   expect(removed.status).toBe(200)
   expect(await filesOf(app)).toEqual([])
-  expect((await get(app, `${url}?width=64&format=webp`)).status).toBe(404)
+  expect((await fetchFile(app, `${url}?width=64&format=webp`)).status).toBe(404)
 })
 
 test('a private picture has variants behind its signature only, a text has none', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const picture = await upload(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')
+  const picture = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'supportTicket')
   const { url } = picture.json.response[0]
-  expect((await get(app, `${url}&width=64&format=webp`)).status).toBe(200)
+  expect((await fetchFile(app, `${url}&width=64&format=webp`)).status).toBe(200)
   const { pathname } = new URL(url)
   expect((await app.ask('GET', `${pathname}?width=64&format=webp`)).status).toBe(404)
-  const text = await upload(app, token, 'text', 'text/plain', 'supportTicket')
-  const refused = await get(app, `${text.json.response[0].url}&width=64`)
+  const text = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
+  const refused = await fetchFile(app, `${text.json.response[0].url}&width=64`)
   expect(refused.status).toBe(422)
-})
-
-test('115: the last file within the quota is taken, the next one is not; so with bytes', async () => {
-  await using app = await createTestApp({
-    ATTACHMENT_QUOTA_COUNT: '3',
-    ATTACHMENT_QUOTA_BYTES: '100',
-  })
-  const { accessToken: token } = await app.register()
-  const send = async (size: number) => {
-    const { status, json } = await upload(
-      app,
-      token,
-      'x'.repeat(size),
-      'text/plain',
-      'supportTicket',
-    )
-    return [status, json.code]
-  }
-  expect(await send(60)).toEqual([200, 'ok'])
-  expect(await send(41)).toEqual([403, 'quota_exceeded'])
-  expect(await send(39)).toEqual([200, 'ok'])
-  expect(await send(1)).toEqual([200, 'ok'])
-  expect(await send(1)).toEqual([403, 'quota_exceeded'])
-  expect(await filesOf(app)).toHaveLength(3)
-  const other = await app.register()
-  const elsewhere = await upload(app, other.accessToken, 'x', 'text/plain', 'supportTicket')
-  expect(elsewhere.status).toBe(200)
-})
-
-test('115: parallel uploads cannot pass the quota together', async () => {
-  await using app = await createTestApp({ ATTACHMENT_QUOTA_COUNT: '3' })
-  const { accessToken: token } = await app.register()
-  const replies = await Promise.all(
-    Array.from({ length: 10 }, () => upload(app, token, 'x', 'text/plain', 'supportTicket')),
-  )
-  expect(replies.filter(({ status }) => status === 200)).toHaveLength(3)
-  expect(await filesOf(app)).toHaveLength(3)
-})
-
-test('an upload that comes again under its key gets the first answer and no second file', async () => {
-  await using app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const send = (key: string, as = token) =>
-    upload(app, as, 'text', 'text/plain', 'supportTicket', { 'idempotency-key': key })
-  const first = await send('k-1')
-  const again = await send('k-1')
-  expect(again.json.response[0].key).toBe(first.json.response[0].key)
-  const together = await Promise.all(Array.from({ length: 5 }, () => send('k-2')))
-  expect(new Set(together.map(({ json }) => json.response[0].key)).size).toBe(1)
-  expect(await filesOf(app)).toHaveLength(2)
-  const other = await app.register()
-  expect((await send('k-1', other.accessToken)).json.response[0].key).not.toBe(
-    first.json.response[0].key,
-  )
-  for (const key of ['', 'two words', 'x'.repeat(65), 'ü']) {
-    expect([key, (await send(encodeURI(key) === key ? key : 'two words')).status]).toEqual([
-      key,
-      400,
-    ])
-  }
-  expect((await send('x'.repeat(64))).status).toBe(200)
-  app.clock.advance(24 * 3_600_000 + 1)
-  const login = await app.ask('POST', '/api/auth/login/v1', {
-    json: { email: (await emailOf(app)) ?? '', password: 'correct horse battery' },
-  })
-  const late = await send('k-1', login.json.response.accessToken)
-  expect(late.json.response[0].key).not.toBe(first.json.response[0].key)
-})
-
-test('a failed upload is no answer: under the same key it may be tried again', async () => {
-  await using app = await createTestApp()
-  const { accessToken: token } = await app.register()
-  const headers = { 'idempotency-key': 'k' }
-  expect(
-    (await upload(app, token, 'no picture', 'image/jpeg', 'publicAsset', headers)).status,
-  ).toBe(415)
-  const photo = await phonePhoto()
-  expect((await upload(app, token, photo, 'image/jpeg', 'publicAsset', headers)).status).toBe(200)
 })
 
 test('119: a link that somebody planted is not followed', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const { json } = await upload(app, token, 'text', 'text/plain', 'supportTicket')
+  const { json } = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
   const { key, url } = json.response[0]
   const path = join(app.dataDir, 'files', key.slice(0, 1), key)
   await rm(path)
   await mkdir(join(app.dataDir, 'elsewhere'))
   await symlink('/etc/passwd', path)
-  const reply = await get(app, url)
+  const reply = await fetchFile(app, url)
   expect(reply.status).toBe(404)
   expect(await reply.text()).not.toContain('root:')
 })
@@ -200,10 +121,10 @@ test('120: a read during a delete is whole or 404', async () => {
   const { accessToken: token } = await app.register()
   const size = 300_000
   for (let round = 0; round < 5; round++) {
-    const { json } = await upload(app, token, 'x'.repeat(size), 'text/plain', 'supportTicket')
+    const { json } = await uploadBody(app, token, 'x'.repeat(size), 'text/plain', 'supportTicket')
     const { key, url } = json.response[0]
     const reads = Array.from({ length: 10 }, () =>
-      get(app, url).then(
+      fetchFile(app, url).then(
         async (reply) =>
           [
             reply.status,
@@ -226,12 +147,12 @@ test('103, 110: ten thousand frames and a bomb in a chunk are one picture, or re
   const frames = await sharp(pages, { join: { animated: true } })
     .webp({ loop: 0 })
     .toBuffer()
-  const first = await upload(app, token, frames, 'image/webp', 'publicAsset')
+  const first = await uploadBody(app, token, frames, 'image/webp', 'publicAsset')
   expect(first.status).toBe(200)
-  const bytes = await (await get(app, first.json.response[0].url)).arrayBuffer()
+  const bytes = await (await fetchFile(app, first.json.response[0].url)).arrayBuffer()
   expect((await sharp(bytes, { pages: -1 }).metadata()).pages ?? 1).toBe(1)
   const bomb = withTextBomb(await noise(20, 20).png().toBuffer())
-  const reply = await upload(app, token, bomb, 'image/png', 'publicAsset')
+  const reply = await uploadBody(app, token, bomb, 'image/png', 'publicAsset')
   expect([200, 422]).toContain(reply.status)
 })
 
@@ -252,7 +173,7 @@ test('107: mutants of pictures never bring the server down, and what is answered
     const mutant = Buffer.from(seeds[at % seeds.length] as Buffer)
     for (let flips = 0; flips < 1 + (at % 8); flips++) mutant[next(mutant.length)] = next(256)
     const cut = at % 5 === 0 ? mutant.subarray(0, next(mutant.length)) : mutant
-    const { status, json } = await upload(app, token, cut, 'image/jpeg', 'publicAsset')
+    const { status, json } = await uploadBody(app, token, cut, 'image/jpeg', 'publicAsset')
     expect([200, 415, 422]).toContain(status)
     return status === 200 ? json.response[0].url : null
   }
@@ -260,7 +181,9 @@ test('107: mutants of pictures never bring the server down, and what is answered
     const urls = await Promise.all([0, 1, 2, 3].map((more) => send(at + more)))
     for (const url of urls) {
       if (url === null) continue
-      const { exif, icc, xmp } = await sharp(await (await get(app, url)).arrayBuffer()).metadata()
+      const { exif, icc, xmp } = await sharp(
+        await (await fetchFile(app, url)).arrayBuffer(),
+      ).metadata()
       expect([exif, icc, xmp]).toEqual([undefined, undefined, undefined])
     }
   }
@@ -281,36 +204,6 @@ function withTextBomb(png: Buffer): Buffer {
 }
 
 async function uploadPhoto(app: TestApp, token: string) {
-  const { json } = await upload(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
+  const { json } = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
   return json.response[0] as { url: string; key: string }
-}
-
-function upload(
-  app: TestApp,
-  token: string,
-  body: Bun.BodyInit,
-  contentType: string,
-  type: string,
-  headers: Record<string, string> = {},
-) {
-  return app.ask('POST', `${PATH}?type=${type}`, {
-    token,
-    body,
-    headers: { 'content-type': contentType, ...headers },
-  })
-}
-
-function get(app: TestApp, url: string, headers: Record<string, string> = {}) {
-  return app.app.handle(new Request(url, { headers }))
-}
-
-async function emailOf(app: TestApp) {
-  const [user] = await app.services.db.read.select().from(app.services.db.tables.users)
-  return user?.email
-}
-
-async function filesOf(app: TestApp): Promise<string[]> {
-  const folder = join(app.dataDir, 'files')
-  const entries = await readdir(folder, { recursive: true, withFileTypes: true }).catch(() => [])
-  return entries.filter((entry) => entry.isFile()).map(({ name }) => name)
 }

@@ -3,9 +3,9 @@ import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { residentMemory } from '../bench/servers.ts'
-import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { bombPng, noise, phonePhoto } from '../support/pictures.ts'
+import { register } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -14,7 +14,7 @@ const QUIET = { LOG_LEVEL: 'warn' }
 test('100: a bomb of 256 megapixels is refused by its header within 100 ms', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   await upload(server, token, await phonePhoto())
   const bomb = await bombPng(16_000)
   const before = await residentMemory(server.process.pid)
@@ -31,7 +31,7 @@ test('100: a bomb of 256 megapixels is refused by its header within 100 ms', asy
 test('101, 102: ten 48-megapixel photos at once leave the API small and quick', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   const photo = await sharp({
     create: { width: 8_000, height: 6_000, channels: 3, background: '#357' },
   })
@@ -69,7 +69,7 @@ test('101, 102: ten 48-megapixel photos at once leave the API small and quick', 
 test('111: a picture that takes too long is given up, and the next one is made', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   const heavy = await noise(8_000, 6_000).jpeg({ quality: 60 }).toBuffer()
   const start = performance.now()
   const reply = await upload(server, token, heavy, 'type=publicAsset&targetType=png')
@@ -83,7 +83,7 @@ test('111: a picture that takes too long is given up, and the next one is made',
 test('107: a thousand mutants of pictures leave the server up and nothing behind', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_COUNT: '5000' })
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   const seeds = [
     await phonePhoto(60, 40),
     await noise(60, 40).png().toBuffer(),
@@ -109,7 +109,7 @@ test('107: a thousand mutants of pictures leave the server up and nothing behind
 test('116, 117: 100 uploads that break off and 100 that are killed leave no row without a file', async () => {
   await using homeport = await installExecutable()
   let server = await homeport.start(QUIET)
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   for (let at = 0; at < 100; at++) {
     const stop = new AbortController()
     const sending = slowUpload(server, token, stop.signal)
@@ -140,7 +140,7 @@ test('116, 117: 100 uploads that break off and 100 that are killed leave no row 
 test('43: a phone that sends 12 KB a second succeeds with 2 MB', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
-  const token = await register(server)
+  const { accessToken: token } = await register(server, 'ann@example.com')
   const file = join(homeport.folder, 'slow.txt')
   await Bun.write(file, 'x'.repeat(2_000_000))
   const send = async () => {
@@ -179,16 +179,6 @@ async function slowUpload(server: Server, token: string, signal: AbortSignal) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'text/plain' }
   const url = `${server.url}/api/user/attachments/v1?type=supportTicket`
   await fetch(url, { method: 'POST', headers, body, signal }).catch(() => null)
-}
-
-async function register({ url }: Server): Promise<string> {
-  const reply = await fetch(`${url}/api/auth/register/v1`, {
-    method: 'POST',
-    headers: { 'content-type': 'application/json' },
-    body: JSON.stringify({ email: 'ann@example.com', password: PASSWORD }),
-  })
-  const { response } = (await reply.json()) as { response: { accessToken: string } }
-  return response.accessToken
 }
 
 function upload({ url }: Server, token: string, body: Buffer, query = 'type=publicAsset') {

@@ -52,6 +52,15 @@ export function ms(day: number): number {
   return T0 + Math.round(day * DAY)
 }
 
+export function iso(day: number): string {
+  return new Date(ms(day)).toISOString()
+}
+
+/** A purchase at day 0 that lasts until day 30. */
+export function purchase(user: string, fields: Record<string, unknown> = {}): Told {
+  return lifecycle(user, 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30, ...fields })
+}
+
 export async function deliver(app: TestApp, told: Told | object) {
   const json = 'at' in told ? bodyOf(told as Told) : told
   const answer = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })

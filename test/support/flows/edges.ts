@@ -1,0 +1,61 @@
+import { lifecycle } from '../billing.ts'
+import { cancellation, expiration, type Flow, initial, issue, renewal, U } from './events.ts'
+
+/** What comes late, at one instant, on two lines or unknown. */
+export const edges: Flow[] = [
+  {
+    name: 'X4: a late expiration of the last period does not end this one',
+    events: [
+      initial(),
+      renewal(30, 60),
+      expiration(30.01, 'BILLING_ERROR', { purchased_day: 0, expiration_day: 30 }),
+    ],
+    expected: [[31, U, true, 'active']],
+  },
+  {
+    name: 'X5: three events of one instant do not end as healthy',
+    events: [initial(), issue(0, null), cancellation(0, 'BILLING_ERROR')],
+    expected: [[1, U, true, 'in_billing_retry']],
+  },
+  {
+    name: 'X7: a second line keeps the entitlement when the first one ends',
+    events: [
+      initial(),
+      lifecycle(U, 'NON_RENEWING_PURCHASE', 5, {
+        purchased_day: 5,
+        expiration_day: 100,
+        transaction_id: '2000',
+        original_transaction_id: '2000',
+      }),
+      expiration(30, 'UNSUBSCRIBE'),
+    ],
+    expected: [[31, U, true]],
+  },
+  {
+    name: 'X8: an expiration that names no entitlement ends only its own line',
+    events: [
+      initial(),
+      lifecycle(U, 'EXPIRATION', 6, {
+        entitlement_ids: null,
+        transaction_id: '2000',
+        original_transaction_id: '2000',
+        purchased_day: 1,
+        expiration_day: 6,
+      }),
+    ],
+    expected: [[7, U, true]],
+  },
+  {
+    name: 'X9: a sandbox purchase gives nothing in production',
+    events: [initial({ environment: 'SANDBOX' })],
+    expected: [[1, U, false]],
+  },
+  {
+    name: '90, X10: an unknown type and an unknown store do no harm',
+    events: [
+      initial({ store: 'GALAXY', novel: { deep: true } }),
+      { type: 'NEWS', at: 2, app_user_id: U },
+    ],
+    expected: [[3, U, true, 'active']],
+  },
+]

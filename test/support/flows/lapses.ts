@@ -1,0 +1,135 @@
+import { lifecycle } from '../billing.ts'
+import { cancellation, expiration, type Flow, initial, issue, renewal, U } from './events.ts'
+
+/** One line through trials, cancellations, billing issues and refunds. */
+export const lapses: Flow[] = [
+  {
+    name: 'F1: a trial converts, is cancelled and expires',
+    events: [
+      initial({ period_type: 'TRIAL', expiration_day: 7, price: 0 }),
+      renewal(7, 37, { is_trial_conversion: true }),
+      cancellation(10, 'UNSUBSCRIBE', { purchased_day: 7, expiration_day: 37 }),
+      expiration(37, 'UNSUBSCRIBE', { purchased_day: 7 }),
+    ],
+    expected: [
+      [36, U, true],
+      [38, U, false, 'expired'],
+    ],
+  },
+  {
+    name: 'F2: a trial is cancelled, and comes back as a renewal',
+    events: [
+      initial({ period_type: 'TRIAL', expiration_day: 7 }),
+      cancellation(3, 'UNSUBSCRIBE', { expiration_day: 7 }),
+      expiration(7, 'UNSUBSCRIBE'),
+      renewal(60, 90),
+    ],
+    expected: [
+      [61, U, true, 'active'],
+      [91, U, false, 'expired'],
+    ],
+  },
+  {
+    name: 'F3: a cancellation is taken back',
+    events: [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
+    expected: [
+      [7, U, true, 'active'],
+      [31, U, false],
+    ],
+  },
+  {
+    name: 'F4: a billing issue with grace recovers',
+    events: [initial(), issue(30, 46), cancellation(30, 'BILLING_ERROR'), renewal(40, 70)],
+    expected: [
+      [41, U, true, 'active'],
+      [71, U, false],
+    ],
+  },
+  {
+    name: 'F5: a billing issue with grace fails, and recovers later',
+    events: [
+      initial(),
+      issue(30, 46),
+      cancellation(30, 'BILLING_ERROR'),
+      expiration(46, 'BILLING_ERROR', { expiration_day: 30 }),
+      renewal(50, 80),
+    ],
+    expected: [
+      [51, U, true, 'active'],
+      [81, U, false],
+    ],
+  },
+  {
+    name: 'F5: access lasts until the end of the grace period',
+    events: [initial(), issue(30, 46), cancellation(30, 'BILLING_ERROR')],
+    expected: [
+      [29, U, true],
+      [45, U, true, 'in_grace_period'],
+      [47, U, false, 'expired'],
+    ],
+  },
+  {
+    name: 'F6: a billing issue without grace ends at once',
+    events: [
+      initial(),
+      issue(30, null),
+      cancellation(30, 'BILLING_ERROR'),
+      expiration(30, 'BILLING_ERROR'),
+    ],
+    expected: [[30.1, U, false, 'expired']],
+  },
+  {
+    name: 'F7: Stripe moves the end with the issue, and expires before the date',
+    events: [
+      initial({ store: 'STRIPE' }),
+      issue(30, null, { store: 'STRIPE', expiration_day: 60 }),
+      cancellation(30, 'BILLING_ERROR', { store: 'STRIPE', expiration_day: 60 }),
+      renewal(33, 60, { store: 'STRIPE', purchased_day: 30 }),
+      cancellation(40, 'UNSUBSCRIBE', { store: 'STRIPE', purchased_day: 30, expiration_day: 60 }),
+      expiration(41, 'UNSUBSCRIBE', { store: 'STRIPE', purchased_day: 30, expiration_day: 60 }),
+    ],
+    expected: [[42, U, false, 'expired']],
+  },
+  {
+    name: 'F7: Stripe keeps access while it tries again',
+    events: [
+      initial({ store: 'STRIPE' }),
+      issue(30, null, { store: 'STRIPE', expiration_day: 60 }),
+      cancellation(30, 'BILLING_ERROR', { store: 'STRIPE', expiration_day: 60 }),
+    ],
+    expected: [[31, U, true, 'in_billing_retry']],
+  },
+  {
+    name: 'F8: a refund ends access now, and a renewal gives it back',
+    events: [
+      initial(),
+      cancellation(5, 'CUSTOMER_SUPPORT', { price: -9.99, expiration_day: 4.99 }),
+      renewal(35, 65),
+    ],
+    expected: [[36, U, true, 'active']],
+  },
+  {
+    name: 'F8: a refund with its expiration',
+    events: [
+      initial(),
+      cancellation(5, 'CUSTOMER_SUPPORT', { price: -9.99, expiration_day: 4.99 }),
+      expiration(5.01, 'CUSTOMER_SUPPORT', { expiration_day: 4.99 }),
+    ],
+    expected: [
+      [4, U, true],
+      [6, U, false, 'refunded'],
+    ],
+  },
+  {
+    name: 'F9: a refund is reversed',
+    events: [
+      initial(),
+      cancellation(5, 'CUSTOMER_SUPPORT', { expiration_day: 4.99 }),
+      lifecycle(U, 'REFUND_REVERSED', 8, { purchased_day: 0, expiration_day: 30 }),
+    ],
+    expected: [
+      [9, U, true, 'active'],
+      [31, U, false],
+    ],
+  },
+]
