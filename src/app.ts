@@ -1,5 +1,5 @@
-import { type AnyElysia, Elysia } from 'elysia'
-import { attachmentRoutes } from './features/attachments/routes.ts'
+import { Elysia } from 'elysia'
+import { attachmentRoutes, UPLOAD_PATH } from './features/attachments/routes.ts'
 import { authRoutes } from './features/auth/routes.ts'
 import { billingRoutes } from './features/billing/routes.ts'
 import { contentRoutes } from './features/content/routes.ts'
@@ -9,25 +9,39 @@ import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
 import { authenticate } from './http/authenticate.ts'
 import { describeApi, docs } from './http/docs.ts'
+import { encryption } from './http/encryption.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { jwks } from './http/jwks.ts'
 import { observe } from './http/observe.ts'
 import { allowedMethodsOf } from './http/routing.ts'
 import type { Services } from './services.ts'
 import { VERSION } from './version.ts'
 
-export type App = ReturnType<typeof createApp>
+/** The routes by path and method, with the types of what they take and answer. */
+export type Routes = ReturnType<typeof createApi>['~Routes']
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
-  const { log, config, checkSession, readiness } = services
-  const signedIn = authenticate(checkSession)
+  const { log, config, readiness } = services
   const app = new Elysia({ normalize: false })
-    .use(errors({ log, allowedMethods: (path): string[] => allowedMethodsOf(router(), path) }))
+  const api = createApi(services)
+  const isRequired = config.payloadEncryption === 'required'
+  return app
+    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
     .use(observe({ log }))
+    .use(encryption({ ...services, uploadPath: UPLOAD_PATH, isRequired }))
     .use(docs(() => describeApi(api, VERSION)))
     .use(health(readiness))
-  const api = new Elysia({ name: 'api', normalize: false })
+    .use(api)
+}
+
+/** What is documented: the routes that apps and the billing provider call. */
+function createApi(services: Services) {
+  const { config } = services
+  const signedIn = authenticate(services.checkSession)
+  return new Elysia({ name: 'api', normalize: false })
+    .use(jwks(services))
     .use(authRoutes({ ...services, signedIn }))
     .use(profileRoutes({ ...services, signedIn }))
     .use(attachmentRoutes({ ...services, baseUrl: config.baseUrl, signedIn }))
@@ -44,10 +58,4 @@ export function createApp(services: Services) {
         signedIn,
       }),
     )
-  app.use(api)
-  return app
-
-  function router(): AnyElysia {
-    return app
-  }
 }

@@ -85,6 +85,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),
+    payloadEncryption: read('PAYLOAD_ENCRYPTION', 'optional', 'optional or required', (text) =>
+      oneOf(['optional', 'required'], text),
+    ),
     passwordMinLength: read('PASSWORD_MIN_LENGTH', 8, 'a number from 8 to 256', (text) => {
       const length = wholeNumber(text, 256)
       return length !== undefined && length >= 8 ? length : undefined

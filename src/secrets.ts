@@ -17,6 +17,8 @@ export type Secrets = {
   sealKey: Buffer
   /** Hashes recovery codes, which are too short for a hash without a key. */
   recoveryKey: Buffer
+  /** The file of the keys that payloads are sealed for: they come and go, see `http/encryption-keys.ts`. */
+  encryptionKeys: string
   /** Makes the pseudonyms that stand for deleted people in the billing log. */
   pseudonymKey: Buffer
 }
@@ -29,6 +31,7 @@ export async function loadSecrets(folder: string): Promise<Secrets> {
     fileUrlKey: await symmetricKey(folder, 'file-url.key'),
     sealKey: await symmetricKey(folder, 'seal.key'),
     recoveryKey: await symmetricKey(folder, 'recovery-code.key'),
+    encryptionKeys: join(folder, 'encryption-keys.json'),
     pseudonymKey: await symmetricKey(folder, 'pseudonym.key'),
   }
 }

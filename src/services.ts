@@ -34,8 +34,10 @@ import { createRates } from './features/rates/service.ts'
 import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
 import { createAddressOf } from './http/client-address.ts'
+import { createEncryptionKeys } from './http/encryption-keys.ts'
 import type { Part, Readiness } from './http/health.ts'
 import { createLimits } from './http/limits.ts'
+import { createReplays } from './http/replays.ts'
 import { newId, newKey } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import type { Secrets } from './secrets.ts'
@@ -90,6 +92,8 @@ export async function createServices(deps: ServicesDeps) {
 
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const profile = createProfile({ db, now })
+  const keys = await createEncryptionKeys({ path: secrets.encryptionKeys, now })
+  const replays = createReplays({ db, now })
   const tokens = await createTokens({
     key: secrets.accessTokenKey,
     refreshKey: secrets.refreshKey,
@@ -154,6 +158,9 @@ export async function createServices(deps: ServicesDeps) {
     removeAccount,
     readExport,
     guestOf,
+    keys,
+    replays,
+    publicKeys: () => [tokens.publicJwk, ...keys.published()],
     addressOf: createAddressOf({ trusted: config.trustedProxies, log }),
     config,
     log,
@@ -203,8 +210,8 @@ export async function createServices(deps: ServicesDeps) {
     }
   }
 
-  async function guestOf(token: string | undefined): Promise<string | null> {
-    return token ? (await auth.sessions.check(token)).userId : null
+  async function guestOf(token: string | undefined, sealed: boolean): Promise<string | null> {
+    return token ? (await auth.sessions.check(token, sealed)).userId : null
   }
 
   async function readiness(): Promise<Readiness> {

@@ -5,8 +5,8 @@ const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
 export function timersOf(services: Services): Timer[] {
-  const { attachments, auth, billing, config, limits, retries, staging, rates, reconcile } =
-    services
+  const { attachments, auth, billing, config, keys, limits, rates, reconcile, replays } = services
+  const { retries, staging } = services
   const refreshing = {
     name: 'rates',
     schedule: ['15,45 14-17 * * MON-FRI', '20 6 * * *'],
@@ -26,6 +26,8 @@ export function timersOf(services: Services): Timer[] {
     { name: 'idle guests', schedule: ['40 3 * * *'], run: auth.guests.sweep },
     { name: 'ended sessions', schedule: ['20 3 * * *'], run: auth.sessions.sweep },
     { name: 'spent tokens', schedule: ['25 3 * * *'], run: auth.oneTimeTokens.sweep },
+    { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep },
+    { name: 'old encryption keys', schedule: ['5 * * * *'], run: keys.sweep },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
     {
       name: 'failed billing events',

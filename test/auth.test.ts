@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { generateKeyPair, importJWK, SignJWT } from 'jose'
+import { createLocalJWKSet, generateKeyPair, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 
 const MINUTE = 60_000
@@ -203,9 +203,14 @@ test('the scheme of the Authorization header may have any case', async () => {
 test('another service can check a token with the published keys alone', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/.well-known/jwks.json')
-  expect(json.keys).toHaveLength(1)
-  expect(json.keys[0]).toMatchObject({ kty: 'EC', crv: 'P-256', use: 'sig', alg: 'ES256' })
-  expect(json.keys[0]).not.toHaveProperty('d')
+  expect(json.keys.map(({ use, alg }: JWK) => `${use} ${alg}`)).toEqual([
+    'sig ES256',
+    'enc ECDH-ES',
+  ])
+  for (const key of json.keys) expect(key).not.toHaveProperty('d')
+  const { accessToken, user } = await app.register()
+  const { payload } = await jwtVerify(accessToken, createLocalJWKSet(json), { typ: 'at+jwt' })
+  expect(payload).toMatchObject({ sub: user._id, aud: 'homeport' })
 })
 
 function signIn(app: TestApp, email: string, password = PASSWORD) {

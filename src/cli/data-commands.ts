@@ -9,6 +9,7 @@ import {
 } from './events.ts'
 import { faqsExport, faqsImport, faqsList } from './faqs.ts'
 import { init } from './init.ts'
+import { keysList, keysRotate } from './keys.ts'
 import { openapi } from './openapi.ts'
 import { plansArchive, plansExport, plansImport, plansList } from './plans.ts'
 import { ratesRefresh, ratesShow } from './rates.ts'
@@ -34,5 +35,7 @@ export const dataCommands: DataCommand[] = [
   eventsRebuild,
   eventsReconcile,
   userSubscription,
+  keysList,
+  keysRotate,
   openapi,
 ]

@@ -1,5 +1,6 @@
 import { buildBillingTables } from './billing-schema.ts'
 import type { Columns } from './columns.ts'
+import { buildEncryptionTables } from './encryption-schema.ts'
 
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>
@@ -44,6 +45,8 @@ export function buildTables(columns: Columns) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       device: text().notNull(),
+      /** It was opened sealed and is refused in plain. */
+      sealed: bool().notNull().default(false),
       /** Counts the refresh tokens of this family; the newest one has this number. */
       generation: int().notNull(),
       /** The last used token that came again after its successor had been used. */
@@ -285,6 +288,7 @@ export function buildTables(columns: Columns) {
     variants,
     uploadRetries,
     ...buildBillingTables(columns),
+    ...buildEncryptionTables(columns),
   }
 }
 

@@ -28,4 +28,5 @@ export const {
   lineHolders,
   transferIds,
   billingTombstones,
+  sealedRequests,
 } = buildTables(sqliteColumns)

@@ -1,12 +1,16 @@
 import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { AppError } from '../lib/errors.ts'
+import { isSealed } from './opened-request.ts'
 
 /** Who asks: one signed-in person on one device. */
 export type Session = { userId: string; sessionId: string }
 
-/** Checks an access token and that its session still stands. Throws `unauthenticated` or `token_expired`. */
-export type CheckSession = (accessToken: string) => Promise<Session>
+/**
+ * Checks an access token and that its session still stands. Throws `unauthenticated`, `token_expired`,
+ * or `encryption_required` when the session was opened sealed and the request is not `sealed`.
+ */
+export type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
 
 /**
  * Reads the bearer token of the Authorization header, its scheme in any case. The plugin would take a
@@ -14,13 +18,19 @@ export type CheckSession = (accessToken: string) => Promise<Session>
  */
 export function bearerToken() {
   return new Elysia({ name: 'bearer-token' })
-    .onRequest(({ request }) => {
-      const [scheme, token, ...rest] = request.headers.get('authorization')?.split(' ') ?? []
-      if (scheme === undefined || scheme === 'Bearer') return
-      const isBearer = scheme.toLowerCase() === 'bearer' && token && rest.length === 0
-      request.headers.set('authorization', isBearer ? `Bearer ${token}` : '')
+    .onRequest(({ request: { headers } }) => {
+      const authorization = headers.get('authorization')
+      if (authorization === null || authorization.startsWith('Bearer ')) return
+      const token = tokenIn(authorization)
+      headers.set('authorization', token === null ? '' : `Bearer ${token}`)
     })
     .use(bearer({ extract: { header: 'Bearer', query: crypto.randomUUID(), body: '' } }))
+}
+
+/** The token of an Authorization header, or null where there is none. */
+export function tokenIn(authorization: string | null): string | null {
+  const [scheme, token, ...rest] = authorization?.split(' ') ?? []
+  return scheme?.toLowerCase() === 'bearer' && token && rest.length === 0 ? token : null
 }
 
 /** Gives routes `signedIn: true`, which lets only signed-in people pass and adds `session`. */
@@ -33,7 +43,7 @@ export function authenticate(checkSession: CheckSession) {
       transform: async ({ bearer: token, request }) => {
         if (!token)
           throw new AppError('unauthenticated', 'Sign in first: a bearer token is needed.')
-        sessions.set(request, await checkSession(token))
+        sessions.set(request, await checkSession(token, isSealed(request)))
       },
       resolve: ({ request }) => {
         return { session: sessions.get(request) as Session }

@@ -1,6 +1,7 @@
 import type { TSchema } from 'elysia'
 import { AppError } from '../lib/errors.ts'
 import { malformed } from './errors.ts'
+import { openedBody } from './opened-request.ts'
 
 /** The cap of JSON bodies, in bytes. */
 export const JSON_LIMIT = 64 * 1024
@@ -58,15 +59,22 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   refuseEncoded(request)
   refuseLonger(request, limit)
   // An announced length binds the sender: only a chunked body must be counted.
-  if (announcedLength(request) !== null) return request.bytes()
+  if (announcedLength(request) !== null) return openedBody(request) ?? request.bytes()
   const chunks: Uint8Array[] = []
   let size = 0
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of chunksOf(request)) {
     size += chunk.byteLength
     if (size > limit) throw tooLarge(limit)
     chunks.push(chunk)
   }
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
+}
+
+/** The body as it comes; that of a sealed request as it was before it was sealed. */
+export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
+  const opened = openedBody(request)
+  if (opened) yield opened
+  else for await (const chunk of request.body ?? []) yield chunk
 }
 
 /** Compressed bodies could unfold without limit, so none is ever inflated. */
@@ -83,7 +91,7 @@ export function refuseLonger(request: Request, limit: number) {
 }
 
 /** The Content-Length, or null without one. Two of them, which arrive joined, could mean anything. */
-function announcedLength(request: Request): number | null {
+export function announcedLength(request: Request): number | null {
   const header = request.headers.get('content-length')
   if (header === null) return null
   if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length is no number.')

@@ -1,14 +1,18 @@
 import { match } from '@formatjs/intl-localematcher'
 import Negotiator from 'negotiator'
 import { asLocale, asTimezone } from '../lib/locale.ts'
+import { isSealed } from './opened-request.ts'
 
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000
 
-/** The `device` header as a person may recognise it, without control characters. */
-export function deviceOf(headers: Headers): string {
-  const device = headers.get('device')?.replace(/\p{C}/gu, '').trim()
-  return device ? device.slice(0, DEVICE_LIMIT) : 'ios'
+/** A device: its name as a person may recognise it, and whether it seals what it sends. */
+export type Device = { name: string; sealed: boolean }
+
+/** What the `device` header says, without control characters. */
+export function deviceOf(request: Request): Device {
+  const name = request.headers.get('device')?.replace(/\p{C}/gu, '').trim()
+  return { name: name ? name.slice(0, DEVICE_LIMIT) : 'ios', sealed: isSealed(request) }
 }
 
 /** The `timezone` header in lower case, `utc` when it is no IANA name. */

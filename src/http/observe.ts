@@ -1,12 +1,9 @@
 import { Elysia } from 'elysia'
 import { type Log, plainLines } from '../lib/log.ts'
-import { malformed } from './errors.ts'
 import { noteRequest, seenRequest } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 
-const PLAIN_WORD = /^[\w-]{1,32}$/
-
-/** Gives every reply its id and security headers, refuses an `env` we cannot serve, logs one line a request. */
+/** Gives every reply its id and security headers, and logs one line a request. */
 export function observe({ log }: { log: Log }) {
   const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
@@ -15,7 +12,6 @@ export function observe({ log }: { log: Log }) {
       set.headers['x-content-type-options'] = 'nosniff'
       set.headers['cache-control'] = 'no-store'
       set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
-      checkEnv(request.headers.get('env'))
     })
     .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
       const status =
@@ -29,11 +25,4 @@ export function observe({ log }: { log: Log }) {
         ms: Math.round((performance.now() - startedAt) * 100) / 100,
       })
     })
-}
-
-/** `test` or nothing is plain; every other word asks for payload encryption, which is not there. */
-function checkEnv(env: string | null) {
-  if (env === null || env === 'test') return
-  if (!PLAIN_WORD.test(env)) throw malformed('The header env must be one plain word.')
-  throw malformed('This server has no payload encryption: send the header env: test.')
 }

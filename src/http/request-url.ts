@@ -4,10 +4,13 @@ import { AppError } from '../lib/errors.ts'
  * The path alone, cut out of the URL: a query may hold a token, and a URL whose host is garbage cannot
  * be parsed.
  */
-export function pathOf({ url }: Request): string {
-  const start = url.indexOf('/', url.indexOf('//') + 2)
-  const end = url.indexOf('?', start)
-  return url.slice(start, end < 0 ? undefined : end)
+export function pathOf(request: Request): string {
+  return targetOf(request).split('?', 1)[0] as string
+}
+
+/** Path and query, as they were sent. */
+export function targetOf({ url }: Request): string {
+  return url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
 /** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */

@@ -19,7 +19,7 @@ import type { Staging } from './staging.ts'
 import { receiveUploads } from './upload.ts'
 import { WIDTHS } from './variants.ts'
 
-const PATH = '/api/user/attachments/v1'
+export const UPLOAD_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
 /** Seconds that Bun waits on a slow phone; the default would cut it off. */
 const UPLOAD_TIMEOUT = 255
@@ -40,7 +40,7 @@ export function attachmentRoutes({
   return new Elysia({ name: 'attachments' })
     .use(signedIn)
     .post(
-      PATH,
+      UPLOAD_PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
         const base = baseOf(request)
@@ -78,7 +78,7 @@ export function attachmentRoutes({
       },
     )
     .delete(
-      PATH,
+      UPLOAD_PATH,
       async ({ session, query }) => {
         await attachments.remove(session.userId, query.key)
         return message('The file is gone.')
@@ -92,7 +92,7 @@ export function attachmentRoutes({
       },
     )
     .get(
-      `${PATH}/download`,
+      `${UPLOAD_PATH}/download`,
       async ({ session, query, request }) =>
         data(await attachments.describe(session.userId, query.key, baseOf(request))),
       {

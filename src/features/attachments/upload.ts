@@ -1,6 +1,6 @@
 import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
-import { refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
+import { chunksOf, refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
 import { malformed } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Staged, Staging } from './staging.ts'
@@ -93,10 +93,6 @@ async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
     if (size > REQUEST_LIMIT) throw tooLarge(REQUEST_LIMIT)
     yield chunk
   }
-}
-
-async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
-  for await (const chunk of request.body ?? []) yield chunk
 }
 
 function decodedName(header: string | null): string {

@@ -1,6 +1,7 @@
 import { eq } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import type { Device } from '../../http/client-hints.ts'
 import type { BackoffRule, Claim, Limits, WindowRule } from '../../http/limits.ts'
 import { AppError } from '../../lib/errors.ts'
 import { type Account, type Accounts, emailKeyOf, type Hints } from './accounts.ts'
@@ -22,7 +23,7 @@ export type PasswordLoginDeps = {
 }
 
 /** Who tries: an address on the network, and the device by its own word. */
-export type Client = { address: string; device: string }
+export type Client = { address: string; device: Device }
 
 export type PasswordLogin = ReturnType<typeof createPasswordLogin>
 

@@ -1,6 +1,7 @@
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import type { Device } from '../../http/client-hints.ts'
 import { AppError } from '../../lib/errors.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
@@ -46,21 +47,23 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
   return { open, check, refresh, end, sweep }
 
   /** Opens a session inside the change `tx`. */
-  async function open(tx: Tx, userId: string, device: string): Promise<Grant> {
+  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<Grant> {
     const at = now()
-    const session = { id: newId(), userId, device, generation: 0, createdAt: at, lastUsedAt: at }
+    const id = newId()
     const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
-    await tx.insert(sessions).values({ ...session, expiresAt })
+    const times = { createdAt: at, lastUsedAt: at, expiresAt }
+    await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
     const refreshToken = tokens.mintRefresh()
-    await addToken(tx, refreshToken, session.id, 0)
-    return { userId, sessionId: session.id, generation: 0, refreshToken }
+    await addToken(tx, refreshToken, id, 0)
+    return { userId, sessionId: id, generation: 0, sealed, refreshToken }
   }
 
-  /** Whom an access token stands for; its session must stand too. */
-  async function check(accessToken: string): Promise<AccessClaims> {
+  /** Whom an access token stands for; its session must stand too, and be asked for as it was opened. */
+  async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
     const claims = await tokens.verifyAccess(accessToken)
     const [row] = await standing.execute(claims)
     if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
+    if (claims.sealed && !sealed) throw openedSealed()
     if (row.firstUsedAt === null) await noteFirstUse(claims)
     return claims
   }
@@ -70,14 +73,15 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
    * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
    * and so is a second token in a row that comes again when its successor is in use already.
    */
-  async function refresh(token: string): Promise<Grant> {
+  async function refresh(token: string, sealed: boolean): Promise<Grant> {
     const hash = hashToken(token)
     const outcome = await db.write(async (tx) => {
       const at = now()
       const found = await findFamily(tx, hash)
       if (!found) return { refused: true } as const
       const { session, generation } = found
-      const family = { userId: session.userId, sessionId: session.id }
+      const family = { userId: session.userId, sessionId: session.id, sealed: session.sealed }
+      if (session.sealed && !sealed) throw openedSealed()
       if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
         await tx.delete(sessions).where(eq(sessions.id, session.id))
         return { refused: true } as const
@@ -175,6 +179,13 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
       .insert(refreshTokens)
       .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
   }
+}
+
+function openedSealed(): AppError {
+  return new AppError(
+    'encryption_required',
+    'This session was opened sealed: seal its requests too.',
+  )
 }
 
 /** A token came again though its successor has been in use since `usedAt`. */

@@ -1,5 +1,6 @@
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import type { Device } from '../../http/client-hints.ts'
 import type { UserProfile } from '../../http/user-profile.ts'
 import type { Account, Accounts } from './accounts.ts'
 import type { Devices } from './devices.ts'
@@ -35,7 +36,7 @@ export function createSignIn(deps: SignInDeps) {
   return { admit, answer, passChallenge, refresh }
 
   /** Opens a session as part of the change, or asks for the second factor where it is on. */
-  async function admit(tx: Tx, user: Account, device: string): Promise<Admission> {
+  async function admit(tx: Tx, user: Account, device: Device): Promise<Admission> {
     if (user.twoFactorSince === null) return { grant: await openSession(tx, user, device) }
     return { challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id) }
   }
@@ -51,7 +52,7 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** The second step: five tries a challenge. */
-  async function passChallenge(challengeToken: string, code: string, device: string) {
+  async function passChallenge(challengeToken: string, code: string, device: Device) {
     const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
     if (!challenge) throw notSignedIn()
     const reservation = await twoFactor.reserve(challenge.userId)
@@ -71,20 +72,20 @@ export function createSignIn(deps: SignInDeps) {
     return asSession(grant)
   }
 
-  async function refresh(refreshToken: string) {
+  async function refresh(refreshToken: string, sealed: boolean) {
     try {
-      return await asSession(await sessions.refresh(refreshToken))
+      return await asSession(await sessions.refresh(refreshToken, sealed))
     } finally {
       outbox.nudge()
     }
   }
 
-  async function openSession(tx: Tx, user: Account, device: string): Promise<Grant> {
+  async function openSession(tx: Tx, user: Account, device: Device): Promise<Grant> {
     await devices.makeRoom(tx, user.id)
-    const isNew = await devices.isNew(tx, user.id, device)
+    const isNew = await devices.isNew(tx, user.id, device.name)
     if (isNew && user.email !== null) {
       const { email: to, locale } = user
-      await outbox.add(tx, { kind: 'mail', mail: 'new-device', to, locale, detail: device })
+      await outbox.add(tx, { kind: 'mail', mail: 'new-device', to, locale, detail: device.name })
     }
     return sessions.open(tx, user.id, device)
   }

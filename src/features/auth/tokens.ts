@@ -12,6 +12,8 @@ export type AccessClaims = {
   sessionId: string
   /** The refresh token that it was minted with: its number in the session's family. */
   generation: number
+  /** The session was opened sealed and is refused in plain. */
+  sealed: boolean
 }
 
 export type TokensDeps = {
@@ -32,9 +34,9 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
   const publicKey = await importJWK(publicJwk, 'ES256')
   return { mintAccess, verifyAccess, mintRefresh, successorOf, publicJwk }
 
-  function mintAccess({ userId, sessionId, generation }: AccessClaims): Promise<string> {
+  function mintAccess({ userId, sessionId, generation, sealed }: AccessClaims): Promise<string> {
     const issuedAt = Math.floor(now().getTime() / 1000)
-    return new SignJWT({ sid: sessionId })
+    return new SignJWT({ sid: sessionId, ...(sealed ? { enc: 1 } : {}) })
       .setProtectedHeader({ alg: 'ES256', typ: TYPE, kid: key.kid })
       .setIssuer(issuer)
       .setAudience(audience)
@@ -56,7 +58,7 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
         currentDate: now(),
         requiredClaims: ['sub', 'sid', 'iat', 'exp', 'jti'],
       })
-      const { sub, sid, jti } = payload
+      const { sub, sid, jti, enc } = payload
       const generation = Number.parseInt(String(jti), 10)
       if (
         protectedHeader.kid !== key.kid ||
@@ -66,7 +68,7 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
       ) {
         throw notSignedIn()
       }
-      return { userId: sub, sessionId: sid, generation }
+      return { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
     } catch (error) {
       if (error instanceof errors.JWTExpired) {
         throw new AppError('token_expired', 'The access token has expired: refresh it.')

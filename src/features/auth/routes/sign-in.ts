@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { json } from '../../../http/body.ts'
 import { deviceOf, startLocaleOf, timezoneOf } from '../../../http/client-hints.ts'
 import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
+import { isSealed } from '../../../http/opened-request.ts'
 import {
   ChallengeBody,
   LoginBody,
@@ -25,8 +26,8 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         passwordLogin.register(
           { ...login, name, ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request.headers) },
-          await guestOf(bearer),
+          { address: addressOf(request, server), device: deviceOf(request) },
+          await guestOf(bearer, isSealed(request)),
         ),
       {
         ...json(RegisterBody),
@@ -39,7 +40,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       async ({ body: { email, password }, request, server }) =>
         passwordLogin.login(email, password, {
           address: addressOf(request, server),
-          device: deviceOf(request.headers),
+          device: deviceOf(request),
         }),
       {
         ...json(LoginBody),
@@ -49,8 +50,8 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
     )
     .post(
       '/api/auth/login/v1/two_factor',
-      async ({ body: { challengeToken, code }, request: { headers } }) =>
-        data(await signIn.passChallenge(challengeToken, code, deviceOf(headers))),
+      async ({ body: { challengeToken, code }, request }) =>
+        data(await signIn.passChallenge(challengeToken, code, deviceOf(request))),
       {
         ...json(ChallengeBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
@@ -63,8 +64,8 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
         socialLogin.login(
           login,
           { name, ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request.headers) },
-          await guestOf(bearer),
+          { address: addressOf(request, server), device: deviceOf(request) },
+          await guestOf(bearer, isSealed(request)),
         ),
       {
         ...json(SocialBody),
@@ -77,7 +78,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       async ({ request, server }) =>
         guests.create(
           { name: '', ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request.headers) },
+          { address: addressOf(request, server), device: deviceOf(request) },
         ),
       {
         parse: 'none',
@@ -87,7 +88,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
     )
     .post(
       '/api/auth/refresh/v1',
-      async ({ body }) => data(await signIn.refresh(body.refreshToken)),
+      async ({ body, request }) => data(await signIn.refresh(body.refreshToken, isSealed(request))),
       {
         ...json(RefreshBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 503, 507),

@@ -1,0 +1,32 @@
+import { lt, sql } from 'drizzle-orm'
+import type { Db } from '../db/open.ts'
+
+/** Sealed requests are remembered for twice as long as they are fresh, in ms. */
+const MEMORY = 10 * 60_000
+
+export type Replays = ReturnType<typeof createReplays>
+
+/** The sealed requests that were carried out: none is a second time, not after a restart either. */
+export function createReplays({ db, now }: { db: Db; now: () => Date }) {
+  const { sealedRequests } = db.tables
+  const insert = db.prepareWrite((tx) =>
+    tx
+      .insert(sealedRequests)
+      .values({ id: sql.placeholder('id'), forgetAt: sql.placeholder('forgetAt') })
+      .onConflictDoNothing()
+      .returning({ id: sealedRequests.id }),
+  )
+  return { remember, sweep }
+
+  /** Notes a request durably before it is carried out; false when it has come before. */
+  function remember(id: string): Promise<boolean> {
+    const forgetAt = new Date(now().getTime() + MEMORY)
+    return db.write(async () => (await insert().execute({ id, forgetAt })).length === 1)
+  }
+
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, now()))
+    })
+  }
+}

@@ -1,0 +1,99 @@
+import { createBudget } from '../lib/budget.ts'
+import { sha256 } from '../lib/crypto.ts'
+import { AppError } from '../lib/errors.ts'
+import { type CheckSession, tokenIn } from './authenticate.ts'
+import { announcedLength, readBody, refuseLonger } from './body.ts'
+import type { EncryptionKeys } from './encryption-keys.ts'
+import type { Replays } from './replays.ts'
+import { pathOf, targetOf } from './request-url.ts'
+import { invalidMessage, type OpenedRequest, openRequest } from './sealed-message.ts'
+
+export type OpenerDeps = {
+  keys: Pick<EncryptionKeys, 'find'>
+  replays: Pick<Replays, 'remember'>
+  /** The one path whose bodies are large. */
+  uploadPath: string
+  checkSession: CheckSession
+  now: () => Date
+}
+
+/** Bytes of a body once it is opened. */
+const BODY_LIMIT = 256 * 1024
+const UPLOAD_LIMIT = 16 * 1024 * 1024
+/** So many sealed uploads of the greatest size are held at once, or more that are smaller. */
+const UPLOADS_AT_ONCE = 4
+/** How far the clocks of an app and of the server may be apart, in seconds. */
+const CLOCK_TOLERANCE = 300
+
+/** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
+export function createOpener({ keys, replays, uploadPath, checkSession, now }: OpenerDeps) {
+  // Each is whole in memory until it is opened.
+  const holdUpload = createBudget(UPLOADS_AT_ONCE * outerLimit(UPLOAD_LIMIT), tooManyUploads)
+  return { isUpload, admitUpload, open }
+
+  function isUpload(request: Request): boolean {
+    return request.method === 'POST' && pathOf(request) === uploadPath
+  }
+
+  /** Lets only signed-in people fill the memory, and that not beyond its bounds. Give it back in the end. */
+  async function admitUpload(request: Request): Promise<Disposable> {
+    refuseLonger(request, outerLimit(UPLOAD_LIMIT))
+    await checkSession(tokenIn(request.headers.get('authorization')) ?? '', true)
+    return holdUpload(announcedLength(request) ?? outerLimit(UPLOAD_LIMIT))
+  }
+
+  /** Throws an `encryption_…` code. The checks stand in the order in which they cost more. */
+  async function open(request: Request): Promise<OpenedRequest> {
+    const opened = await openRequest(await readMessage(request), keys.find)
+    const { jti, iat, htm, htu, ath } = opened.head
+    const at = now()
+    if (Math.abs(Math.floor(at.getTime() / 1000) - iat) > CLOCK_TOLERANCE) throw stale(at)
+    const token = tokenIn(request.headers.get('authorization'))
+    const isBound =
+      htm === request.method &&
+      htu === targetOf(request) &&
+      ath === (token === null ? null : sha256(token))
+    if (!isBound) throw invalidMessage()
+    if (/^(GET|HEAD)$/.test(htm)) return opened
+    if (await replays.remember(sha256(jti))) return opened
+    throw new AppError('encryption_replay', 'This message has come before.')
+  }
+
+  /** The message is the body, or the header `Payload` of a request that has none. */
+  async function readMessage(request: Request): Promise<string> {
+    const header = request.headers.get('payload')
+    if (isJose(request)) {
+      if (header !== null) throw invalidMessage()
+      const limit = isUpload(request) ? UPLOAD_LIMIT : BODY_LIMIT
+      return Buffer.from(await readBody(request, outerLimit(limit))).toString('latin1')
+    }
+    if (header === null || hasBody(request)) throw invalidMessage()
+    return header
+  }
+}
+
+export function isJose({ headers }: Request): boolean {
+  return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
+}
+
+/** A body beside a message in the header would be neither secret nor bound to it. */
+function hasBody(request: Request): boolean {
+  return (announcedLength(request) ?? 0) > 0 || request.headers.has('transfer-encoding')
+}
+
+/** A message is its content in base64url, with some lines about it. */
+function outerLimit(inner: number): number {
+  return Math.ceil((inner * 4) / 3) + 8 * 1024
+}
+
+/** An app whose clock is wrong finds the right time in the sentence, in ISO 8601. */
+function stale(at: Date): AppError {
+  const sentence = `The message was not sealed just now. The time of the server is ${at.toISOString()}`
+  return new AppError('encryption_stale', sentence)
+}
+
+function tooManyUploads(): AppError {
+  return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
+    retryAfterSeconds: 5,
+  })
+}
