@@ -12,6 +12,7 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['services', /^(services|app|timers|seed)\.ts$/],
   ['cli', /^cli\//],
   ['main', /^main\.ts$/],
+  ['client', /^client\//],
 ]
 
 const SOURCE = join(import.meta.dir, '..', 'src')
@@ -59,6 +60,21 @@ test('no import leads back to where it came from', () => {
   }
   for (const { path } of files) visit(path, [])
   expect(cycles).toEqual([])
+})
+
+test('the client takes nothing but types from the server, and jose alone from others', () => {
+  const client = files.filter(({ path }) => path.startsWith('client/'))
+  expect(client.length).toBeGreaterThan(5)
+  const taken = client.flatMap(({ text }) => [
+    ...text.matchAll(/^import (?!type)[^']*from '([^']+)'/gm),
+  ])
+  const foreign = taken.map(([, name = '']) => name).filter((name) => !name.startsWith('./'))
+  expect([...new Set(foreign)]).toEqual(['jose'])
+})
+
+test('bodies are read where sealed ones are opened', () => {
+  const readers = having(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
+  expect(readers.filter((path) => !path.startsWith('client/'))).toEqual(['http/body.ts'])
 })
 
 test('only config.ts reads the environment', () => {

@@ -4,6 +4,7 @@ import {
   type Answer,
   type Ask,
   createTestApp,
+  type Mode,
   PASSWORD,
   type TestApp,
   WEBHOOK_TOKEN,
@@ -12,9 +13,9 @@ import { expectFailure } from './support/failure.ts'
 import { startIdentityProvider } from './support/identity-provider.ts'
 import { ATTACHMENTS, type Route, routes, text } from './support/routes.ts'
 
-describe('every route answers', () => {
+describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
   test('in this grid, which leaves none out', async () => {
-    await using app = await createTestApp()
+    await using app = await createTestApp({}, { mode })
     const documented = (await app.ask('GET', '/docs/json')).json.paths as Record<string, object>
     const inDocument = Object.entries(documented).flatMap(([path, item]) =>
       Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
@@ -28,7 +29,7 @@ describe('every route answers', () => {
     '%s: the good request, and only to whom it belongs',
     async (_name, route) => {
       using world = await startIdentityProvider()
-      await using app = await createTestApp({}, world)
+      await using app = await createTestApp({}, { ...world, mode })
       const { path, good, user, other } = await prepare(app, route, world)
       if (route.access !== 'public') {
         for (const token of [undefined, 'x', user.refreshToken]) {
@@ -56,7 +57,7 @@ describe('every route answers', () => {
     ),
   )('%s: a bad request', async (_name, route) => {
     using world = await startIdentityProvider()
-    await using app = await createTestApp({}, world)
+    await using app = await createTestApp({}, { ...world, mode })
     const { good } = await prepare(app, route, world)
     const { status, path = route.path, ...bad } = route.bad as NonNullable<Route['bad']>
     const answer = await app.ask(route.method, path, {
@@ -72,7 +73,7 @@ describe('every route answers', () => {
     ),
   )('40: %s: an oversize request', async (_name, route) => {
     using world = await startIdentityProvider()
-    await using app = await createTestApp({}, world)
+    await using app = await createTestApp({}, { ...world, mode })
     const { good } = await prepare(app, route, world)
     const token = good.token ? { token: good.token } : {}
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })

@@ -6,6 +6,7 @@ import { openData } from '../../src/cli/data.ts'
 import { readConfig } from '../../src/config.ts'
 import type { IdentityProviders } from '../../src/features/auth/identity-providers.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
 export const PASSWORD = 'correct horse battery'
@@ -18,7 +19,12 @@ export type Ask = {
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: tests look into replies of every shape
-export type Answer = { status: number; headers: Headers; text: string; json: any }
+export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: string; json: any }
+
+/** How requests go out: as they are, or sealed by the client. */
+export type Mode = 'plain' | 'sealed'
+
+type World = { providers?: IdentityProviders; appleUrl?: string; mode?: Mode }
 
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
@@ -28,7 +34,7 @@ export type TestApp = Awaited<ReturnType<typeof createTestApp>>
  */
 export async function createTestApp(
   environment: Record<string, string> = {},
-  world: { providers?: IdentityProviders; appleUrl?: string } = {},
+  { mode = 'plain', ...world }: World = {},
 ) {
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
   const lines: string[] = []
@@ -47,6 +53,10 @@ export async function createTestApp(
   )
   const data = await openData(config, log, { now: () => clock.now, ...world })
   const app = createApp(data.services)
+  const send = sealingClient(
+    (request) => app.handle(request),
+    () => clock.now.getTime(),
+  )
   return {
     app,
     services: data.services,
@@ -70,11 +80,17 @@ export async function createTestApp(
       },
       ...(body === undefined ? {} : { body }),
     })
-    const response = await app.handle(request)
-    const text = await response.clone().text()
-    const isJson = response.headers.get('content-type')?.startsWith('application/json')
-    const { status, headers } = response
+    // A test that says its own env sends just that.
+    const isSealed = mode === 'sealed' && how.headers?.['env'] === undefined
+    const { status, headers, text } = await (isSealed ? send(request) : plainly(request))
+    const isJson = headers.get('content-type')?.startsWith('application/json')
     return { status, headers, text, json: isJson && text !== '' ? JSON.parse(text) : null }
+  }
+
+  async function plainly(request: Request) {
+    const response = await app.handle(request)
+    const { status, headers } = response
+    return { status, headers, text: await response.clone().text() }
   }
 
   /** Makes an account and answers its session. */

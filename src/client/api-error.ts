@@ -1,0 +1,47 @@
+import type { ErrorCode } from '../lib/errors.ts'
+
+/** What went wrong on the way: there is no answer, or none that can be believed. */
+export type TransportCode =
+  | 'network_error'
+  | 'reply_invalid'
+  | 'reply_not_sealed'
+  | 'no_trusted_key'
+
+export type ErrorDetail = { path: string; message: string }
+
+type Failure = {
+  /** The status of the reply; 0 without one. */
+  status: number
+  /** Newer servers may know codes that this client does not. */
+  code: ErrorCode | TransportCode | (string & {})
+  message: string
+  details?: ErrorDetail[]
+  /** Tells the operator which line of the log it was. */
+  requestId?: string
+  /** Seconds after which it may be tried again, where the server said so. */
+  retryAfter?: number
+  /** The server itself said so: in sealed mode anybody on the way can answer in plain. */
+  isGenuine?: boolean
+  cause?: unknown
+}
+
+/** Every failure of the client. */
+export class ApiError extends Error {
+  readonly status: number
+  readonly code: Failure['code']
+  readonly details: ErrorDetail[]
+  readonly requestId: string | null
+  readonly retryAfter: number | null
+  readonly isGenuine: boolean
+
+  constructor(failure: Failure) {
+    super(failure.message, { cause: failure.cause })
+    this.name = 'ApiError'
+    this.status = failure.status
+    this.code = failure.code
+    this.details = failure.details ?? []
+    this.requestId = failure.requestId ?? null
+    this.retryAfter = failure.retryAfter ?? null
+    this.isGenuine = failure.isGenuine ?? false
+  }
+}

@@ -1,0 +1,202 @@
+import { ApiError } from './api-error.ts'
+import { createCaller, type Envelope } from './caller.ts'
+import { encodeForm, type UploadFile } from './form.ts'
+import type { BodyOf, InputOf, Method, QueryOf, ReplyOf, Route } from './routes.ts'
+import { createServerKeys } from './server-keys.ts'
+import { createSessionKeeper, isOver, type Session, type Storage } from './session.ts'
+import { createTransmit, type Fetch, type Progress } from './transmit.ts'
+import { createTransport } from './transport.ts'
+
+export { ApiError } from './api-error.ts'
+export type { UploadFile } from './form.ts'
+export type { Session, Storage } from './session.ts'
+export type { Progress } from './transmit.ts'
+
+export type ClientOptions = {
+  /** Where the server is: `https://api.example.com`, without a path. */
+  baseUrl: string
+  /** `test` (the default) sends plain; any other word, such as `production`, seals. */
+  env?: string
+  /** Thumbprints of the keys to seal for, as `homeport keys list` prints them. */
+  pinnedKeys?: string[]
+  /** Where the session is kept; without it in memory alone. */
+  storage?: Storage
+  /** What a person recognises this device by. */
+  device?: string
+  /** Languages as in `Accept-Language`; the platform's without it. */
+  language?: string
+  /** The server has ended the session. */
+  onSignedOut?: () => void
+  /** Other than the platform's own, for tests. `now`: ms since 1970. */
+  fetch?: Fetch
+  now?: () => number
+}
+
+type UploadInput = QueryOf<'post', '/api/user/attachments/v1'> & {
+  files: UploadFile[]
+  /** The same word again makes a retry of the same upload. */
+  idempotencyKey?: string
+  /** Told where the platform can tell. */
+  onProgress?: (progress: Progress) => void
+}
+type Path<M extends Method, P extends string> = [Route<M, P>] extends [never] ? never : P
+type SignInPath =
+  | '/api/auth/register/v1'
+  | '/api/auth/login/v1'
+  | '/api/auth/login/v1/two_factor'
+  | '/api/auth/social/v1'
+
+export type Client = ReturnType<typeof createClient>
+
+/** Homeport for an app: a function for each endpoint, which answers its data or throws an `ApiError`. */
+export function createClient(options: ClientOptions) {
+  const { env = 'test', pinnedKeys = null, storage = inMemory(), now = Date.now } = options
+  const { fetch = platformFetch, onSignedOut = () => {} } = options
+  const baseUrl = options.baseUrl.replace(/\/+$/, '')
+  const keys = createServerKeys({ baseUrl, pinnedKeys, fetch, now })
+  const send = createTransport({ baseUrl, env, keys, transmit: createTransmit(fetch), now })
+  const call = createCaller(send, () => hintsOf(options))
+  const session = createSessionKeeper({ storage, exchange, onSignedOut, now })
+
+  return {
+    /** Whether a session is kept; the server may have ended it. */
+    isSignedIn: async () => (await session.token()) !== null,
+
+    register: signingIn('/api/auth/register/v1'),
+    login: signingIn('/api/auth/login/v1'),
+    passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
+    signInSocially: signingIn('/api/auth/social/v1'),
+    startAsGuest: async () => admitted(await call('post', '/api/auth/guest/v1', null, {})),
+    refresh: async () => void (await session.renew((await session.token()) ?? '')),
+    logout: async () => leave(await asUser('post', '/api/auth/logout/v1')()),
+    listSessions: asUser('get', '/api/auth/sessions/v1'),
+    endSession: asUser('delete', '/api/auth/sessions/v1'),
+    changePassword: asUser('patch', '/api/auth/password/v1'),
+    forgotPassword: asAnybody('post', '/api/auth/password/v1/forgot'),
+    resetPassword: asAnybody('post', '/api/auth/password/v1/reset'),
+    verifyEmail: asAnybody('post', '/api/auth/email/v1/verify'),
+    resendVerification: asUser('post', '/api/auth/email/v1/resend'),
+    changeEmail: asUser('post', '/api/auth/email/v1/change'),
+    setUpTwoFactor: asUser('post', '/api/auth/two_factor/v1'),
+    confirmTwoFactor: asUser('post', '/api/auth/two_factor/v1/confirm'),
+    disableTwoFactor: asUser('delete', '/api/auth/two_factor/v1', 'json'),
+
+    readProfile: asUser('get', '/api/user/profile/v1'),
+    changeProfile: asUser('patch', '/api/user/profile/v1'),
+    deleteProfile: async () => leave(await asUser('delete', '/api/user/profile/v1')()),
+    exportData: asUser('get', '/api/user/export/v1'),
+    uploadAttachments,
+    readAttachment: asUser('get', '/api/user/attachments/v1/download'),
+    deleteAttachment: asUser('delete', '/api/user/attachments/v1'),
+    readSubscription: asUser('get', '/api/user/subscription/v1'),
+
+    readAppSettings: asAnybody('get', '/api/user/app_settings/v1'),
+    readPricingPlans: asAnybody('get', '/api/user/pricing_plans/v1'),
+    readCurrencyRates: asAnybody('get', '/api/user/currency_rates/v1'),
+    readContentVersions: asAnybody('get', '/api/user/content_version/v1'),
+    readFaqs: asAnybody('get', '/api/user/faqs/v1'),
+  }
+
+  function asAnybody<M extends Method, P extends string>(
+    method: M,
+    path: P & Path<M, P>,
+    as = placeOf(method),
+  ) {
+    return async (...[input]: InputOf<M, P>) =>
+      dataOf<M, P>(await call(method, path, null, { [as]: input }))
+  }
+
+  function asUser<M extends Method, P extends string>(
+    method: M,
+    path: P & Path<M, P>,
+    as = placeOf(method),
+  ) {
+    return async (...[input]: InputOf<M, P>) =>
+      dataOf<M, P>(await withToken((token) => call(method, path, token, { [as]: input })))
+  }
+
+  /** A guest who signs up keeps what is theirs: the guest's token goes with it. */
+  function signingIn<P extends SignInPath>(path: P) {
+    return async (body: BodyOf<'post', P>) => {
+      const isGuest = (await session.token()) !== null
+      const ask = (token: string | null) => call('post', path, token, { json: body })
+      return admitted<P>(isGuest ? await withToken(ask) : await ask(null))
+    }
+  }
+
+  async function admitted<P extends string>(envelope: Envelope) {
+    const { response } = envelope as { response: Session | ReplyOf<'post', P> }
+    if (typeof response === 'object' && 'refreshToken' in response) await session.keep(response)
+    return response as ReplyOf<'post', P>
+  }
+
+  async function leave<T>(reply: T): Promise<T> {
+    await session.forget()
+    return reply
+  }
+
+  /** Uploads 1 to 10 files. A lost reply costs nothing: the same upload is not stored twice. */
+  async function uploadAttachments({ files, onProgress, ...input }: UploadInput) {
+    const { idempotencyKey = crypto.randomUUID(), ...query } = input
+    const headers = { 'idempotency-key': idempotencyKey }
+    const bytes = await encodeForm(files)
+    const content = { query, bytes, headers, ...(onProgress ? { onProgress } : {}) }
+    const path = '/api/user/attachments/v1'
+    const envelope = await withToken((token) => call('post', path, token, content))
+    return dataOf<'post', typeof path>(envelope)
+  }
+
+  async function exchange(refreshToken: string): Promise<Session> {
+    const { response } = await call('post', '/api/auth/refresh/v1', null, {
+      json: { refreshToken },
+    })
+    return response as Session
+  }
+
+  /** Asks with an access token, and once more with a new one when it has expired. */
+  async function withToken<T>(ask: (token: string) => Promise<T>): Promise<T> {
+    const token = await session.freshToken()
+    try {
+      return await ask(token).catch(async (error) => {
+        if (!(error instanceof ApiError) || error.code !== 'token_expired') throw error
+        return ask(await session.renew(token))
+      })
+    } catch (error) {
+      if (isOver(error)) await session.end()
+      throw error
+    }
+  }
+}
+
+/** Where the input of a function goes: only GET and DELETE say all in the query. */
+function placeOf(method: Method): 'query' | 'json' {
+  return method === 'get' || method === 'delete' ? 'query' : 'json'
+}
+
+function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf<M, P> {
+  const { response, message } = envelope
+  return (response === undefined ? { message } : response) as ReplyOf<M, P>
+}
+
+/** What the server may know of where it is asked from. */
+function hintsOf({ device, language }: ClientOptions): Record<string, string> {
+  const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
+  const languages = language ?? navigator?.languages?.join(', ')
+  return {
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    ...(device === undefined ? {} : { device }),
+    ...(languages ? { 'accept-language': languages } : {}),
+  }
+}
+
+/** Looked up when it is called, on its own object: browsers ask for that. */
+const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
+
+function inMemory(): Storage {
+  const items = new Map<string, string>()
+  return {
+    getItem: (key) => items.get(key) ?? null,
+    setItem: (key, value) => void items.set(key, value),
+    removeItem: (key) => void items.delete(key),
+  }
+}

@@ -1,0 +1,72 @@
+import { base64url, CompactEncrypt, type CryptoKey, compactDecrypt } from 'jose'
+import { ApiError } from './api-error.ts'
+import { concat } from './form.ts'
+
+/** A public key of the server. */
+export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
+
+/** What is sealed of a request; `contentType` is null without a body. */
+export type Content = {
+  method: string
+  /** Path and query. */
+  target: string
+  token: string | null
+  contentType: string | null
+  body: Uint8Array<ArrayBuffer>
+}
+
+/** What the reply is checked with. */
+export type Expectation = { jti: string; replyKey: Uint8Array }
+
+const NEWLINE = 10
+const OPENING = {
+  keyManagementAlgorithms: ['dir'],
+  contentEncryptionAlgorithms: ['A256GCM'],
+  maxDecompressedLength: 0,
+}
+
+/** Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. */
+export async function sealRequest(content: Content, { kid, key }: ServerKey, at: number) {
+  const { method, target, token, contentType, body } = content
+  const jti = base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
+  const replyKey = crypto.getRandomValues(new Uint8Array(32))
+  const line = JSON.stringify({
+    v: 1,
+    jti,
+    iat: Math.floor(at / 1000),
+    htm: method,
+    htu: target,
+    ath: token === null ? null : base64url.encode(await sha256(token)),
+    rk: base64url.encode(replyKey),
+  })
+  const cty = contentType === null ? {} : { cty: contentType }
+  const message = await new CompactEncrypt(concat([new TextEncoder().encode(`${line}\n`), body]))
+    .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', ...cty })
+    .encrypt(key)
+  return { message, expectation: { jti, replyKey } }
+}
+
+/** Opens the reply to one request. Whatever is not exactly that reply is refused. */
+export async function openReply(
+  message: string,
+  status: number,
+  { jti, replyKey }: Expectation,
+): Promise<{ contentType: string | null; body: Uint8Array }> {
+  try {
+    const { plaintext, protectedHeader } = await compactDecrypt(message, replyKey, OPENING)
+    const end = plaintext.indexOf(NEWLINE)
+    const line = JSON.parse(new TextDecoder().decode(plaintext.subarray(0, end)))
+    const isReply =
+      protectedHeader.typ === 'res+jwe' && protectedHeader['kid'] === jti && line.v === 1
+    if (!isReply || line.jti !== jti || line.status !== status) throw new Error('another reply')
+    const { cty } = protectedHeader
+    return { contentType: cty ?? null, body: plaintext.subarray(end + 1) }
+  } catch (cause) {
+    const text = 'The reply is not what the server sealed for this request.'
+    throw new ApiError({ status, code: 'reply_invalid', message: text, cause })
+  }
+}
+
+async function sha256(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+}
