@@ -23,9 +23,9 @@ export async function encodeForm(files: UploadFile[]) {
   return { contentType: `multipart/form-data; boundary=${boundary}`, body: concat(chunks) }
 }
 
-/** As browsers write file names. */
+/** RFC 822: a quote or a backslash stands behind a backslash, and a line ends nowhere inside. */
 function quoted(name: string): string {
-  return name.replace(/["\r\n]/g, (character) => encodeURIComponent(character))
+  return name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
 }
 
 async function bytesOf(file: UploadFile): Promise<Uint8Array> {

@@ -37,6 +37,8 @@ export async function sealRequest(content: Content, { kid, key }: ServerKey, at:
     htm: method,
     htu: target,
     ath: token === null ? null : base64url.encode(await sha256(token)),
+    // Inside: whoever could read the token in its header could act with it.
+    ...(token === null ? {} : { at: token }),
     rk: base64url.encode(replyKey),
   })
   const cty = contentType === null ? {} : { cty: contentType }

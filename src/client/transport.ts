@@ -40,6 +40,7 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
   async function sendPlain(request: Request): Promise<Reply> {
     const { method, target, contentType, body, onProgress } = request
     const headers = headersOf(request, contentType)
+    if (request.token !== null) headers['authorization'] = `Bearer ${request.token}`
     const url = baseUrl + target
     return { ...(await transmit({ url, method, headers, body }, onProgress)), isGenuine: true }
   }
@@ -79,11 +80,10 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
     return { status, text: new TextDecoder().decode(opened.body), header, isGenuine: true }
   }
 
-  function headersOf({ headers, token }: Request, contentType: string | null) {
+  function headersOf({ headers }: Request, contentType: string | null) {
     return {
       ...headers,
       env,
-      ...(token === null ? {} : { authorization: `Bearer ${token}` }),
       ...(contentType === null ? {} : { 'content-type': contentType }),
     } as Record<string, string>
   }

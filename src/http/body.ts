@@ -77,6 +77,10 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   else for await (const chunk of request.body ?? []) yield chunk
 }
 
+export function hasBody(request: Request): boolean {
+  return request.body !== null || (announcedLength(request) ?? 0) > 0
+}
+
 /** Compressed bodies could unfold without limit, so none is ever inflated. */
 export function refuseEncoded(request: Request) {
   const encoding = request.headers.get('content-encoding')

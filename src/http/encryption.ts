@@ -1,17 +1,19 @@
+import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import { type Log, plainLines } from '../lib/log.ts'
 import { announcedLength } from './body.ts'
+import type { AddressOf } from './client-address.ts'
 import { failureBody, internalError, malformed } from './errors.ts'
 import { noteOpened } from './opened-request.ts'
 import { seenRequest } from './request-id.ts'
 import { pathOf } from './request-url.ts'
-import { type OpenedRequest, sealReply } from './sealed-message.ts'
+import { type OpenedRequest, type RequestHead, sealReply } from './sealed-message.ts'
 import { createOpener, isJose, type OpenerDeps } from './sealed-request.ts'
 
 /** `isRequired`: plain requests are refused. */
-export type EncryptionDeps = OpenerDeps & { isRequired: boolean; log: Log }
+export type EncryptionDeps = OpenerDeps & { isRequired: boolean; addressOf: AddressOf; log: Log }
 
 type Handle = (request: Request) => Response | Promise<Response>
 
@@ -26,12 +28,12 @@ const UPLOAD_TIMEOUT = 255
  * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
  * ordinary request. What stops a request before its route is answered in plain.
  */
-export function encryption({ isRequired, log, ...deps }: EncryptionDeps) {
+export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDeps) {
   const { now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
   const refusals = new WeakMap<Request, unknown>()
   const logMessage = plainLines(log)
-  let server: { timeout(request: Request, seconds: number): void } | null = null
+  let server: Server<unknown> | null = null
   return new Elysia({ name: 'encryption' })
     .onStart((app) => {
       server = app.server
@@ -60,7 +62,7 @@ export function encryption({ isRequired, log, ...deps }: EncryptionDeps) {
     try {
       if (isUpload(request)) {
         server?.timeout(request, UPLOAD_TIMEOUT)
-        held.use(await admitUpload(request))
+        held.use(admitUpload(request, addressOf(request, server)))
       }
       opened = await open(request)
     } catch (error) {
@@ -69,10 +71,11 @@ export function encryption({ isRequired, log, ...deps }: EncryptionDeps) {
       note(request, { result: error instanceof AppError ? error.code : 'failed' })
       return reply
     }
-    noteOpened(request, opened.body, opened.contentType)
+    const { body, contentType, head } = opened
+    noteOpened(request, { body, contentType, token: head.at })
     const plain = await answer(handle, request)
-    const reply = request.method === 'HEAD' ? plain : await sealed(plain, opened)
-    const message = sha256(opened.head.jti)
+    const reply = request.method === 'HEAD' ? plain : await sealed(plain, head)
+    const message = sha256(head.jti)
     note(request, { result: 'ok', kid: opened.kid, message, bytesIn, status: reply.status })
     return reply
   }
@@ -88,7 +91,7 @@ export function encryption({ isRequired, log, ...deps }: EncryptionDeps) {
     }
   }
 
-  async function sealed(reply: Response, { head }: OpenedRequest): Promise<Response> {
+  async function sealed(reply: Response, head: RequestHead): Promise<Response> {
     const { status, headers } = reply
     const body = await reply.bytes()
     const contentType = headers.get('content-type')

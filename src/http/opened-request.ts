@@ -1,9 +1,13 @@
 /** The bodies of sealed requests, as they were before they were sealed. */
 const bodies = new WeakMap<Request, Uint8Array>()
 
-/** Makes a request look as if it had come plain: its content type, its length and its body. */
-export function noteOpened(request: Request, body: Uint8Array, contentType: string | null) {
+/** What was sealed of a request; `token` where it was sealed too. */
+type Opened = { body: Uint8Array; contentType: string | null; token: string | undefined }
+
+/** Makes a request look as if it had come plain: its token, its content type, its length and its body. */
+export function noteOpened(request: Request, { body, contentType, token }: Opened) {
   const { headers } = request
+  if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   headers.delete('payload')
   // The reply is sealed under a key of its own: it can be neither cached nor compared.
   headers.delete('if-none-match')

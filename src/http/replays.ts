@@ -1,8 +1,8 @@
 import { lt, sql } from 'drizzle-orm'
 import type { Db } from '../db/open.ts'
 
-/** Sealed requests are remembered for twice as long as they are fresh, in ms. */
-const MEMORY = 10 * 60_000
+/** A message is fresh for ten minutes and may take twenty to arrive: so long it could come again, in ms. */
+const MEMORY = 30 * 60_000
 
 export type Replays = ReturnType<typeof createReplays>
 

@@ -16,6 +16,8 @@ const RequestHead = strict({
   htu: t.String(),
   /** SHA-256 of the access token, base64url; null without one. */
   ath: t.Union([t.String(), t.Null()]),
+  /** The access token, where it does not stand in the header Authorization. */
+  at: t.Optional(t.String({ pattern: '^[!-~]+$' })),
   /** The key of the reply: 256 bits, base64url, used this once. */
   rk: t.String({ pattern: '^[\\w-]{43}$' }),
 })

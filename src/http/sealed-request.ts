@@ -1,8 +1,8 @@
 import { createBudget } from '../lib/budget.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
-import { type CheckSession, tokenIn } from './authenticate.ts'
-import { announcedLength, readBody, refuseLonger } from './body.ts'
+import { tokenIn } from './authenticate.ts'
+import { announcedLength, hasBody, readBody, refuseLonger } from './body.ts'
 import type { EncryptionKeys } from './encryption-keys.ts'
 import type { Replays } from './replays.ts'
 import { pathOf, targetOf } from './request-url.ts'
@@ -13,7 +13,6 @@ export type OpenerDeps = {
   replays: Pick<Replays, 'remember'>
   /** The one path whose bodies are large. */
   uploadPath: string
-  checkSession: CheckSession
   now: () => Date
 }
 
@@ -24,9 +23,11 @@ const UPLOAD_LIMIT = 16 * 1024 * 1024
 const UPLOADS_AT_ONCE = 4
 /** How far the clocks of an app and of the server may be apart, in seconds. */
 const CLOCK_TOLERANCE = 300
+/** How long a message may take to arrive, in ms: a slow phone needs its time for a large one. */
+const LONGEST_ARRIVAL = 20 * 60_000
 
 /** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
-export function createOpener({ keys, replays, uploadPath, checkSession, now }: OpenerDeps) {
+export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
   // Each is whole in memory until it is opened.
   const holdUpload = createBudget(UPLOADS_AT_ONCE * outerLimit(UPLOAD_LIMIT), tooManyUploads)
   return { isUpload, admitUpload, open }
@@ -35,20 +36,21 @@ export function createOpener({ keys, replays, uploadPath, checkSession, now }: O
     return request.method === 'POST' && pathOf(request) === uploadPath
   }
 
-  /** Lets only signed-in people fill the memory, and that not beyond its bounds. Give it back in the end. */
-  async function admitUpload(request: Request): Promise<Disposable> {
+  /** The memory that an upload from `address` takes. Dispose of it once the request is answered. */
+  function admitUpload(request: Request, address: string): Disposable {
     refuseLonger(request, outerLimit(UPLOAD_LIMIT))
-    await checkSession(tokenIn(request.headers.get('authorization')) ?? '', true)
-    return holdUpload(announcedLength(request) ?? outerLimit(UPLOAD_LIMIT))
+    return holdUpload(address, announcedLength(request) ?? outerLimit(UPLOAD_LIMIT))
   }
 
-  /** Throws an `encryption_…` code. The checks stand in the order in which they cost more. */
+  /** Throws an `encryption_…` code. */
   async function open(request: Request): Promise<OpenedRequest> {
+    const arrivedAt = now()
     const opened = await openRequest(await readMessage(request), keys.find)
-    const { jti, iat, htm, htu, ath } = opened.head
-    const at = now()
-    if (Math.abs(Math.floor(at.getTime() / 1000) - iat) > CLOCK_TOLERANCE) throw stale(at)
-    const token = tokenIn(request.headers.get('authorization'))
+    const { jti, iat, htm, htu, ath, at } = opened.head
+    const age = Math.floor(arrivedAt.getTime() / 1000) - iat
+    const arrival = now().getTime() - arrivedAt.getTime()
+    if (Math.abs(age) > CLOCK_TOLERANCE || arrival > LONGEST_ARRIVAL) throw stale(now())
+    const token = tokenOf(request, at)
     const isBound =
       htm === request.method &&
       htu === targetOf(request) &&
@@ -67,18 +69,22 @@ export function createOpener({ keys, replays, uploadPath, checkSession, now }: O
       const limit = isUpload(request) ? UPLOAD_LIMIT : BODY_LIMIT
       return Buffer.from(await readBody(request, outerLimit(limit))).toString('latin1')
     }
+    // A body beside a message in the header would be neither secret nor bound to it.
     if (header === null || hasBody(request)) throw invalidMessage()
     return header
   }
 }
 
-export function isJose({ headers }: Request): boolean {
-  return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
+/** The access token: in its header, where others on the way can read it, or inside of the message. */
+function tokenOf(request: Request, sealedToken: string | undefined): string | null {
+  const header = request.headers.get('authorization')
+  if (sealedToken === undefined) return tokenIn(header)
+  if (header !== null) throw invalidMessage()
+  return sealedToken
 }
 
-/** A body beside a message in the header would be neither secret nor bound to it. */
-function hasBody(request: Request): boolean {
-  return (announcedLength(request) ?? 0) > 0 || request.headers.has('transfer-encoding')
+export function isJose({ headers }: Request): boolean {
+  return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
 }
 
 /** A message is its content in base64url, with some lines about it. */

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'bun:test'
+import { TOTP } from 'totp-generator'
+import { createClient } from '../src/client/client.ts'
+import { createTestApp, type Mode, PASSWORD, type TestApp } from './support/app.ts'
+import { networkTo } from './support/network.ts'
+
+const BASE = 'http://localhost'
+const EMAIL = 'ann@example.com'
+const LOGIN = { email: EMAIL, password: PASSWORD }
+
+function clientOf(app: TestApp, mode: Mode, more = {}) {
+  const network = networkTo(app)
+  const env = mode === 'sealed' ? 'production' : 'test'
+  const now = () => app.clock.now.getTime()
+  const signedOut = { times: 0 }
+  const onSignedOut = () => {
+    signedOut.times += 1
+  }
+  const { fetch } = network
+  const client = createClient({ baseUrl: BASE, env, fetch, now, onSignedOut, ...more })
+  return { client, network, signedOut }
+}
+
+test('the client has a function for every operation of the interface that an app calls', async () => {
+  await using app = await createTestApp()
+  const { paths } = (await app.ask('GET', '/docs/json')).json as {
+    paths: Record<string, Record<string, { operationId: string }>>
+  }
+  const operations = Object.values(paths).flatMap((item) =>
+    Object.values(item).map(({ operationId }) => operationId),
+  )
+  const others = ['readFile', 'readKeys', 'receiveBillingEvent']
+  const wanted = operations.filter((name) => !others.includes(name))
+  const { client } = clientOf(app, 'plain')
+  expect(Object.keys(client).toSorted()).toEqual([...wanted, 'isSignedIn'].toSorted())
+})
+
+describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+  test('a person signs up, changes, uploads, reads and leaves', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, mode, { device: 'Pixel 9', language: 'de' })
+    const made = await client.register({ ...LOGIN, name: 'Ann' })
+    if (!('user' in made)) throw new Error('no session')
+    expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
+    expect((await client.readProfile()).email).toBe(EMAIL)
+    expect((await client.changeProfile({ profile: { name: 'Zoë 🌊' } })).profile.name).toBe(
+      'Zoë 🌊',
+    )
+
+    const data = new TextEncoder().encode('line one\nline two')
+    const files = [
+      { name: 'notes "1".txt', type: 'text/plain', data },
+      new File([data], 'b.txt', { type: 'text/plain' }),
+    ]
+    const stored = await client.uploadAttachments({ type: 'supportTicket', files })
+    expect(stored.map(({ fileName }) => fileName)).toEqual(['notes "1".txt', 'b.txt'])
+    const key = stored[0]?.key ?? ''
+    expect(await client.readAttachment({ key })).toMatchObject({ size: data.length })
+    expect(await (await app.app.handle(new Request(stored[0]?.url ?? ''))).text()).toBe(
+      'line one\nline two',
+    )
+    await client.deleteAttachment({ key })
+    expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Pixel 9'])
+    expect((await client.readSubscription()).entitlements).toEqual([])
+    expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
+    expect((await client.readPricingPlans()).length).toBeGreaterThan(0)
+    expect((await client.readContentVersions()).faqs).toBeNumber()
+    expect(await client.readFaqs({ lang: 'en' })).toBeArray()
+    expect(await client.exportData()).toHaveProperty('user')
+    await client.deleteProfile()
+    expect(await client.isSignedIn()).toBe(false)
+  })
+
+  test('two-factor, guests and wrong passwords are as the types say', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, mode)
+    await client.startAsGuest()
+    expect((await client.readProfile()).loginType).toBe('guest')
+    await client.register(LOGIN)
+    expect((await client.readProfile()).loginType).toBe('email')
+    const { secret } = await client.setUpTwoFactor({ password: PASSWORD })
+    const code = async () =>
+      (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
+    expect((await client.confirmTwoFactor({ code: await code() })).recoveryCodes).toHaveLength(10)
+    await client.logout()
+    const challenge = await client.login(LOGIN)
+    if (!('challengeToken' in challenge)) throw new Error('no challenge')
+    expect(await client.isSignedIn()).toBe(false)
+    app.clock.advance(30_000)
+    const { challengeToken } = challenge
+    await client.passTwoFactor({ challengeToken, code: await code() })
+    app.clock.advance(30_000)
+    await client.disableTwoFactor({ password: PASSWORD, code: await code() })
+    const failure = await client
+      .login({ ...LOGIN, password: 'wrong password' })
+      .catch((error) => error)
+    expect(failure).toMatchObject({ name: 'ApiError', status: 401, code: 'invalid_credentials' })
+    const bad = await client.changeProfile({ profile: { locale: '!' } }).catch((error) => error)
+    expect(bad).toMatchObject({ status: 422, details: [{ path: 'profile.locale' }] })
+    expect(bad.requestId).toBeString()
+  })
+
+  test('an expired token is refreshed once for all who wait, also by our own clock', async () => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, mode)
+    await client.register(LOGIN)
+    const refreshes = () => network.seen.filter((path) => path.includes('refresh')).length
+    app.clock.advance(16 * 60_000)
+    await Promise.all(Array.from({ length: 10 }, () => client.readProfile()))
+    expect(refreshes()).toBe(1)
+    expect(network.seen.filter((path) => path.includes('profile'))).toHaveLength(10)
+  })
+
+  test('a phone whose clock stands still learns from the server that its token has expired', async () => {
+    await using app = await createTestApp()
+    const at = app.clock.now.getTime()
+    const { client, network } = clientOf(app, mode, { now: () => at })
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    await Promise.all([client.readProfile(), client.readProfile(), client.readSubscription()])
+    expect(network.seen.filter((path) => path.includes('refresh'))).toHaveLength(1)
+  })
+
+  test('a refresh whose reply is lost is tried again and signs nobody out', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, mode)
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    let lost = 0
+    network.meddler = {
+      reply(reply, { url }) {
+        if (url.includes('refresh') && lost++ < 1) throw new TypeError('connection reset')
+        return reply
+      },
+    }
+    expect((await client.readProfile()).email).toBe(EMAIL)
+    expect([lost, signedOut.times]).toEqual([2, 0])
+  })
+
+  test('without a network nobody is signed out; a session that has ended is forgotten', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, mode)
+    await client.register(LOGIN)
+    network.meddler = {
+      request() {
+        throw new TypeError('no network')
+      },
+    }
+    const failure = await client.readProfile().catch((error) => error)
+    expect(failure).toMatchObject({ status: 0, code: 'network_error' })
+    expect(await client.isSignedIn()).toBe(true)
+    network.meddler = {}
+    const { db } = app.services
+    await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
+    const over = await client.readProfile().catch((error) => error)
+    expect(over).toMatchObject({ status: 401, code: 'unauthenticated' })
+    expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
+  })
+
+  test('an upload whose reply is lost is not stored twice', async () => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, mode)
+    await client.register(LOGIN)
+    const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
+    const upload = () =>
+      client.uploadAttachments({ type: 'supportTicket', files, idempotencyKey: 'same' })
+    network.meddler = {
+      reply() {
+        throw new TypeError('connection reset')
+      },
+    }
+    await expect(upload()).rejects.toMatchObject({ code: 'network_error' })
+    network.meddler = {}
+    expect(await upload()).toHaveLength(1)
+    expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(1)
+  })
+})

@@ -1,0 +1,257 @@
+import { expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { createClient } from '../src/client/client.ts'
+import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
+import { type Meddler, networkTo } from './support/network.ts'
+
+const BASE = 'http://localhost'
+const HOUR = 60 * 60 * 1000
+const JWKS = '/.well-known/jwks.json'
+
+function clientOf(app: TestApp, more = {}) {
+  const network = networkTo(app)
+  const signedOut = { times: 0 }
+  const onSignedOut = () => {
+    signedOut.times += 1
+  }
+  const now = () => app.clock.now.getTime()
+  const options = { baseUrl: BASE, env: 'production', fetch: network.fetch, now, onSignedOut }
+  return { client: createClient({ ...options, ...more }), network, signedOut }
+}
+
+async function signedIn(app: TestApp, more = {}) {
+  const made = clientOf(app, more)
+  await made.client.register({ email: `${crypto.randomUUID()}@example.com`, password: PASSWORD })
+  return made
+}
+
+test('129: a client refuses every reply that was not sealed for just this request', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  const other = await signedIn(app)
+  const earlier: Response[] = []
+  network.meddler = {
+    reply(reply) {
+      earlier.push(copyOf(reply))
+      return reply
+    },
+  }
+  other.network.meddler = network.meddler
+  await client.readProfile()
+  await other.client.readProfile()
+  const [own, foreign] = earlier as [Response, Response]
+  const forgeries: [string, string, NonNullable<Meddler['reply']>][] = [
+    ['reply_invalid', 'an earlier one of its own', () => copyOf(own)],
+    ['reply_invalid', 'one for somebody else', () => copyOf(foreign)],
+    [
+      'reply_invalid',
+      'another status',
+      (reply) => new Response(reply.body, { ...is(reply), status: 201 }),
+    ],
+    [
+      'reply_invalid',
+      'half of it',
+      async (reply) => new Response((await reply.text()).slice(0, -40), is(reply)),
+    ],
+    [
+      'reply_invalid',
+      'a part of it changed',
+      async (reply) => new Response(flipped(await reply.text()), is(reply)),
+    ],
+    ['reply_invalid', 'nothing', (reply) => new Response('', is(reply))],
+    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), is(reply))],
+    ['reply_not_sealed', 'plain words', () => inPlain({ code: 'ok', response: {} })],
+    ['reply_not_sealed', 'plain nothing', () => new Response(null, { status: 204 })],
+  ]
+  for (const [code, name, reply] of forgeries) {
+    network.meddler = { reply }
+    const outcome = await client.readProfile().catch((error) => error)
+    expect([name, outcome.code]).toEqual([name, code])
+  }
+  network.meddler = {}
+  expect((await client.readProfile()).loginType).toBe('email')
+})
+
+test('127: what somebody on the way says in plain signs nobody out', async () => {
+  await using app = await createTestApp()
+  const { client, network, signedOut } = await signedIn(app)
+  const lie = { code: 'unauthenticated', message: 'Begone.', requestId: 'x' }
+  network.meddler = { reply: () => inPlain(lie, 401) }
+  const failure = await client.readProfile().catch((error) => error)
+  expect(failure).toMatchObject({ code: 'unauthenticated', isGenuine: false })
+  app.clock.advance(16 * 60_000)
+  await client.readProfile().catch(() => {})
+  network.meddler = {}
+  expect((await client.readProfile()).loginType).toBe('email')
+  expect(signedOut.times).toBe(0)
+})
+
+test('127: a stripped header, in either direction, is noticed and nothing is done', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  for (const env of [null, '', 'test', 'TEST', 'production, test']) {
+    network.meddler = {
+      request(request) {
+        const { url, method, body } = request
+        const headers = new Headers(request.headers)
+        if (env === null) headers.delete('env')
+        else headers.set('env', env)
+        return new Request(url, { method, headers, body })
+      },
+    }
+    // Without a token nothing is refused, so the reply comes in plain and the client must notice.
+    const outcome = await client.readAppSettings().catch((error) => error)
+    const isPlain = env === null || env === 'test'
+    const code = isPlain ? 'reply_not_sealed' : env === 'TEST' ? undefined : 'malformed_request'
+    expect([env, outcome.code]).toEqual([env, code])
+    const change = client.changeProfile({ profile: { name: 'stripped' } })
+    if (env !== 'TEST') await expect(change).rejects.toMatchObject({ name: 'ApiError' })
+    else await change
+  }
+})
+
+test('a client that has pinned its keys seals for no other, whatever the network says', async () => {
+  await using app = await createTestApp()
+  const kid = app.services.keys.list()[0]?.jwk.kid ?? ''
+  const pinned = clientOf(app, { pinnedKeys: [kid] })
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const theirs = {
+    ...publicKey.export({ format: 'jwk' }),
+    use: 'enc',
+    alg: 'ECDH-ES',
+    kid,
+  }
+  const swap: Meddler = {
+    reply: (reply, { url }) => (url.endsWith(JWKS) ? inPlain({ keys: [theirs] }) : reply),
+  }
+  pinned.network.meddler = swap
+  const failure = await pinned.client.readAppSettings().catch((error) => error)
+  expect(failure.code).toBe('no_trusted_key')
+  pinned.network.meddler = {}
+  expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
+
+  await app.services.keys.rotate(false)
+  app.clock.advance(24 * HOUR + 1)
+  expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
+  app.clock.advance(30 * 24 * HOUR)
+  expect(await pinned.client.readAppSettings().catch((error) => error.code)).toBe('no_trusted_key')
+})
+
+test('124: another key is learned once and the request sealed again; twice is an error', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  await app.services.keys.rotate(true)
+  network.seen.length = 0
+  await client.changeProfile({ profile: { name: 'After' } })
+  expect(network.seen).toEqual(['/api/user/profile/v1', JWKS, '/api/user/profile/v1'])
+  network.meddler = {
+    request: async (request) => {
+      if (!request.url.endsWith(JWKS)) await app.services.keys.rotate(true)
+      return request
+    },
+  }
+  const failure = await client.readProfile().catch((error) => error)
+  expect(failure).toMatchObject({ status: 400, code: 'encryption_unknown_key' })
+})
+
+test('128: a phone whose clock is wrong by hours learns the time of the server', async () => {
+  await using app = await createTestApp()
+  for (const error of [-5 * HOUR, 5 * HOUR]) {
+    const now = () => app.clock.now.getTime() + error
+    const { client, network } = await signedIn(app, { now })
+    network.seen.length = 0
+    expect((await client.readProfile()).loginType).toBe('email')
+    expect(network.seen).toHaveLength(1)
+  }
+})
+
+test('132: 32 clients lose no operation while the keys change all the time', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const clients = await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      const made = clientOf(app)
+      await made.client.startAsGuest()
+      return made
+    }),
+  )
+  let rotating = true
+  const rotations = (async () => {
+    let count = 0
+    for (; rotating; count++) {
+      await app.services.keys.rotate(true)
+      await Bun.sleep(100)
+    }
+    return count
+  })()
+  let most = 0
+  const done = await Promise.all(
+    clients.map(async ({ client, network }, at) => {
+      for (let round = 0; round < 20; round++) {
+        const before = network.seen.length
+        await client.changeProfile({ profile: { name: `${at}-${round}` } })
+        most = Math.max(most, network.seen.length - before)
+      }
+      return (await client.readProfile()).profile.name
+    }),
+  )
+  rotating = false
+  expect(done).toEqual(clients.map((_, at) => `${at}-19`))
+  expect(await rotations).toBeGreaterThan(3)
+  // The request, the keys, and the request once more.
+  expect(most).toBe(3)
+})
+
+test('133: what is sealed is nowhere on the wire, and tokens are not either', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app)
+  const wire: string[] = []
+  network.meddler = {
+    async request(request) {
+      const copy = request.clone()
+      wire.push(copy.url, JSON.stringify([...copy.headers]), await copy.text())
+      return request
+    },
+    async reply(reply) {
+      const copy = reply.clone()
+      wire.push(JSON.stringify([...copy.headers]), await copy.text())
+      return reply
+    },
+  }
+  const made = await client.register({ email: 'canary@example.com', password: 'canary-password' })
+  if (!('accessToken' in made)) throw new Error('no session')
+  await client.changeProfile({ profile: { name: 'canary-name' } })
+  const data = new TextEncoder().encode('canary-content')
+  await client.uploadAttachments({ type: 'supportTicket', files: [{ name: 'canary.txt', data }] })
+  await client.exportData()
+  await client.login({ email: 'canary@example.com', password: 'canary-wrong' }).catch(() => {})
+  await client.refresh()
+  const { accessToken, refreshToken } = made
+  for (const text of [wire.join('\n'), app.lines.join('')]) {
+    expect(text.length).toBeGreaterThan(1_000)
+    for (const secret of ['canary', accessToken, refreshToken, btoa('canary').slice(0, 7)]) {
+      expect([secret, text.includes(secret)]).toEqual([secret, false])
+    }
+  }
+})
+
+function inPlain(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), { status })
+}
+
+function copyOf(reply: Response): Response {
+  return reply.clone() as unknown as Response
+}
+
+function is({ status, headers }: Response) {
+  return { status, headers }
+}
+
+function flipped(message: string): string {
+  const at = message.length - 30
+  return message.slice(0, at) + (message.at(at) === 'A' ? 'B' : 'A') + message.slice(at + 1)
+}
+
+function unsecured(): string {
+  const header = Buffer.from('{"alg":"none"}').toString('base64url')
+  return `${header}..AAAAAAAAAAAAAAAA.AAAA.AAAAAAAAAAAAAAAAAAAAAA`
+}

@@ -1,0 +1,69 @@
+import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import type { Ask, TestApp } from './app.ts'
+import { rawSealForKey } from './raw-jose.ts'
+
+/** What a message says other than an honest client would. */
+export type Words = {
+  head?: Record<string, unknown>
+  header?: Record<string, unknown>
+  body?: string | Uint8Array
+  /** The whole content in place of head and body. */
+  plaintext?: string
+}
+
+const PROFILE = '/api/user/profile/v1'
+
+/** Messages made by hand, without our own client, for a test application. */
+export async function messagesFor(app: TestApp) {
+  const { json } = await app.ask('GET', '/.well-known/jwks.json', { headers: { env: 'test' } })
+  const publicKey = json.keys.find(({ use }: { use: string }) => use === 'enc')
+  return { publicKey, seal, post, get, patchName }
+
+  function seal({ head, header, body = '', plaintext }: Words): string {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const ephemeral = privateKey.export({ format: 'jwk' })
+    const { d: _secret, ...epk } = ephemeral
+    const line = JSON.stringify({
+      v: 1,
+      jti: randomBytes(16).toString('base64url'),
+      iat: Math.floor(app.clock.now.getTime() / 1000),
+      htm: 'GET',
+      htu: PROFILE,
+      ath: null,
+      rk: randomBytes(32).toString('base64url'),
+      ...head,
+    })
+    const full = {
+      alg: 'ECDH-ES',
+      enc: 'A256GCM',
+      kid: publicKey.kid,
+      typ: 'req+jwe',
+      epk,
+      ...header,
+    }
+    const content = plaintext ?? Buffer.concat([Buffer.from(`${line}\n`), Buffer.from(body)])
+    const message = { header: full, plaintext: Buffer.from(content), iv: randomBytes(12) }
+    return rawSealForKey(message, publicKey, ephemeral)
+  }
+
+  /** Delivers a message in the body, `X-Request-Id` fixed so that replies can be compared. */
+  function post(method: string, path: string, message: Ask['body'] | string, how: Ask = {}) {
+    const headers = { ...fixed, 'content-type': 'application/jose', ...how.headers }
+    return app.ask(method, path, { ...how, body: message as string, headers })
+  }
+
+  /** Delivers a message in the header `Payload`. */
+  function get(path: string, message: string, how: Ask = {}) {
+    return app.ask('GET', path, { ...how, headers: { ...fixed, payload: message, ...how.headers } })
+  }
+
+  /** A message that changes the name of the person whom `token` stands for. */
+  function patchName(token: string, name: string, words: Words = {}): string {
+    const ath = createHash('sha256').update(token).digest('base64url')
+    const head = { htm: 'PATCH', htu: PROFILE, ath, at: token, ...words.head }
+    const body = JSON.stringify({ profile: { name } })
+    return seal({ body, ...words, head, header: { cty: 'application/json', ...words.header } })
+  }
+}
+
+const fixed = { env: 'production', 'x-request-id': 'fixed' }

@@ -1,0 +1,30 @@
+import type { Fetch } from '../../src/client/transmit.ts'
+import type { TestApp } from './app.ts'
+
+/** What somebody on the way makes of a request, or of the reply to it. */
+export type Meddler = {
+  request?: (request: Request) => Request | Promise<Request>
+  /** Throwing is a reply that is lost. */
+  reply?: (reply: Response, request: Request) => Response | Promise<Response>
+}
+
+/** The network between a client and a test application; `meddler` may be changed at any time. */
+export function networkTo(app: TestApp) {
+  const network = {
+    meddler: {} as Meddler,
+    /** The path of each request that went through. */
+    seen: [] as string[],
+    fetch: send as Fetch,
+  }
+  return network
+
+  async function send(url: string, init?: RequestInit): Promise<Response> {
+    const sent = new Request(url, init)
+    const { pathname } = new URL(url)
+    network.seen.push(pathname)
+    const { meddler } = network
+    const request = (await meddler.request?.(sent)) ?? sent
+    const reply = await app.app.handle(request)
+    return (await meddler.reply?.(reply, request)) ?? reply
+  }
+}
