@@ -176,27 +176,24 @@ test('132: 32 clients lose no operation while the keys change all the time', asy
   )
   let rotating = true
   const rotations = (async () => {
-    let count = 0
-    for (; rotating; count++) {
-      await app.services.keys.rotate(true)
+    for (let count = 0; count < 8; count++) {
       await Bun.sleep(100)
+      await app.services.keys.rotate(true)
     }
-    return count
+    rotating = false
   })()
   let most = 0
-  const done = await Promise.all(
+  await Promise.all(
     clients.map(async ({ client, network }, at) => {
-      for (let round = 0; round < 20; round++) {
+      for (let round = 0; rotating; round++) {
         const before = network.seen.length
-        await client.changeProfile({ profile: { name: `${at}-${round}` } })
+        const name = `${at}-${round}`
+        expect((await client.changeProfile({ profile: { name } })).profile.name).toBe(name)
         most = Math.max(most, network.seen.length - before)
       }
-      return (await client.readProfile()).profile.name
     }),
   )
-  rotating = false
-  expect(done).toEqual(clients.map((_, at) => `${at}-19`))
-  expect(await rotations).toBeGreaterThan(3)
+  await rotations
   // The request, the keys, and the request once more.
   expect(most).toBe(3)
 })

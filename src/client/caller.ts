@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts'
+import { utf8 } from './bytes.ts'
 import type { Reply, Request, Send } from './transport.ts'
 
 /** What a call may bring: a query, and a body as JSON or as bytes. */
@@ -39,7 +40,7 @@ export function createCaller(send: Send, commonHeaders: () => Record<string, str
 function asJson(value: unknown) {
   return {
     contentType: 'application/json',
-    body: new TextEncoder().encode(JSON.stringify(value)) as Uint8Array<ArrayBuffer>,
+    body: utf8(JSON.stringify(value)),
   }
 }
 

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts'
+import { randomWord } from './bytes.ts'
 import { createCaller, type Envelope } from './caller.ts'
 import { encodeForm, type UploadFile } from './form.ts'
 import type { BodyOf, InputOf, Method, QueryOf, ReplyOf, Route } from './routes.ts'
@@ -137,7 +138,7 @@ export function createClient(options: ClientOptions) {
 
   /** Uploads 1 to 10 files. A lost reply costs nothing: the same upload is not stored twice. */
   async function uploadAttachments({ files, onProgress, ...input }: UploadInput) {
-    const { idempotencyKey = crypto.randomUUID(), ...query } = input
+    const { idempotencyKey = randomWord(), ...query } = input
     const headers = { 'idempotency-key': idempotencyKey }
     const bytes = await encodeForm(files)
     const content = { query, bytes, headers, ...(onProgress ? { onProgress } : {}) }

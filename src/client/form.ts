@@ -1,3 +1,5 @@
+import { concat, randomWord, utf8 } from './bytes.ts'
+
 /** A file to upload: a browser's `File`, or bytes with a name. */
 export type UploadFile =
   | (Blob & { name: string })
@@ -8,8 +10,7 @@ export type UploadFile =
  * and what cannot be read cannot be sealed.
  */
 export async function encodeForm(files: UploadFile[]) {
-  const random = crypto.getRandomValues(new Uint8Array(16))
-  const boundary = `homeport-${Array.from(random, (byte) => byte.toString(16)).join('')}`
+  const boundary = `homeport-${randomWord()}`
   const chunks: Uint8Array[] = []
   for (const file of files) {
     const lines = [
@@ -32,19 +33,4 @@ async function bytesOf(file: UploadFile): Promise<Uint8Array> {
   const data = 'data' in file ? file.data : file
   if (data instanceof Uint8Array) return data
   return new Uint8Array(data instanceof ArrayBuffer ? data : await data.arrayBuffer())
-}
-
-function utf8(text: string): Uint8Array {
-  return new TextEncoder().encode(text)
-}
-
-/** All of `chunks` in one. */
-export function concat(chunks: Uint8Array[]): Uint8Array<ArrayBuffer> {
-  const whole = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0))
-  let at = 0
-  for (const chunk of chunks) {
-    whole.set(chunk, at)
-    at += chunk.length
-  }
-  return whole
 }

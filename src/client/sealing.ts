@@ -1,6 +1,6 @@
 import { base64url, CompactEncrypt, type CryptoKey, compactDecrypt } from 'jose'
 import { ApiError } from './api-error.ts'
-import { concat } from './form.ts'
+import { concat, utf8 } from './bytes.ts'
 
 /** A public key of the server. */
 export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
@@ -42,7 +42,7 @@ export async function sealRequest(content: Content, { kid, key }: ServerKey, at:
     rk: base64url.encode(replyKey),
   })
   const cty = contentType === null ? {} : { cty: contentType }
-  const message = await new CompactEncrypt(concat([new TextEncoder().encode(`${line}\n`), body]))
+  const message = await new CompactEncrypt(concat([utf8(`${line}\n`), body]))
     .setProtectedHeader({ alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', ...cty })
     .encrypt(key)
   return { message, expectation: { jti, replyKey } }
@@ -70,5 +70,5 @@ export async function openReply(
 }
 
 async function sha256(text: string): Promise<Uint8Array> {
-  return new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)))
+  return new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(text)))
 }

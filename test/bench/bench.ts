@@ -5,6 +5,7 @@ import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
 import { median } from './median.ts'
 import { compare, http, ROUNDS, SECONDS } from './rounds.ts'
+import { benchSealed } from './sealed.ts'
 import { type Running, residentMemory, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 type Case = { name: string; connections: number; request: (token: string) => string; floor: number }
@@ -35,6 +36,10 @@ try {
   if (only === undefined || only === 'image') {
     const dataDir = join(folder, 'images')
     await benchImages(folder, ROUNDS, await makeData(dataDir), dataDir)
+  }
+  if (only === undefined || only === 'sealed') {
+    const dataDir = join(folder, 'sealed')
+    await benchSealed(folder, dataDir, await makeData(dataDir))
   }
   if (only === undefined || only === 'start') await benchStart()
   if (only === undefined || only === 'billing') {

@@ -7,6 +7,8 @@ export type Load = {
   seconds: number
   /** A whole HTTP/1.1 request. Each `{{id}}` in it becomes a number of 12 digits, new for every request. */
   request: string
+  /** A JSON file of requests instead, each sent once; the load ends when they are used up. */
+  file?: string
 }
 
 export type LoadResult = {
@@ -28,7 +30,9 @@ const MARK = /\{\{(?:id|member)\}\}/g
  * Keeps each connection busy with one request after the other, over bare sockets: the generator must
  * cost less than what it measures.
  */
-async function generate({ port, connections, seconds, request }: Load): Promise<LoadResult> {
+async function generate(load: Load): Promise<LoadResult> {
+  const { port, connections, seconds, request, file } = load
+  const once = file === undefined ? null : await requestsIn(file)
   const marks = [...request.matchAll(MARK)].map(([mark]) => mark)
   const parts = request.split(MARK).map((part) => Buffer.from(part))
   let lastId = (Date.now() % 1e6) * 1e6
@@ -60,7 +64,7 @@ async function generate({ port, connections, seconds, request }: Load): Promise<
           if (head.subarray(9, 12).toString() !== '200') failed++
           head = Buffer.alloc(0)
           missing = null
-          if (performance.now() < end) send(socket)
+          if (performance.now() < end && once?.length !== 0) send(socket)
           else socket.end()
         },
         close() {
@@ -71,7 +75,7 @@ async function generate({ port, connections, seconds, request }: Load): Promise<
 
     function send(socket: { write(data: Uint8Array): number }) {
       sentAt = performance.now()
-      socket.write(parts.length === 1 ? (parts[0] as Buffer) : withId(++lastId))
+      socket.write(once?.pop() ?? (parts.length === 1 ? (parts[0] as Buffer) : withId(++lastId)))
     }
   }
   const start = performance.now()
@@ -94,6 +98,11 @@ async function generate({ port, connections, seconds, request }: Load): Promise<
       ),
     )
   }
+}
+
+async function requestsIn(file: string): Promise<Buffer[]> {
+  const requests: string[] = await Bun.file(file).json()
+  return requests.map((text) => Buffer.from(text))
 }
 
 /** The length of the reply at the start of `bytes`, or null while its head is incomplete. */

@@ -76,3 +76,11 @@ export async function residentMemory(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text()
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
+
+/** CPU time that a process has used, all of its threads together, in ms. */
+export async function cpuTime(pid: number): Promise<number> {
+  const stat = await Bun.file(`/proc/${pid}/stat`).text()
+  const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
+  // utime and stime (proc(5), fields 14 and 15), in ticks of 10 ms.
+  return (Number(fields[11]) + Number(fields[12])) * 10
+}

@@ -1,0 +1,83 @@
+import { join } from 'node:path'
+import { importJWK } from 'jose'
+import { sealRequest } from '../../src/client/sealing.ts'
+import type { Load } from './load.ts'
+import { median } from './median.ts'
+import { http, load, ROUNDS, SECONDS } from './rounds.ts'
+import { cpuTime, type Running, startHomeport } from './servers.ts'
+
+const PATH = '/api/user/profile/v1'
+const PORT = 4805
+const FLOOR = 0.25
+/** More than can be sent in one round: none may be sent twice. */
+const MESSAGES = 15_000
+
+type Measured = { perSecond: number; cpu: number }
+
+/** The same requests to the same server, plain and sealed, in turns. */
+export async function benchSealed(folder: string, dataDir: string, token: string) {
+  const server = await startHomeport(dataDir, PORT)
+  const { keys } = (await (
+    await fetch(`http://127.0.0.1:${PORT}/.well-known/jwks.json`)
+  ).json()) as {
+    keys: { use: string; kid: string }[]
+  }
+  const jwk = keys.find(({ use }) => use === 'enc')
+  if (!jwk) throw new Error('the server has no key for payloads')
+  const key = { kid: jwk.kid, key: await importJWK(jwk, 'ECDH-ES') }
+  const patch = JSON.stringify({ profile: { name: 'Ann' } }).padEnd(1_024)
+  const what = { port: PORT, connections: 32, seconds: SECONDS }
+
+  await compare('profile GET', { ...what, request: http('GET', PATH, token) }, async () => {
+    // A message that only reads may come again while it is fresh.
+    return { ...what, request: await sealedRequest('GET', null) }
+  })
+  await compare('1 KB PATCH', { ...what, request: http('PATCH', PATH, token, patch) }, async () => {
+    const requests: string[] = []
+    for (let at = 0; at < MESSAGES; at++) requests.push(await sealedRequest('PATCH', patch))
+    const file = join(folder, 'messages.json')
+    await Bun.write(file, JSON.stringify(requests))
+    return { ...what, request: '', file }
+  })
+  await server.stop()
+
+  async function compare(name: string, plain: Load, sealed: () => Promise<Load>) {
+    const rounds: { plain: Measured; sealed: Measured }[] = []
+    for (let round = 0; round <= ROUNDS; round++) {
+      const next = await sealed()
+      const measured = { plain: await measure(server, plain), sealed: await measure(server, next) }
+      if (round > 0) rounds.push(measured)
+    }
+    const of = (read: (round: (typeof rounds)[number]) => number) => median(rounds.map(read))
+    const ratio = of((one) => one.sealed.perSecond / one.plain.perSecond)
+    const cost = of((one) => one.sealed.cpu - one.plain.cpu)
+    const figures = [of((one) => one.sealed.perSecond), of((one) => one.plain.perSecond)]
+    const [ours, theirs] = figures.map((figure) => `${Math.round(figure)}/s`)
+    console.log(
+      `sealed ${name}: ${ratio.toFixed(2)} of plain (floor ${FLOOR}) — ${ours} against ${theirs}`,
+    )
+    console.log(`  CPU of a message more than plain: ${cost.toFixed(3)} ms`)
+  }
+
+  async function sealedRequest(method: string, body: string | null): Promise<string> {
+    const content = {
+      method,
+      target: PATH,
+      token,
+      contentType: body === null ? null : 'application/json',
+      body: new TextEncoder().encode(body ?? ''),
+    }
+    const { message } = await sealRequest(content, key, Date.now())
+    const head = [`${method} ${PATH} HTTP/1.1`, 'Host: 127.0.0.1', 'env: production']
+    if (body === null) return `${[...head, `Payload: ${message}`].join('\r\n')}\r\n\r\n`
+    head.push('Content-Type: application/jose', `Content-Length: ${message.length}`)
+    return `${head.join('\r\n')}\r\n\r\n${message}`
+  }
+}
+
+/** Requests a second, and the CPU time of the server for each, in ms. */
+async function measure({ pid }: Running, what: Load): Promise<Measured> {
+  const before = await cpuTime(pid)
+  const { perSecond, requests } = await load(what)
+  return { perSecond, cpu: ((await cpuTime(pid)) - before) / requests }
+}

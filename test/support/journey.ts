@@ -1,0 +1,35 @@
+import { createClient, type Storage } from '../../src/client/client.ts'
+
+/** What an app does on its first day, on any platform; each step answers what it has seen. */
+export async function journey(baseUrl: string, env: string, storage: Storage) {
+  const client = createClient({ baseUrl, env, storage, device: 'canary-device' })
+  const email = `canary-${env}@example.com`
+  const login = { email, password: 'canary-password' }
+  const made = await client.register({ ...login, name: 'canary-name' })
+  const progress: number[] = []
+  // More than one packet, so that there is a progress to tell of.
+  const data = new TextEncoder().encode('canary-content '.repeat(100_000))
+  const [stored] = await client.uploadAttachments({
+    type: 'supportTicket',
+    files: [{ name: 'canary.txt', type: 'text/plain', data }],
+    onProgress: ({ sent, total }) => progress.push(sent / total),
+  })
+  const { size } = await client.readAttachment({ key: stored?.key ?? '' })
+  const subscription = await client.readSubscription()
+  const { profile } = await client.changeProfile({ profile: { currency: 'EUR' } })
+  const wrong = await client.login({ ...login, password: 'canary-wrong' }).catch(({ code }) => code)
+  // The same storage in a new client: the app was closed and opened again.
+  const again = createClient({ baseUrl, env, storage })
+  await again.refresh()
+  const { name } = (await again.readProfile()).profile
+  return {
+    isSignedIn: 'accessToken' in made,
+    size,
+    progress,
+    entitlements: subscription.entitlements,
+    currency: profile.currency,
+    wrong,
+    name,
+    plans: (await again.readPricingPlans()).length,
+  }
+}

@@ -1,0 +1,41 @@
+type Own = (request: Request) => Promise<Response | null>
+
+/**
+ * A proxy between an app and a server, which writes down all that passes: what a middlebox sees.
+ * What `own` answers goes no further.
+ */
+export function startWire(target: string, own: Own = async () => null) {
+  const seen: string[] = []
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    maxRequestBodySize: 64 * 1024 * 1024,
+    async fetch(request) {
+      const answer = await own(request)
+      if (answer) return answer
+      const { pathname, search } = new URL(request.url)
+      const { method, headers } = request
+      const body = await request.arrayBuffer()
+      const reply = await fetch(`${target}${pathname}${search}`, {
+        method,
+        headers,
+        ...(body.byteLength > 0 ? { body } : {}),
+      })
+      const text = await reply.bytes()
+      seen.push(`${method} ${pathname}${search}`, JSON.stringify([...headers]), latin1(body))
+      seen.push(JSON.stringify([...reply.headers]), latin1(text.buffer))
+      const { status } = reply
+      return new Response(text, { status, headers: reply.headers as unknown as Headers })
+    },
+  })
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    /** All requests and replies so far. */
+    text: () => seen.join('\n'),
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
+
+function latin1(bytes: ArrayBufferLike): string {
+  return Buffer.from(bytes as ArrayBuffer).toString('latin1')
+}
