@@ -19,8 +19,9 @@ export type OpenerDeps = {
 /** Bytes of a body once it is opened. */
 const BODY_LIMIT = 256 * 1024
 const UPLOAD_LIMIT = 16 * 1024 * 1024
-/** So many sealed uploads of the greatest size are held at once, or more that are smaller. */
+/** So many sealed uploads of the greatest size are held at once, and one of them for an address. */
 const UPLOADS_AT_ONCE = 4
+const UPLOADS_WAITING = 100
 /** How far the clocks of an app and of the server may be apart, in seconds. */
 const CLOCK_TOLERANCE = 300
 /** How long a message may take to arrive, in ms: a slow phone needs its time for a large one. */
@@ -29,22 +30,30 @@ const LONGEST_ARRIVAL = 20 * 60_000
 /** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
 export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
   // Each is whole in memory until it is opened.
-  const holdUpload = createBudget(UPLOADS_AT_ONCE * outerLimit(UPLOAD_LIMIT), tooManyUploads)
+  const share = outerLimit(UPLOAD_LIMIT)
+  const holdUpload = createBudget({
+    total: UPLOADS_AT_ONCE * share,
+    share,
+    queueLimit: UPLOADS_WAITING,
+    onFull: tooManyUploads,
+  })
   return { isUpload, admitUpload, open }
 
   function isUpload(request: Request): boolean {
     return request.method === 'POST' && pathOf(request) === uploadPath
   }
 
-  /** The memory that an upload from `address` takes. Dispose of it once the request is answered. */
-  function admitUpload(request: Request, address: string): Disposable {
-    refuseLonger(request, outerLimit(UPLOAD_LIMIT))
-    return holdUpload(address, announcedLength(request) ?? outerLimit(UPLOAD_LIMIT))
+  /**
+   * Waits for the memory that an upload from `address` takes. What has not been read waits on the network.
+   * Dispose of it once the request is answered.
+   */
+  async function admitUpload(request: Request, address: string): Promise<Disposable> {
+    refuseLonger(request, share)
+    return holdUpload(address, announcedLength(request) ?? share)
   }
 
   /** Throws an `encryption_…` code. */
-  async function open(request: Request): Promise<OpenedRequest> {
-    const arrivedAt = now()
+  async function open(request: Request, arrivedAt: Date): Promise<OpenedRequest> {
     const opened = await openRequest(await readMessage(request), keys.find)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const age = Math.floor(arrivedAt.getTime() / 1000) - iat

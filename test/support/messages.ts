@@ -13,38 +13,12 @@ export type Words = {
 
 const PROFILE = '/api/user/profile/v1'
 
-/** Messages made by hand, without our own client, for a test application. */
+/** Messages made by hand, without our own client, and their delivery to a test application. */
 export async function messagesFor(app: TestApp) {
   const { json } = await app.ask('GET', '/.well-known/jwks.json', { headers: { env: 'test' } })
-  const publicKey = json.keys.find(({ use }: { use: string }) => use === 'enc')
-  return { publicKey, seal, post, get, patchName }
-
-  function seal({ head, header, body = '', plaintext }: Words): string {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const ephemeral = privateKey.export({ format: 'jwk' })
-    const { d: _secret, ...epk } = ephemeral
-    const line = JSON.stringify({
-      v: 1,
-      jti: randomBytes(16).toString('base64url'),
-      iat: Math.floor(app.clock.now.getTime() / 1000),
-      htm: 'GET',
-      htu: PROFILE,
-      ath: null,
-      rk: randomBytes(32).toString('base64url'),
-      ...head,
-    })
-    const full = {
-      alg: 'ECDH-ES',
-      enc: 'A256GCM',
-      kid: publicKey.kid,
-      typ: 'req+jwe',
-      epk,
-      ...header,
-    }
-    const content = plaintext ?? Buffer.concat([Buffer.from(`${line}\n`), Buffer.from(body)])
-    const message = { header: full, plaintext: Buffer.from(content), iv: randomBytes(12) }
-    return rawSealForKey(message, publicKey, ephemeral)
-  }
+  const publicKey = keyForPayloads(json.keys)
+  const { seal, patchName } = createSealer(publicKey, () => app.clock.now)
+  return { publicKey, seal, patchName, post, get }
 
   /** Delivers a message in the body, `X-Request-Id` fixed so that replies can be compared. */
   function post(method: string, path: string, message: Ask['body'] | string, how: Ask = {}) {
@@ -55,6 +29,39 @@ export async function messagesFor(app: TestApp) {
   /** Delivers a message in the header `Payload`. */
   function get(path: string, message: string, how: Ask = {}) {
     return app.ask('GET', path, { ...how, headers: { ...fixed, payload: message, ...how.headers } })
+  }
+}
+
+type PublicKey = { use: string; kid: string; kty?: string }
+
+export function keyForPayloads(keys: PublicKey[]): PublicKey {
+  const key = keys.find(({ use }) => use === 'enc')
+  if (!key) throw new Error('the server has no key for payloads')
+  return key
+}
+
+export function createSealer(publicKey: PublicKey, now: () => Date) {
+  return { seal, patchName }
+
+  function seal({ head, header, body = '', plaintext }: Words): string {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const ephemeral = privateKey.export({ format: 'jwk' })
+    const { d: _secret, ...epk } = ephemeral
+    const { kid } = publicKey
+    const line = JSON.stringify({
+      v: 1,
+      jti: randomBytes(16).toString('base64url'),
+      iat: Math.floor(now().getTime() / 1000),
+      htm: 'GET',
+      htu: PROFILE,
+      ath: null,
+      rk: randomBytes(32).toString('base64url'),
+      ...head,
+    })
+    const full = { alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', epk, ...header }
+    const content = plaintext ?? Buffer.concat([Buffer.from(`${line}\n`), Buffer.from(body)])
+    const message = { header: full, plaintext: Buffer.from(content), iv: randomBytes(12) }
+    return rawSealForKey(message, publicKey, ephemeral)
   }
 
   /** A message that changes the name of the person whom `token` stands for. */
