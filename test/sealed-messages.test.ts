@@ -72,9 +72,13 @@ test('121, 130: whatever else is wrong with a message, the answer is the same', 
       { htu: '/' },
       { ath: 'a' },
     ].map((head) => seal({ head })),
-    ...[{ typ: 'JWT' }, { typ: 'res+jwe' }, { typ: undefined }, { cty: 7 }].map((header) =>
-      seal({ header }),
-    ),
+    ...[
+      { typ: 'JWT' },
+      { typ: 'res+jwe' },
+      { typ: undefined },
+      { cty: 7 },
+      { cty: 'a\r\nb: c' },
+    ].map((header) => seal({ header })),
   ]
   for (const message of broken) {
     const reply = await get(PROFILE, message)

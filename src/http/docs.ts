@@ -26,7 +26,8 @@ const PAGE = `<!doctype html>
 const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, supportedSubmitMethods: [] })`
 
 const DESCRIPTION = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
-Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.`
+Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
+With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
 
 /** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
 export function docs(readDocument: () => Promise<OpenApi>) {

@@ -19,7 +19,9 @@ type Handle = (request: Request) => Response | Promise<Response>
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
 const OPEN_PATHS =
-  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|files\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
+  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
+/** Never sealed: they are large, and whoever has their address may have them. */
+const FILES = /^\/files\//
 /** Seconds that Bun waits on a slow phone. */
 const UPLOAD_TIMEOUT = 255
 
@@ -43,8 +45,9 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     .wrap((next, request) => {
       const handle = next as unknown as Handle
       const env = request.headers.get('env') ?? 'test'
-      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
+      if (FILES.test(pathOf(request))) return handle
+      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       const isSealed = request.headers.has('payload') || isJose(request)
       return isSealed || !isOpen(request) ? () => exchange(handle, request) : handle
 
@@ -75,16 +78,15 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     const { head, kid } = opened
     noteOpened(request, { ...opened, token: head.at })
     const plain = await answer(handle, request)
-    const body = await plain.bytes()
     const { status, headers } = plain
-    const reply = { status, body, contentType: headers.get('content-type') }
+    const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
-    const sizes = { bytesIn: opened.body.byteLength, bytesOut: body.byteLength }
+    const sizes = { bytesIn: opened.body.byteLength, bytesOut: reply.body.byteLength }
     note(request, { result: 'ok', kid, message: sha256(head.jti), ...sizes })
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
-  /** What was thrown past every hook would be answered by the server itself, in plain. */
+  /** What is thrown past every hook would be answered by the server itself, in plain. */
   async function answer(handle: Handle, request: Request): Promise<Response> {
     try {
       return await handle(request)

@@ -43,7 +43,7 @@ export function normalizeOpenApi(document: OpenApi): OpenApi {
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
     paths[path] = {}
     for (const [method, operation] of Object.entries(item)) {
-      paths[path][method] = normalizeOperation(operation, schemas)
+      paths[path][method] = normalizeOperation(withSealing(operation, path, method), schemas)
     }
   }
   const { info } = document
@@ -62,6 +62,16 @@ export function normalizeOpenApi(document: OpenApi): OpenApi {
       securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
     },
   }
+}
+
+/** What payload encryption may answer before the route is asked, whatever the route is. */
+function withSealing(operation: Operation, path: string, method: string): Operation {
+  const { responses } = operation
+  const failure = responses['400']
+  if (!failure || !path.startsWith('/api/')) return operation
+  const statuses = method === 'get' ? ['403'] : ['403', '409']
+  const own = Object.fromEntries(statuses.map((status) => [status, failure]))
+  return { ...operation, responses: { ...own, ...responses } }
 }
 
 function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {

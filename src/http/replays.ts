@@ -1,9 +1,6 @@
 import { lt, sql } from 'drizzle-orm'
 import type { Db } from '../db/open.ts'
 
-/** A message is fresh for ten minutes and may take twenty to arrive: so long it could come again, in ms. */
-const MEMORY = 30 * 60_000
-
 export type Replays = ReturnType<typeof createReplays>
 
 /** The sealed requests that were carried out: none is a second time, not after a restart either. */
@@ -19,8 +16,7 @@ export function createReplays({ db, now }: { db: Db; now: () => Date }) {
   return { remember, sweep }
 
   /** Notes a request durably before it is carried out; false when it has come before. */
-  function remember(id: string): Promise<boolean> {
-    const forgetAt = new Date(now().getTime() + MEMORY)
+  function remember(id: string, forgetAt: Date): Promise<boolean> {
     return db.write(async () => (await insert().execute({ id, forgetAt })).length === 1)
   }
 

@@ -60,7 +60,7 @@ export async function openRequest(
   if (key === null || typeof kid !== 'string') throw unknownKey()
   const isExact = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
   if (!isExact || typ !== 'req+jwe') throw invalidMessage()
-  if (cty !== undefined && typeof cty !== 'string') throw invalidMessage()
+  if (cty !== undefined && !isContentType(cty)) throw invalidMessage()
   const { plaintext } = await compactDecrypt(jwe, key, OPENING).catch(() => {
     throw invalidMessage()
   })
@@ -106,6 +106,11 @@ function readHeader(jwe: string): { kid?: unknown; typ?: unknown; cty?: unknown 
   } catch {
     throw invalidMessage()
   }
+}
+
+/** It becomes a header: nothing in it may end one. */
+function isContentType(value: unknown): value is string {
+  return typeof value === 'string' && /^[ -~]{1,200}$/.test(value)
 }
 
 /**

@@ -24,8 +24,9 @@ const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 100
 /** How far the clocks of an app and of the server may be apart, in seconds. */
 const CLOCK_TOLERANCE = 300
-/** How long a message may take to arrive, in ms: a slow phone needs its time for a large one. */
-const LONGEST_ARRIVAL = 20 * 60_000
+/** How long a message and an upload may take to arrive, in seconds: a slow phone needs its time. */
+const LONGEST_ARRIVAL = 2 * 60
+const LONGEST_UPLOAD = 20 * 60
 
 /** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
 export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
@@ -57,8 +58,9 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     const opened = await openRequest(await readMessage(request), keys.find)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const age = Math.floor(arrivedAt.getTime() / 1000) - iat
-    const arrival = now().getTime() - arrivedAt.getTime()
-    if (Math.abs(age) > CLOCK_TOLERANCE || arrival > LONGEST_ARRIVAL) throw stale(now())
+    const longest = isUpload(request) ? LONGEST_UPLOAD : LONGEST_ARRIVAL
+    const isLate = now().getTime() - arrivedAt.getTime() > longest * 1000
+    if (Math.abs(age) > CLOCK_TOLERANCE || isLate) throw stale(now())
     const token = tokenOf(request, at)
     const isBound =
       htm === request.method &&
@@ -66,7 +68,9 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return opened
-    if (await replays.remember(sha256(jti))) return opened
+    // Until then it could come again; after that it would be stale.
+    const until = new Date((iat + CLOCK_TOLERANCE + longest) * 1000)
+    if (await replays.remember(sha256(jti), until)) return opened
     throw new AppError('encryption_replay', 'This message has come before.')
   }
 
