@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'bun:test'
+import { afterAll, beforeAll, describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
 import {
   type Answer,
@@ -14,6 +14,12 @@ import { startIdentityProvider } from './support/identity-provider.ts'
 import { ATTACHMENTS, type Route, routes, text } from './support/routes.ts'
 
 describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
+  let shared: Awaited<ReturnType<typeof createShared>>
+  beforeAll(async () => {
+    shared = await createShared(mode)
+  })
+  afterAll(() => shared.app[Symbol.asyncDispose]())
+
   test('in this grid, which leaves none out', async () => {
     await using app = await createTestApp({}, { mode })
     const documented = (await app.ask('GET', '/docs/json')).json.paths as Record<string, object>
@@ -56,14 +62,8 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
       route.bad ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
   )('%s: a bad request', async (_name, route) => {
-    using world = await startIdentityProvider()
-    await using app = await createTestApp({}, { ...world, mode })
-    const { good } = await prepare(app, route, world)
     const { status, path = route.path, ...bad } = route.bad as NonNullable<Route['bad']>
-    const answer = await app.ask(route.method, path, {
-      ...(good.token ? { token: good.token } : {}),
-      ...bad,
-    })
+    const answer = await shared.app.ask(route.method, path, { ...shared.tokenFor(route), ...bad })
     expectFailure(answer, status)
   })
 
@@ -72,10 +72,8 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
       route.oversize ? [[`${route.method} ${route.path}`, route] as const] : [],
     ),
   )('40: %s: an oversize request', async (_name, route) => {
-    using world = await startIdentityProvider()
-    await using app = await createTestApp({}, { ...world, mode })
-    const { good } = await prepare(app, route, world)
-    const token = good.token ? { token: good.token } : {}
+    const token = shared.tokenFor(route)
+    const { app } = shared
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })
     expectFailure(answer, 413)
     // Without an announced length the bytes are counted as they come.
@@ -90,12 +88,22 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
   })
 })
 
+/** One application for all requests that are refused, as they change nothing. */
+async function createShared(mode: Mode) {
+  const app = await createTestApp({}, { mode })
+  const { accessToken } = await app.register('user@example.com')
+  await app.register('other@example.com')
+  const tokens = { public: {}, user: { token: accessToken }, webhook: { token: WEBHOOK_TOKEN } }
+  return { app, tokenFor: ({ access }: Route): { token?: string } => tokens[access] }
+}
+
 type World = Awaited<ReturnType<typeof startIdentityProvider>>
 
 /** Two users, and the good request in the name of the first, its placeholders filled in. */
 async function prepare(app: TestApp, route: Route, world: World) {
   const user = await app.register('user@example.com')
-  const other = await app.register('other@example.com')
+  // A guest costs no hash of a password.
+  const other = (await app.ask('POST', '/api/auth/guest/v1')).json.response as typeof user
   const token = route.access === 'webhook' ? WEBHOOK_TOKEN : user.accessToken
   const good: Ask = route.access === 'public' ? { ...route.good } : { ...route.good, token }
   if (route.path.includes('refresh')) good.json = { refreshToken: user.refreshToken }
