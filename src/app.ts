@@ -8,6 +8,7 @@ import { profileRoutes } from './features/profile/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
 import { authenticate } from './http/authenticate.ts'
+import { cors } from './http/cors.ts'
 import { describeApi, docs } from './http/docs.ts'
 import { encryption } from './http/encryption.ts'
 import { errors } from './http/errors.ts'
@@ -30,6 +31,7 @@ export function createApp(services: Services) {
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
     .use(observe({ log }))
+    .use(cors({ origins: config.corsOrigins }))
     .use(encryption({ ...services, uploadPath: UPLOAD_PATH, isRequired }))
     .use(docs(() => describeApi(api, VERSION)))
     .use(health(readiness))

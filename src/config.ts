@@ -85,6 +85,12 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),
+    corsOrigins: read<string[]>(
+      'CORS_ORIGINS',
+      [],
+      'origins such as https://app.example.com, with commas',
+      (text) => list(text, (part) => origin(part) === part),
+    ),
     payloadEncryption: read('PAYLOAD_ENCRYPTION', 'optional', 'optional or required', (text) =>
       oneOf(['optional', 'required'], text),
     ),

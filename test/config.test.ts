@@ -35,6 +35,8 @@ test.each([
   ['RATES_PROVIDER', ['bank', 'ECB', '']],
   ['RATES_URL', ['http://example.com/', 'file:///etc/passwd', 'x', '']],
   ['RATES_BASE', ['DOLLAR', '12', 'XYZ', '']],
+  ['CORS_ORIGINS', ['*', 'web.example.org', 'https://a.b/', 'https://a.b,', '']],
+  ['PAYLOAD_ENCRYPTION', ['on', 'REQUIRED', '']],
   ['PASSWORD_MIN_LENGTH', ['7', '257', '8.5', '']],
   ['MIN_FREE_BYTES', ['-1', '1 GiB', '']],
   ['LOG_LEVEL', ['loud', '']],

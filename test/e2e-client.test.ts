@@ -43,24 +43,16 @@ test('133: the client drives the executable, sealed without a word of it on the 
 }, 30_000)
 
 test.skipIf(CHROMIUM === null).each(['test', 'production'])(
-  'the client drives the executable from a browser, env %s',
+  'the client drives the executable from a browser on another origin, env %s',
   async (env) => {
-    await using homeport = await installExecutable()
-    const server = await homeport.start({ LOG_LEVEL: 'warn' })
     const script = await bundle(join(import.meta.dir, 'support', 'browser-page.ts'))
-    const outcome = Promise.withResolvers<Outcome>()
-    await using wire = startWire(server.url, async (request) => {
-      const { pathname } = new URL(request.url)
-      if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } })
-      if (pathname === '/page.js')
-        return new Response(script, { headers: { 'content-type': 'text/javascript' } })
-      if (pathname !== '/outcome') return null
-      outcome.resolve((await request.json()) as Outcome)
-      return new Response()
-    })
-    await using _page = await openPage(`${wire.url}/?env=${env}`)
+    await using pages = servePage(script)
+    await using homeport = await installExecutable()
+    const server = await homeport.start({ LOG_LEVEL: 'warn', CORS_ORIGINS: pages.origin })
+    await using wire = startWire(server.url)
+    await using _page = await openPage(`${pages.origin}/?env=${env}&api=${wire.url}`)
     const late = Bun.sleep(20_000).then(() => ({ failure: 'the page says nothing' }) as Outcome)
-    const { progress, ...seen } = await Promise.race([outcome.promise, late])
+    const { progress, ...seen } = await Promise.race([pages.outcome, late])
     expect(seen).toMatchObject(SEEN)
     expect((progress as number[]).at(-1)).toBe(1)
     const text = wire.text().replaceAll('canary-device', '')
@@ -87,6 +79,27 @@ test('122: a message is carried out once, also over a kill -9', async () => {
   const wrong = await homeport.run(['keys', 'rotate'])
   expect([wrong.exitCode, wrong.stderr]).toEqual([2, 'Say which key: keys rotate --use enc\n'])
 }, 30_000)
+
+/** A web app on an origin of its own; `outcome` is what its script sends back. */
+function servePage(script: string) {
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      if (pathname === '/') return new Response(PAGE, { headers: { 'content-type': 'text/html' } })
+      if (pathname === '/page.js') {
+        return new Response(script, { headers: { 'content-type': 'text/javascript' } })
+      }
+      if (pathname === '/outcome') resolve((await request.json()) as Outcome)
+      return new Response()
+    },
+  })
+  const stop = () => server.stop(true)
+  const origin = `http://127.0.0.1:${server.port}`
+  return { origin, outcome: promise, [Symbol.asyncDispose]: stop }
+}
 
 async function sealedPatch({ url }: Server, token: string): Promise<string> {
   const keys = createServerKeys({ baseUrl: url, pinnedKeys: null, fetch, now: Date.now })

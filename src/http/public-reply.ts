@@ -1,5 +1,6 @@
 import type { Context } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
+import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
 import { wholeReply } from './whole-reply.ts'
 
@@ -38,7 +39,7 @@ export function sendPublic(
   }
   if (language !== undefined) {
     headers['content-language'] = language
-    headers['vary'] = 'Accept-Language'
+    varyBy(set, 'Accept-Language')
   }
   const unchanged = matches(request.headers.get('if-none-match'), etag)
   return unchanged ? wholeReply(set, null, headers, 304) : wholeReply(set, body, headers)

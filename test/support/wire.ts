@@ -1,18 +1,11 @@
-type Own = (request: Request) => Promise<Response | null>
-
-/**
- * A proxy between an app and a server, which writes down all that passes: what a middlebox sees.
- * What `own` answers goes no further.
- */
-export function startWire(target: string, own: Own = async () => null) {
+/** A proxy between an app and a server, which writes down all that passes: what a middlebox sees. */
+export function startWire(target: string) {
   const seen: string[] = []
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     maxRequestBodySize: 64 * 1024 * 1024,
     async fetch(request) {
-      const answer = await own(request)
-      if (answer) return answer
       const { pathname, search } = new URL(request.url)
       const { method, headers } = request
       const body = await request.arrayBuffer()

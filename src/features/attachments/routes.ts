@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
+import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
 import { originOf } from '../../http/request-url.ts'
@@ -111,7 +112,7 @@ export function attachmentRoutes({
         }
         const wanted = { width: widthIn(width), format: format ?? acceptedFormat(request) }
         const opened = await attachments.openVariant(params.key, expires, signature, wanted)
-        if (format === undefined) set.headers['vary'] = 'Accept'
+        if (format === undefined) varyBy(set, 'Accept')
         return serveFile(opened, { request, set })
       },
       {
