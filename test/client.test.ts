@@ -2,6 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
 import { createClient } from '../src/client/client.ts'
 import { createTestApp, type Mode, PASSWORD, type TestApp } from './support/app.ts'
+import { startIdentityProvider } from './support/identity-provider.ts'
 import { networkTo } from './support/network.ts'
 
 const BASE = 'http://localhost'
@@ -38,7 +39,7 @@ test('the client has a function for every operation of the interface that an app
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   test('a person signs up, changes, uploads, reads and leaves', async () => {
     await using app = await createTestApp()
-    const { client } = clientOf(app, mode, { device: 'Pixel 9', language: 'de' })
+    const { client } = clientOf(app, mode, { device: 'Ann’s 📱 100 %', language: 'de' })
     const made = await client.register({ ...LOGIN, name: 'Ann' })
     if (!('user' in made)) throw new Error('no session')
     expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
@@ -60,7 +61,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
       'line one\nline two',
     )
     await client.deleteAttachment({ key })
-    expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Pixel 9'])
+    expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Ann’s 📱 100 %'])
     expect((await client.readSubscription()).entitlements).toEqual([])
     expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
     expect((await client.readPricingPlans()).length).toBeGreaterThan(0)
@@ -150,11 +151,62 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(failure).toMatchObject({ status: 0, code: 'network_error' })
     expect(await client.isSignedIn()).toBe(true)
     network.meddler = {}
-    const { db } = app.services
-    await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
+    await endSessions(app)
     const over = await client.readProfile().catch((error) => error)
     expect(over).toMatchObject({ status: 401, code: 'unauthenticated' })
     expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
+  })
+
+  test('however many are told that the session is over, the app hears it once', async () => {
+    await using app = await createTestApp()
+    const { client, signedOut } = clientOf(app, mode)
+    await client.register(LOGIN)
+    await endSessions(app)
+    app.clock.advance(16 * 60_000)
+    await Promise.allSettled(Array.from({ length: 10 }, () => client.readProfile()))
+    expect(signedOut.times).toBe(1)
+  })
+
+  test('what comes late for one person does not sign out the next', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, mode)
+    await client.register(LOGIN)
+    await endSessions(app)
+    const gate = Promise.withResolvers<void>()
+    network.meddler = {
+      async reply(reply) {
+        await gate.promise
+        return reply
+      },
+    }
+    const late = client.readProfile().catch((error) => error)
+    await Bun.sleep(50)
+    network.meddler = {}
+    await client.login(LOGIN)
+    gate.resolve()
+    expect(await late).toMatchObject({ code: 'unauthenticated' })
+    expect([await client.isSignedIn(), signedOut.times]).toEqual([true, 0])
+    expect((await client.readProfile()).email).toBe(EMAIL)
+  })
+
+  test('signing in needs no old session, and a failed try costs a guest nothing', async () => {
+    using world = await startIdentityProvider()
+    await using app = await createTestApp({}, world)
+    const { client } = clientOf(app, mode)
+    await client.startAsGuest()
+    const { _id } = await client.readProfile()
+    const idToken = 'bad'
+    const social = client.signInSocially({ provider: 'google', idToken }).catch((e) => e)
+    expect((await social).status).toBe(401)
+    const step = client.passTwoFactor({ challengeToken: 'old', code: '0' }).catch((e) => e)
+    expect((await step).status).toBe(401)
+    expect((await client.readProfile())._id).toBe(_id)
+    await endSessions(app)
+    await client.register(LOGIN)
+    await endSessions(app)
+    app.clock.advance(16 * 60_000)
+    await client.login(LOGIN)
+    expect((await client.readProfile()).email).toBe(EMAIL)
   })
 
   test('an upload whose reply is lost is not stored twice', async () => {
@@ -175,3 +227,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(1)
   })
 })
+
+/** As if every session had been ended elsewhere. */
+async function endSessions({ services: { db } }: TestApp) {
+  await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
+}

@@ -57,16 +57,16 @@ export function createClient(options: ClientOptions) {
   const keys = createServerKeys({ baseUrl, pinnedKeys, fetch, now })
   const send = createTransport({ baseUrl, env, keys, transmit: createTransmit(fetch), now })
   const call = createCaller(send, () => hintsOf(options))
-  const session = createSessionKeeper({ storage, exchange, onSignedOut, now })
+  const session = createSessionKeeper({ storage, exchangeRefreshToken, onSignedOut, now })
 
   return {
     /** Whether a session is kept; the server may have ended it. */
     isSignedIn: async () => (await session.token()) !== null,
 
-    register: signingIn('/api/auth/register/v1'),
+    register: signingUp('/api/auth/register/v1'),
     login: signingIn('/api/auth/login/v1'),
     passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
-    signInSocially: signingIn('/api/auth/social/v1'),
+    signInSocially: signingUp('/api/auth/social/v1'),
     startAsGuest: async () => admitted(await call('post', '/api/auth/guest/v1', null, {})),
     refresh: async () => void (await session.renew((await session.token()) ?? '')),
     logout: async () => leave(await asUser('post', '/api/auth/logout/v1')()),
@@ -116,12 +116,20 @@ export function createClient(options: ClientOptions) {
       dataOf<M, P>(await withToken((token) => call(method, path, token, { [as]: input })))
   }
 
-  /** A guest who signs up keeps what is theirs: the guest's token goes with it. */
   function signingIn<P extends SignInPath>(path: P) {
+    return async (body: BodyOf<'post', P>) =>
+      admitted<P>(await call('post', path, null, { json: body }))
+  }
+
+  /** A guest who signs up keeps what is theirs: while the guest's token is good it goes with it. */
+  function signingUp<P extends SignInPath>(path: P) {
     return async (body: BodyOf<'post', P>) => {
-      const isGuest = (await session.token()) !== null
       const ask = (token: string | null) => call('post', path, token, { json: body })
-      return admitted<P>(isGuest ? await withToken(ask) : await ask(null))
+      const envelope = await renewing(ask).catch((error) => {
+        if (isOver(error)) return ask(null)
+        throw error
+      })
+      return admitted<P>(envelope)
     }
   }
 
@@ -136,7 +144,7 @@ export function createClient(options: ClientOptions) {
     return reply
   }
 
-  /** Uploads 1 to 10 files. A lost reply costs nothing: the same upload is not stored twice. */
+  /** Uploads 1 to 10 files. Tried again with the same `idempotencyKey` they are not stored twice. */
   async function uploadAttachments({ files, onProgress, ...input }: UploadInput) {
     const { idempotencyKey = randomWord(), ...query } = input
     const headers = { 'idempotency-key': idempotencyKey }
@@ -147,24 +155,37 @@ export function createClient(options: ClientOptions) {
     return dataOf<'post', typeof path>(envelope)
   }
 
-  async function exchange(refreshToken: string): Promise<Session> {
+  async function exchangeRefreshToken(refreshToken: string): Promise<Session> {
     const { response } = await call('post', '/api/auth/refresh/v1', null, {
       json: { refreshToken },
     })
     return response as Session
   }
 
-  /** Asks with an access token, and once more with a new one when it has expired. */
+  /** Asks with an access token. Where the server says that the session has ended, it is forgotten. */
   async function withToken<T>(ask: (token: string) => Promise<T>): Promise<T> {
-    const token = await session.freshToken()
+    let used = ''
     try {
-      return await ask(token).catch(async (error) => {
-        if (!(error instanceof ApiError) || error.code !== 'token_expired') throw error
-        return ask(await session.renew(token))
+      return await renewing((token) => {
+        used = token
+        return ask(token)
       })
     } catch (error) {
-      if (isOver(error)) await session.end()
+      if (isOver(error)) await session.end(used)
       throw error
+    }
+  }
+
+  /** Asks with an access token, and once more with a new one when it has expired. */
+  async function renewing<T>(ask: (token: string) => Promise<T>): Promise<T> {
+    const token = await session.freshToken()
+    try {
+      return await ask(token)
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.code !== 'token_expired') throw error
+      // What somebody on the way says must not make us do it twice.
+      if (!error.isGenuine) throw error
+      return ask(await session.renew(token))
     }
   }
 }
@@ -185,8 +206,9 @@ function hintsOf({ device, language }: ClientOptions): Record<string, string> {
   const languages = language ?? navigator?.languages?.join(', ')
   return {
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    ...(device === undefined ? {} : { device }),
-    ...(languages ? { 'accept-language': languages } : {}),
+    // A header takes ASCII alone, and people call their devices what they like.
+    ...(device === undefined ? {} : { device: encodeURIComponent(device) }),
+    ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),
   }
 }
 

@@ -25,10 +25,17 @@ const OPENING = {
   maxDecompressedLength: 0,
 }
 
-/** Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. */
-export async function sealRequest(content: Content, { kid, key }: ServerKey, at: number) {
+/**
+ * Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. The server carries
+ * out each `jti` once: what is sealed again, because the first try is said to have failed, keeps it.
+ */
+export async function sealRequest(
+  content: Content,
+  { kid, key }: ServerKey,
+  at: number,
+  jti: string = newMessageId(),
+) {
   const { method, target, token, contentType, body } = content
-  const jti = base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
   const replyKey = crypto.getRandomValues(new Uint8Array(32))
   const line = JSON.stringify({
     v: 1,
@@ -48,12 +55,16 @@ export async function sealRequest(content: Content, { kid, key }: ServerKey, at:
   return { message, expectation: { jti, replyKey } }
 }
 
-/** Opens the reply to one request. Whatever is not exactly that reply is refused. */
+export function newMessageId(): string {
+  return base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
+}
+
+/** Opens the reply to one request. Whatever is not exactly that reply is refused. `sealedAt` in ms. */
 export async function openReply(
   message: string,
   status: number,
   { jti, replyKey }: Expectation,
-): Promise<{ contentType: string | null; body: Uint8Array }> {
+): Promise<{ contentType: string | null; body: Uint8Array; sealedAt: number }> {
   try {
     const { plaintext, protectedHeader } = await compactDecrypt(message, replyKey, OPENING)
     const end = plaintext.indexOf(NEWLINE)
@@ -62,7 +73,8 @@ export async function openReply(
       protectedHeader.typ === 'res+jwe' && protectedHeader['kid'] === jti && line.v === 1
     if (!isReply || line.jti !== jti || line.status !== status) throw new Error('another reply')
     const { cty } = protectedHeader
-    return { contentType: cty ?? null, body: plaintext.subarray(end + 1) }
+    const sealedAt = line.iat * 1000
+    return { contentType: cty ?? null, body: plaintext.subarray(end + 1), sealedAt }
   } catch (cause) {
     const text = 'The reply is not what the server sealed for this request.'
     throw new ApiError({ status, code: 'reply_invalid', message: text, cause })

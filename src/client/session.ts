@@ -12,8 +12,8 @@ export type Storage = {
 
 export type SessionDeps = {
   storage: Storage
-  /** Exchanges a refresh token. Throws an ApiError. */
-  exchange: (refreshToken: string) => Promise<Session>
+  /** Exchanges a refresh token for the next session. Throws an ApiError. */
+  exchangeRefreshToken: (refreshToken: string) => Promise<Session>
   onSignedOut: () => void
   now: () => number
 }
@@ -26,12 +26,11 @@ const MARGIN = 30_000
 /** A refresh whose reply was lost is tried again after so many ms: the server gives the same answer. */
 const RETRIES = [500, 2_000]
 
-export type SessionKeeper = ReturnType<typeof createSessionKeeper>
-
 /** Keeps the tokens of a session, and refreshes them once for all who wait. */
 export function createSessionKeeper(deps: SessionDeps) {
-  const { storage, exchange, onSignedOut, now } = deps
+  const { storage, exchangeRefreshToken, onSignedOut, now } = deps
   let refreshing: Promise<string> | null = null
+  let ending = Promise.resolve()
   return { keep, token, freshToken, renew, forget, end }
 
   async function keep({ accessToken, refreshToken, expiresIn }: Session) {
@@ -63,10 +62,17 @@ export function createSessionKeeper(deps: SessionDeps) {
     await storage.removeItem(KEY)
   }
 
-  /** The server has ended the session: the app has to show its sign-in again. */
-  async function end() {
-    await forget()
-    onSignedOut()
+  /**
+   * The server has ended the session of a token. It is forgotten once, however many were told so, and
+   * only while no other one has taken its place.
+   */
+  function end(refused: string): Promise<void> {
+    ending = ending.then(async () => {
+      if ((await token()) !== refused) return
+      await forget()
+      onSignedOut()
+    })
+    return ending
   }
 
   async function refresh(spent: string): Promise<string> {
@@ -80,7 +86,7 @@ export function createSessionKeeper(deps: SessionDeps) {
       if ((await read())?.refreshToken === kept.refreshToken) await keep(session)
       return session.accessToken
     } catch (error) {
-      if (isOver(error)) await end()
+      if (isOver(error)) await end(spent)
       throw error
     }
   }
@@ -88,13 +94,13 @@ export function createSessionKeeper(deps: SessionDeps) {
   async function exchangeWithRetries(refreshToken: string): Promise<Session> {
     for (const delay of RETRIES) {
       try {
-        return await exchange(refreshToken)
+        return await exchangeRefreshToken(refreshToken)
       } catch (error) {
         if (!isPassing(error)) throw error
       }
       await new Promise((resolve) => setTimeout(resolve, delay))
     }
-    return exchange(refreshToken)
+    return exchangeRefreshToken(refreshToken)
   }
 
   async function read(): Promise<Kept | null> {
@@ -114,5 +120,6 @@ function isPassing(error: unknown): boolean {
 }
 
 function notSignedIn(): ApiError {
-  return new ApiError({ status: 401, code: 'unauthenticated', message: 'Nobody is signed in.' })
+  const message = 'Nobody is signed in.'
+  return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
 }

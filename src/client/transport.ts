@@ -1,5 +1,5 @@
 import { ApiError } from './api-error.ts'
-import { openReply, sealRequest } from './sealing.ts'
+import { newMessageId, openReply, sealRequest } from './sealing.ts'
 import type { createServerKeys } from './server-keys.ts'
 import type { Incoming, Progress, Transmit } from './transmit.ts'
 
@@ -18,6 +18,9 @@ export type Request = {
 /** A reply, opened. `isGenuine`: it was sealed by the server, or sealing is off. */
 export type Reply = Incoming & { isGenuine: boolean }
 
+/** `sealedAt`: when the server sealed it, in ms; null when it did not. */
+type SealedReply = Reply & { sealedAt: number | null }
+
 export type Send = (request: Request) => Promise<Reply>
 
 export type TransportDeps = {
@@ -29,7 +32,10 @@ export type TransportDeps = {
   now: () => number
 }
 
-type Code = string | undefined
+/** A message is fresh for so long on either side of the server's clock, in ms. */
+const FRESH = 300_000
+/** Anything that everybody may read: its sealed reply tells the time of the server. */
+const CLOCK = '/api/user/content_version/v1'
 
 /** Sends requests as `env` says: `test` is plain, every other word is sealed. */
 export function createTransport({ baseUrl, env, keys, transmit, now }: TransportDeps): Send {
@@ -45,24 +51,36 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
     return { ...(await transmit({ url, method, headers, body }, onProgress)), isGenuine: true }
   }
 
-  /** Another key or clock of the server is learned once, and the request is sealed again. */
+  /**
+   * When the server has another key or another time, it is learned and the request sealed again, once. That
+   * this is so is said in plain, and could be a lie about a request that was carried out: so the second
+   * message has the id of the first, and the time is believed from a sealed reply alone.
+   */
   async function sendSealed(request: Request): Promise<Reply> {
-    const reply = await exchange(request)
+    const id = newMessageId()
+    const at = now() + clockOffset
+    const reply = await exchange(request, id, at)
     if (reply.isGenuine) return reply
     const code = codeOf(reply)
     if (code === 'encryption_unknown_key') await keys.renew()
-    else if (code !== 'encryption_stale' || !learnTime(reply.text)) return reply
-    return exchange(request)
+    else if (code !== 'encryption_stale' || !(await wasStale(at, timeIn(reply.text)))) return reply
+    return exchange(request, id, now() + clockOffset)
   }
 
-  async function exchange(request: Request): Promise<Reply> {
+  /** Reads the clock of the server. True when a message of `at` is not fresh by it. */
+  async function wasStale(at: number, claimed: number): Promise<boolean> {
+    const request = { method: 'GET', target: CLOCK, headers: {}, token: null }
+    const asked = { ...request, contentType: null, body: null }
+    const { sealedAt } = await exchange(asked, newMessageId(), claimed)
+    if (sealedAt === null) return false
+    clockOffset = sealedAt - now()
+    return Math.abs(sealedAt - at) > FRESH
+  }
+
+  async function exchange(request: Request, id: string, at: number): Promise<SealedReply> {
     const { method, target, token, contentType, onProgress } = request
     const content = { method, target, token, contentType, body: request.body ?? new Uint8Array() }
-    const { message, expectation } = await sealRequest(
-      content,
-      await keys.current(),
-      now() + clockOffset,
-    )
+    const { message, expectation } = await sealRequest(content, await keys.current(), at, id)
     const inHeader = request.body === null
     const headers = headersOf(request, inHeader ? null : 'application/jose')
     if (inHeader) headers['payload'] = message
@@ -70,14 +88,15 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
     const reply = await transmit({ url: baseUrl + target, method, headers, body }, onProgress)
     const { status } = reply
     if (!reply.header('content-type')?.startsWith('application/jose')) {
-      if (status >= 400) return { ...reply, isGenuine: false }
+      if (status >= 400) return { ...reply, isGenuine: false, sealedAt: null }
       const text = 'The reply is not sealed: somebody between the app and the server made it.'
       throw new ApiError({ status, code: 'reply_not_sealed', message: text })
     }
-    const opened = await openReply(reply.text, status, expectation)
+    const { sealedAt, ...opened } = await openReply(reply.text, status, expectation)
     const header = (name: string) =>
       name === 'content-type' ? opened.contentType : reply.header(name)
-    return { status, text: new TextDecoder().decode(opened.body), header, isGenuine: true }
+    const text = new TextDecoder().decode(opened.body)
+    return { status, text, header, isGenuine: true, sealedAt }
   }
 
   function headersOf({ headers }: Request, contentType: string | null) {
@@ -87,17 +106,15 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
       ...(contentType === null ? {} : { 'content-type': contentType }),
     } as Record<string, string>
   }
-
-  function learnTime(text: string): boolean {
-    const [time = ''] = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []
-    const offset = Date.parse(time) - now()
-    if (!Number.isFinite(offset)) return false
-    clockOffset = offset
-    return true
-  }
 }
 
-function codeOf({ text }: Incoming): Code {
+/** The time that a sentence names, in ms; now, where it names none. */
+function timeIn(text: string): number {
+  const [time = ''] = /\d{4}-\d\d-\d\dT[\d:.]+Z/.exec(text) ?? []
+  return Date.parse(time) || Date.now()
+}
+
+function codeOf({ text }: Incoming): string | undefined {
   try {
     return (JSON.parse(text) as { code?: string }).code
   } catch {

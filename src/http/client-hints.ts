@@ -9,10 +9,19 @@ const LANGUAGE_LIMIT = 1_000
 /** A device: its name as a person may recognise it, and whether it seals what it sends. */
 export type Device = { name: string; sealed: boolean }
 
-/** What the `device` header says, without control characters. */
+/** What the `device` header says, percent-encoded or not, without control characters. */
 export function deviceOf(request: Request): Device {
-  const name = request.headers.get('device')?.replace(/\p{C}/gu, '').trim()
+  const name = decodedHeader(request.headers.get('device')).replace(/\p{C}/gu, '').trim()
   return { name: name ? name.slice(0, DEVICE_LIMIT) : 'ios', sealed: isSealed(request) }
+}
+
+/** A header that may be percent-encoded, as headers cannot hold every character. */
+export function decodedHeader(header: string | null): string {
+  try {
+    return decodeURIComponent(header ?? '')
+  } catch {
+    return header ?? ''
+  }
 }
 
 /** The `timezone` header in lower case, `utc` when it is no IANA name. */

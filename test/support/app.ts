@@ -40,7 +40,6 @@ export async function createTestApp(
   const lines: string[] = []
   const clock = { now: new Date(), advance }
   let errorsExpected = false
-  const log = createLog('info', { write: (line) => lines.push(line) })
   const config = readConfig(
     {},
     {
@@ -51,6 +50,7 @@ export async function createTestApp(
       ...environment,
     },
   )
+  const log = createLog(config.logLevel, { write: (line) => lines.push(line) })
   const data = await openData(config, log, { now: () => clock.now, ...world })
   const app = createApp(data.services)
   const send = sealingClient(

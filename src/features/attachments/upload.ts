@@ -1,6 +1,7 @@
 import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { chunksOf, refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
+import { decodedHeader } from '../../http/client-hints.ts'
 import { malformed } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Staged, Staging } from './staging.ts'
@@ -24,7 +25,7 @@ export async function receiveUploads(
   if (/^multipart\/form-data/i.test(type)) return receiveForm(request, type, receive, discard)
   refuseLonger(request, FILE_LIMIT)
   const staged = await receive(chunksOf(request), FILE_LIMIT, fileTooLarge)
-  return [{ ...staged, fileName: decodedName(request.headers.get('x-file-name')) }]
+  return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
 }
 
 async function receiveForm(
@@ -92,14 +93,6 @@ async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
     size += chunk.byteLength
     if (size > REQUEST_LIMIT) throw tooLarge(REQUEST_LIMIT)
     yield chunk
-  }
-}
-
-function decodedName(header: string | null): string {
-  try {
-    return decodeURIComponent(header ?? '')
-  } catch {
-    return header ?? ''
   }
 }
 
