@@ -25,7 +25,8 @@ export type Routes = ReturnType<typeof createApi>['~Routes']
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
   const { log, config, readiness } = services
-  const app = new Elysia({ normalize: false })
+  // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
+  const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
   const api = createApi(services)
   const isRequired = config.payloadEncryption === 'required'
   return app

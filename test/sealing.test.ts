@@ -68,6 +68,38 @@ test('123: a message for another path, method, query or person is refused', asyn
   expect((await get(PROFILE, inHeader, { token: ann.accessToken })).status).toBe(200)
 })
 
+test('123: nobody can put a token of theirs beside a message, in whatever form', async () => {
+  await using app = await createTestApp()
+  const { seal, get, post } = await messagesFor(app)
+  const { accessToken } = await app.register('thief@example.com')
+  const halves = `${accessToken.slice(0, -4)} ${accessToken.slice(-4)}`
+  const json = { email: 'ann@example.com', password: PASSWORD }
+  const head = { htm: 'POST', htu: '/api/auth/register/v1' }
+  for (const authorization of [
+    `Bearer ${halves}`,
+    `Bearer  ${accessToken}`,
+    `Bearer\t${accessToken}`,
+    `bearer ${halves}`,
+    `Bearer ${accessToken}, Bearer ${accessToken}`,
+    `Basic ${accessToken}`,
+    'Bearer',
+    '',
+  ]) {
+    const headers = { authorization }
+    const read = await get(PROFILE, seal({}), { headers })
+    expect([authorization, read.status, read.json?.code]).toEqual([
+      authorization,
+      400,
+      'encryption_invalid',
+    ])
+    const cty = 'application/json'
+    const message = seal({ head, header: { cty }, body: JSON.stringify(json) })
+    expect((await post('POST', head.htu, message, { headers })).status).toBe(400)
+    // Without sealing it is no token either.
+    expectFailure(await app.ask('GET', PROFILE, { headers }), 401)
+  }
+})
+
 test('127: a sealed session is refused in plain, however the header is stripped', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const sealed = await app.register('ann@example.com')
@@ -122,6 +154,13 @@ test('127: where sealing is required, only what holds nothing secret is served i
     const plain = await app.ask('GET', path, { token, ...env })
     expectFailure(plain, 403)
     expect(plain.json.code).toBe('encryption_required')
+  }
+  for (const host of ['a', 'abc', 'a:1', 'localhost']) {
+    for (const prefix of ['/files', '/docs', '/.well-known', '/health', '//', '/.']) {
+      const url = `http://${host}${prefix}${SETTINGS}`
+      const { status } = await app.app.handle(new Request(url))
+      expect([url, status === 404 || status === 403]).toEqual([url, true])
+    }
   }
   const login = { json: { email: 'x@example.com', password: PASSWORD }, ...env }
   expectFailure(await app.ask('POST', '/api/auth/login/v1', login), 403)

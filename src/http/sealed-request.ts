@@ -91,9 +91,9 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
 /** The access token: in its header, where others on the way can read it, or inside of the message. */
 function tokenOf(request: Request, sealedToken: string | undefined): string | null {
   const header = request.headers.get('authorization')
-  if (sealedToken === undefined) return tokenIn(header)
-  if (header !== null) throw invalidMessage()
-  return sealedToken
+  const token = tokenIn(header)
+  if (header !== null && (token === null || sealedToken !== undefined)) throw invalidMessage()
+  return sealedToken ?? token
 }
 
 export function isJose({ headers }: Request): boolean {
