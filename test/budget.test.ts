@@ -1,38 +1,58 @@
 import { expect, test } from 'bun:test'
 import { createBudget } from '../src/lib/budget.ts'
 
-const rules = { total: 10, share: 6, queueLimit: 2, onFull: () => new Error('full') }
+const rules = { total: 10, share: 6, queueLimit: 3, onFull: () => new Error('full') }
+const never = new AbortController().signal
 
-test('what is lent comes back, and those who wait are served in the order they came', async () => {
+/** A budget whose loans are noted in `served` by their holders. */
+function makeBudget() {
   const hold = createBudget(rules)
   const served: string[] = []
-  const first = await hold('a', 6)
-  const second = await hold('b', 4)
-  const third = hold('c', 6).then((lent) => {
-    served.push('c')
+  const ask = async (holder: string, amount: number, signal = never) => {
+    const lent = await hold(holder, amount, signal)
+    served.push(holder)
     return lent
-  })
-  const fourth = hold('d', 4).then((lent) => {
-    served.push('d')
-    return lent
-  })
-  await expect(hold('e', 1)).rejects.toThrow('full')
-  first[Symbol.dispose]()
+  }
+  return { ask, served }
+}
+
+test('what is lent comes back, and those who wait are served in the order they came', async () => {
+  const { ask, served } = makeBudget()
+  const first = await ask('a', 6)
+  const second = await ask('b', 4)
+  const waiting = [ask('c', 6), ask('d', 1), ask('e', 4)]
+  await expect(ask('f', 1)).rejects.toThrow('full')
   second[Symbol.dispose]()
-  await Promise.all([third, fourth])
-  expect(served).toEqual(['c', 'd'])
+  await Bun.sleep(1)
+  // The small ones would fit, but the large one came first.
+  expect(served).toEqual(['a', 'b'])
+  first[Symbol.dispose]()
+  await Promise.all(waiting.slice(0, 2))
+  expect(served).toEqual(['a', 'b', 'c', 'd'])
 })
 
-test('one holder has its share and waits, while others pass', async () => {
-  const hold = createBudget(rules)
-  const first = await hold('a', 6)
-  let isServed = false
-  const more = hold('a', 1).then(() => {
-    isServed = true
-  })
-  await hold('b', 4)
-  expect(isServed).toBe(false)
+test('who holds a whole share waits while others pass', async () => {
+  const { ask, served } = makeBudget()
+  const first = await ask('a', 6)
+  const more = ask('a', 1)
+  await ask('b', 4)
+  expect(served).toEqual(['a', 'b'])
   first[Symbol.dispose]()
   await more
-  expect(isServed).toBe(true)
+  expect(served).toEqual(['a', 'b', 'a'])
+})
+
+test('who gives up leaves the queue, and those behind move up', async () => {
+  const { ask, served } = makeBudget()
+  await ask('a', 6)
+  const leaving = new AbortController()
+  const large = ask('b', 6, leaving.signal)
+  const small = ask('c', 4)
+  await Bun.sleep(1)
+  expect(served).toEqual(['a'])
+  leaving.abort()
+  await expect(large).rejects.toThrow('full')
+  await small
+  expect(served).toEqual(['a', 'c'])
+  await expect(ask('d', 6, AbortSignal.abort())).rejects.toThrow('full')
 })

@@ -65,14 +65,17 @@ function envelopeOf({ text }: Reply): Envelope | null {
 }
 
 function failureOf({ status, header, isGenuine }: Reply, envelope: Envelope | null): ApiError {
-  const { code, message, details, requestId } = (envelope ?? {}) as Record<string, string>
+  const { code, message, details, requestId } = (envelope ?? {}) as Record<string, unknown>
   const retryAfter = Number(header('retry-after') ?? Number.NaN)
   return new ApiError({
     status,
-    code: code ?? 'reply_invalid',
-    message: message ?? `The server answered ${status} and nothing that can be read.`,
+    code: typeof code === 'string' ? code : 'reply_invalid',
+    message:
+      typeof message === 'string'
+        ? message
+        : `The server answered ${status} and nothing that can be read.`,
     ...(Array.isArray(details) ? { details } : {}),
-    ...(requestId === undefined ? {} : { requestId }),
+    ...(typeof requestId === 'string' ? { requestId } : {}),
     ...(Number.isFinite(retryAfter) ? { retryAfter } : {}),
     isGenuine,
   })

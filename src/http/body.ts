@@ -78,7 +78,10 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
 }
 
 export function hasBody(request: Request): boolean {
-  return request.body !== null || (announcedLength(request) ?? 0) > 0
+  const { body, headers } = request
+  // A GET has no body for the server, whatever it brings.
+  const isChunked = headers.has('transfer-encoding')
+  return body !== null || isChunked || (announcedLength(request) ?? 0) > 0
 }
 
 /** Compressed bodies could unfold without limit, so none is ever inflated. */

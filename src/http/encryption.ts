@@ -22,8 +22,8 @@ const OPEN_PATHS =
   /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
-/** Seconds that Bun waits on a slow phone. */
-const UPLOAD_TIMEOUT = 255
+/** Bytes of a body that is worth a look for garbage. */
+const LARGE = 1024 * 1024
 
 /**
  * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
@@ -48,8 +48,8 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
       if (FILES.test(pathOf(request))) return handle
       if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
-      const isSealed = request.headers.has('payload') || isJose(request)
-      return isSealed || !isOpen(request) ? () => exchange(handle, request) : handle
+      const looksSealed = request.headers.has('payload') || isJose(request)
+      return looksSealed || !isOpen(request) ? () => exchange(handle, request) : handle
 
       function refused(failure: AppError): Handle {
         refusals.set(request, failure)
@@ -63,18 +63,21 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     let opened: OpenedRequest
     try {
       if (isUpload(request)) {
-        server?.timeout(request, UPLOAD_TIMEOUT)
+        // It has a time limit of its own, by its size.
+        server?.timeout(request, 0)
         held.use(await admitUpload(request, addressOf(request, server)))
-        // Each leaves six times its size behind; by itself the engine is slow to notice.
-        held.defer(() => Bun.gc(false))
       }
       opened = await open(request, arrivedAt)
     } catch (error) {
       refusals.set(request, error)
+      // What is still on its way to a refused upload is not waited for.
+      if (isUpload(request)) server?.timeout(request, 1)
       const reply = await handle(request)
       note(request, { result: error instanceof AppError ? error.code : 'failed' })
       return reply
     }
+    // A large one leaves six times its size behind, and by itself the engine is slow to notice.
+    if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
     noteOpened(request, { ...opened, token: head.at })
     const plain = await answer(handle, request)

@@ -2,11 +2,13 @@ import { createBudget } from '../lib/budget.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import { tokenIn } from './authenticate.ts'
-import { announcedLength, hasBody, readBody, refuseLonger } from './body.ts'
+import { announcedLength, hasBody, JSON_LIMIT, readBody, refuseLonger } from './body.ts'
 import type { EncryptionKeys } from './encryption-keys.ts'
+import { malformed } from './errors.ts'
 import type { Replays } from './replays.ts'
 import { pathOf, targetOf } from './request-url.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './sealed-message.ts'
+import { longestArrival, readSteadily } from './steady-body.ts'
 
 export type OpenerDeps = {
   keys: Pick<EncryptionKeys, 'find'>
@@ -16,17 +18,17 @@ export type OpenerDeps = {
   now: () => Date
 }
 
-/** Bytes of a body once it is opened. */
-const BODY_LIMIT = 256 * 1024
+/** Bytes of an upload once it is opened. */
 const UPLOAD_LIMIT = 16 * 1024 * 1024
 /** So many sealed uploads of the greatest size are held at once, and one of them for an address. */
 const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 100
+/** How long an upload may wait for its place, in seconds. */
+const LONGEST_WAIT = 60
 /** How far the clocks of an app and of the server may be apart, in seconds. */
 const CLOCK_TOLERANCE = 300
-/** How long a message and an upload may take to arrive, in seconds: a slow phone needs its time. */
-const LONGEST_ARRIVAL = 2 * 60
-const LONGEST_UPLOAD = 20 * 60
+/** Added to the time for which messages are remembered, in seconds. */
+const MARGIN = 60
 
 /** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
 export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
@@ -49,8 +51,11 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
    * Dispose of it once the request is answered.
    */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
+    const size = announcedLength(request)
+    if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     refuseLonger(request, share)
-    return holdUpload(address, announcedLength(request) ?? share)
+    const patience = AbortSignal.timeout(LONGEST_WAIT * 1000)
+    return holdUpload(address, size, AbortSignal.any([request.signal, patience]))
   }
 
   /** Throws an `encryption_…` code. */
@@ -58,9 +63,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     const opened = await openRequest(await readMessage(request), keys.find)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const age = Math.floor(arrivedAt.getTime() / 1000) - iat
-    const longest = isUpload(request) ? LONGEST_UPLOAD : LONGEST_ARRIVAL
-    const isLate = now().getTime() - arrivedAt.getTime() > longest * 1000
-    if (Math.abs(age) > CLOCK_TOLERANCE || isLate) throw stale(now())
+    if (Math.abs(age) > CLOCK_TOLERANCE) throw stale(now())
     const token = tokenOf(request, at)
     const isBound =
       htm === request.method &&
@@ -68,9 +71,9 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return opened
-    // Until then it could come again; after that it would be stale.
-    const until = new Date((iat + CLOCK_TOLERANCE + longest) * 1000)
-    if (await replays.remember(sha256(jti), until)) return opened
+    // Until then it could begin to arrive again, wait, and take its time.
+    const until = iat + CLOCK_TOLERANCE + LONGEST_WAIT + longestArrival(request) + MARGIN
+    if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
     throw new AppError('encryption_replay', 'This message has come before.')
   }
 
@@ -79,8 +82,10 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     const header = request.headers.get('payload')
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
-      const limit = isUpload(request) ? UPLOAD_LIMIT : BODY_LIMIT
-      return Buffer.from(await readBody(request, outerLimit(limit))).toString('latin1')
+      const reading = isUpload(request)
+        ? readSteadily(request, share)
+        : readBody(request, outerLimit(JSON_LIMIT))
+      return Buffer.from(await reading).toString('latin1')
     }
     // A body beside a message in the header would be neither secret nor bound to it.
     if (header === null || hasBody(request)) throw invalidMessage()

@@ -1,4 +1,4 @@
-export type Budget = (holder: string, amount: number) => Promise<Disposable>
+export type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<Disposable>
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
@@ -6,18 +6,20 @@ type Waiting = { holder: string; amount: number; resolve: () => void }
 type BudgetRules = { total: number; share: number; queueLimit: number; onFull: () => Error }
 
 /**
- * Lends out something that is scarce, such as bytes of memory. Where there is not enough one waits; what is
- * lent comes back when it is disposed of.
+ * Lends out something that is scarce, such as bytes of memory. Where there is not enough one waits, in the
+ * order in which they came; who has a whole share lets the others pass. What is lent comes back when it is
+ * disposed of. When `signal` aborts while one waits, that is `onFull()` too.
  */
 export function createBudget({ total, share, queueLimit, onFull }: BudgetRules): Budget {
   const holders = new Map<string, number>()
   let waiting: Waiting[] = []
   let left = total
-  return async (holder, amount) => {
-    if (fits(holder, amount)) lend(holder, amount)
+  return async (holder, amount, signal) => {
+    const isNext = waiting.every((other) => !hasShare(other))
+    if (isNext && hasShare({ holder, amount }) && amount <= left) lend(holder, amount)
     else {
       if (waiting.length >= queueLimit) throw onFull()
-      await new Promise<void>((resolve) => waiting.push({ holder, amount, resolve }))
+      await turn(holder, amount, signal)
     }
     return {
       [Symbol.dispose]() {
@@ -27,8 +29,23 @@ export function createBudget({ total, share, queueLimit, onFull }: BudgetRules):
     }
   }
 
-  function fits(holder: string, amount: number): boolean {
-    return amount <= left && (holders.get(holder) ?? 0) + amount <= share
+  function turn(holder: string, amount: number, signal: AbortSignal): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const one = { holder, amount, resolve }
+      waiting.push(one)
+      const leave = () => {
+        if (!waiting.includes(one)) return
+        waiting = waiting.filter((other) => other !== one)
+        reject(onFull())
+        serveWaiting()
+      }
+      if (signal.aborted) leave()
+      else signal.addEventListener('abort', leave, { once: true })
+    })
+  }
+
+  function hasShare({ holder, amount }: Pick<Waiting, 'holder' | 'amount'>): boolean {
+    return (holders.get(holder) ?? 0) + amount <= share
   }
 
   function lend(holder: string, amount: number) {
@@ -38,13 +55,13 @@ export function createBudget({ total, share, queueLimit, onFull }: BudgetRules):
     left -= amount
   }
 
-  /** In the order in which they came; who holds a share already lets the others pass. */
   function serveWaiting() {
-    waiting = waiting.filter(({ holder, amount, resolve }) => {
-      if (!fits(holder, amount)) return true
-      lend(holder, amount)
-      resolve()
-      return false
-    })
+    for (;;) {
+      const next = waiting.find(hasShare)
+      if (next === undefined || next.amount > left) return
+      waiting = waiting.filter((one) => one !== next)
+      lend(next.holder, next.amount)
+      next.resolve()
+    }
   }
 }

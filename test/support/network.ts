@@ -19,7 +19,7 @@ export function networkTo(app: TestApp) {
   return network
 
   async function send(url: string, init?: RequestInit): Promise<Response> {
-    const sent = new Request(url, init)
+    const sent = onTheWire(url, init)
     const { pathname } = new URL(url)
     network.seen.push(pathname)
     const { meddler } = network
@@ -27,4 +27,15 @@ export function networkTo(app: TestApp) {
     const reply = await app.app.handle(request)
     return (await meddler.reply?.(reply, request)) ?? reply
   }
+}
+
+/** A request as a server gets it: with the length of its body. */
+export function onTheWire(url: string, init: RequestInit = {}): Request {
+  const request = new Request(url, init)
+  const { body } = init
+  const length = typeof body === 'string' || body instanceof Uint8Array ? body.length : null
+  if (length !== null && !request.headers.has('content-length')) {
+    request.headers.set('content-length', String(length))
+  }
+  return request
 }

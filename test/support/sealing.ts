@@ -1,12 +1,13 @@
 import { createServerKeys } from '../../src/client/server-keys.ts'
 import { createTransmit, type Fetch } from '../../src/client/transmit.ts'
 import { createTransport } from '../../src/client/transport.ts'
+import { onTheWire } from './network.ts'
 
 const BASE = 'http://localhost'
 
 /** Sends requests sealed, by the client's own transport; `handle` stands for the network. */
 export function sealingClient(handle: (request: Request) => Promise<Response>, now: () => number) {
-  const fetch: Fetch = (url, init) => handle(new Request(url, init))
+  const fetch: Fetch = (url, init) => handle(onTheWire(url, init))
   const keys = createServerKeys({ baseUrl: BASE, pinnedKeys: null, fetch, now })
   const transmit = createTransmit(fetch)
   const transport = createTransport({ baseUrl: BASE, env: 'production', keys, transmit, now })
