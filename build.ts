@@ -24,18 +24,6 @@ for (const message of result.logs) console.error(message)
 if (!result.success) process.exit(1)
 console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)
 
-// The client for apps without a bundler of their own; others import `homeport/client`.
-const client = await Bun.build({
-  entrypoints: ['./src/client/client.ts'],
-  target: 'browser',
-  minify: true,
-  outdir: './dist',
-})
-if (!client.success) process.exit(1)
-const bundle = await Bun.file('dist/client.js').bytes()
-const kilobytes = [bundle, Bun.gzipSync(bundle)].map(({ length }) => (length / 1e3).toFixed(1))
-console.log(`dist/client.js: ${kilobytes[0]} kB, ${kilobytes[1]} kB gzipped`)
-
 /**
  * Embeds sharp's addon and libvips as files, and puts a loader in the addon's place that unpacks both
  * beside each other (the addon finds the library relative to itself) and opens them.

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { sealRequest } from '../src/client/sealing.ts'
 import { createServerKeys } from '../src/client/server-keys.ts'
+import { createTransmit } from '../src/client/transmit.ts'
 import { bundle, CHROMIUM, openPage } from './support/browser.ts'
 import { buildExecutable, installExecutable, type Server } from './support/executable.ts'
 import { journey } from './support/journey.ts'
@@ -101,8 +102,10 @@ function servePage(script: string) {
   return { origin, outcome: promise, [Symbol.asyncDispose]: stop }
 }
 
+const transmit = createTransmit(fetch)
+
 async function sealedPatch({ url }: Server, token: string): Promise<string> {
-  const keys = createServerKeys({ baseUrl: url, pinnedKeys: null, fetch, now: Date.now })
+  const keys = createServerKeys({ baseUrl: url, pinnedKeys: null, transmit, now: Date.now })
   const body = new TextEncoder().encode('{"onboardingCompleted":true}')
   const content = { method: 'PATCH', target: PROFILE, token, contentType: 'application/json', body }
   return (await sealRequest(content, await keys.current(), Date.now())).message

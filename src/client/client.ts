@@ -4,13 +4,14 @@ import { createCaller, type Envelope } from './caller.ts'
 import { encodeForm, type UploadFile } from './form.ts'
 import type { BodyOf, InputOf, Method, QueryOf, ReplyOf, Route } from './routes.ts'
 import { createServerKeys } from './server-keys.ts'
-import { createSessionKeeper, isOver, type Session, type Storage } from './session.ts'
+import { createSessionKeeper, isOver, type Session as Tokens } from './session.ts'
+import { inMemory, type Storage } from './storage.ts'
 import { createTransmit, type Fetch, type Progress } from './transmit.ts'
 import { createTransport } from './transport.ts'
 
 export { ApiError } from './api-error.ts'
 export type { UploadFile } from './form.ts'
-export type { Session, Storage } from './session.ts'
+export type { Storage } from './storage.ts'
 export type { Progress } from './transmit.ts'
 
 export type ClientOptions = {
@@ -33,7 +34,7 @@ export type ClientOptions = {
   now?: () => number
 }
 
-type UploadInput = QueryOf<'post', '/api/user/attachments/v1'> & {
+type Upload = {
   files: UploadFile[]
   /** The same word again makes a retry of the same upload. */
   idempotencyKey?: string
@@ -48,14 +49,17 @@ type SignInPath =
   | '/api/auth/social/v1'
 
 export type Client = ReturnType<typeof createClient>
+export type Session = Awaited<ReturnType<Client['passTwoFactor']>>
 
 /** Homeport for an app: a function for each endpoint, which answers its data or throws an `ApiError`. */
 export function createClient(options: ClientOptions) {
   const { env = 'test', pinnedKeys = null, storage = inMemory(), now = Date.now } = options
   const { fetch = platformFetch, onSignedOut = () => {} } = options
   const baseUrl = options.baseUrl.replace(/\/+$/, '')
-  const keys = createServerKeys({ baseUrl, pinnedKeys, fetch, now })
-  const send = createTransport({ baseUrl, env, keys, transmit: createTransmit(fetch), now })
+  checkSealing(env, pinnedKeys)
+  const transmit = createTransmit(fetch)
+  const keys = createServerKeys({ baseUrl, pinnedKeys, transmit, now })
+  const send = createTransport({ baseUrl, env, keys, transmit, now })
   const call = createCaller(send, () => hintsOf(options))
   const session = createSessionKeeper({ storage, exchangeRefreshToken, onSignedOut, now })
 
@@ -86,7 +90,7 @@ export function createClient(options: ClientOptions) {
     changeProfile: asUser('patch', '/api/user/profile/v1'),
     deleteProfile: async () => leave(await asUser('delete', '/api/user/profile/v1')()),
     exportData: asUser('get', '/api/user/export/v1'),
-    uploadAttachments,
+    uploadAttachments: uploading('/api/user/attachments/v1'),
     readAttachment: asUser('get', '/api/user/attachments/v1/download'),
     deleteAttachment: asUser('delete', '/api/user/attachments/v1'),
     readSubscription: asUser('get', '/api/user/subscription/v1'),
@@ -134,7 +138,7 @@ export function createClient(options: ClientOptions) {
   }
 
   async function admitted<P extends string>(envelope: Envelope) {
-    const { response } = envelope as { response: Session | ReplyOf<'post', P> }
+    const { response } = envelope as { response: Tokens | ReplyOf<'post', P> }
     if (typeof response === 'object' && 'refreshToken' in response) await session.keep(response)
     return response as ReplyOf<'post', P>
   }
@@ -145,21 +149,22 @@ export function createClient(options: ClientOptions) {
   }
 
   /** Uploads 1 to 10 files. Tried again with the same `idempotencyKey` they are not stored twice. */
-  async function uploadAttachments({ files, onProgress, ...input }: UploadInput) {
-    const { idempotencyKey = randomWord(), ...query } = input
-    const headers = { 'idempotency-key': idempotencyKey }
-    const bytes = await encodeForm(files)
-    const content = { query, bytes, headers, ...(onProgress ? { onProgress } : {}) }
-    const path = '/api/user/attachments/v1'
-    const envelope = await withToken((token) => call('post', path, token, content))
-    return dataOf<'post', typeof path>(envelope)
+  function uploading<P extends string>(path: P & Path<'post', P>) {
+    return async (input: QueryOf<'post', P> & Upload) => {
+      const { files, onProgress, idempotencyKey = randomWord(), ...rest } = input
+      const query = rest as Record<string, string | boolean>
+      const headers = { 'idempotency-key': idempotencyKey }
+      const bytes = await encodeForm(files)
+      const content = { query, bytes, headers, ...(onProgress ? { onProgress } : {}) }
+      return dataOf<'post', P>(await withToken((token) => call('post', path, token, content)))
+    }
   }
 
-  async function exchangeRefreshToken(refreshToken: string): Promise<Session> {
+  async function exchangeRefreshToken(refreshToken: string): Promise<Tokens> {
     const { response } = await call('post', '/api/auth/refresh/v1', null, {
       json: { refreshToken },
     })
-    return response as Session
+    return response as Tokens
   }
 
   /** Asks with an access token. Where the server says that the session has ended, it is forgotten. */
@@ -190,6 +195,18 @@ export function createClient(options: ClientOptions) {
   }
 }
 
+/** What is meant to be sealed must not go out plain by a mistake. */
+function checkSealing(env: string, pinnedKeys: string[] | null) {
+  if (env === 'test' && pinnedKeys !== null) {
+    throw new TypeError('pinnedKeys does nothing without an env, such as production, that seals.')
+  }
+  if (env !== 'test' && globalThis.crypto?.subtle === undefined) {
+    throw new TypeError(
+      'Sealing needs WebCrypto: browsers have it on https pages, React Native by a package.',
+    )
+  }
+}
+
 /** Where the input of a function goes: only GET and DELETE say all in the query. */
 function placeOf(method: Method): 'query' | 'json' {
   return method === 'get' || method === 'delete' ? 'query' : 'json'
@@ -214,12 +231,3 @@ function hintsOf({ device, language }: ClientOptions): Record<string, string> {
 
 /** Looked up when it is called, on its own object: browsers ask for that. */
 const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
-
-function inMemory(): Storage {
-  const items = new Map<string, string>()
-  return {
-    getItem: (key) => items.get(key) ?? null,
-    setItem: (key, value) => void items.set(key, value),
-    removeItem: (key) => void items.delete(key),
-  }
-}

@@ -1,13 +1,13 @@
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ApiError } from './api-error.ts'
 import type { ServerKey } from './sealing.ts'
-import type { Fetch } from './transmit.ts'
+import type { Transmit } from './transmit.ts'
 
 export type ServerKeysDeps = {
   baseUrl: string
   /** Thumbprints (RFC 7638) that may be believed; without them, whatever the network says is. */
   pinnedKeys: string[] | null
-  fetch: Fetch
+  transmit: Transmit
   now: () => number
 }
 
@@ -15,7 +15,7 @@ export type ServerKeysDeps = {
 const LIFE = 60 * 60 * 1000
 
 /** The key to seal for, as the server publishes it. */
-export function createServerKeys({ baseUrl, pinnedKeys, fetch, now }: ServerKeysDeps) {
+export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerKeysDeps) {
   let known: { key: ServerKey; readAt: number } | null = null
   let reading: Promise<ServerKey> | null = null
   return { current, renew }
@@ -23,13 +23,20 @@ export function createServerKeys({ baseUrl, pinnedKeys, fetch, now }: ServerKeys
   async function current(): Promise<ServerKey> {
     if (known === null) return renew()
     if (now() - known.readAt < LIFE) return known.key
-    const { key } = known
-    // The server accepts an older key for weeks: without the network one can go on with it.
-    return renew().catch(() => key)
+    const before = known
+    try {
+      return await renew()
+    } catch (error) {
+      // The server accepts an older key for weeks: without the network one can go on with it.
+      if (!(error instanceof ApiError) || error.code !== 'network_error') throw error
+      known = before
+      return before.key
+    }
   }
 
-  /** Reads the keys again; those who ask meanwhile share the answer. */
+  /** Forgets the key and reads the keys again; those who ask meanwhile share the answer. */
   function renew(): Promise<ServerKey> {
+    known = null
     reading ??= read().finally(() => {
       reading = null
     })
@@ -37,16 +44,10 @@ export function createServerKeys({ baseUrl, pinnedKeys, fetch, now }: ServerKeys
   }
 
   async function read(): Promise<ServerKey> {
-    try {
-      const jwk = await choose(await readJwks())
-      const key = { kid: await calculateJwkThumbprint(jwk), key: await importJWK(jwk, 'ECDH-ES') }
-      known = { key, readAt: now() }
-      return key
-    } catch (cause) {
-      if (cause instanceof ApiError) throw cause
-      const message = 'The keys of the server cannot be read.'
-      throw new ApiError({ status: 0, code: 'network_error', message, cause })
-    }
+    const jwk = await choose(await readJwks())
+    const key = { kid: await calculateJwkThumbprint(jwk), key: await importJWK(jwk, 'ECDH-ES') }
+    known = { key, readAt: now() }
+    return key
   }
 
   /** The first key for payloads is the one in use; older ones follow for apps that have pinned them. */
@@ -64,8 +65,15 @@ export function createServerKeys({ baseUrl, pinnedKeys, fetch, now }: ServerKeys
   }
 
   async function readJwks(): Promise<JWK[]> {
-    const reply = await fetch(`${baseUrl}/.well-known/jwks.json`, { cache: 'no-store' })
-    if (!reply.ok) throw new Error(`answered ${reply.status}`)
-    return ((await reply.json()) as { keys: JWK[] }).keys
+    // Caches on the way would still show a key that has just been retired.
+    const url = `${baseUrl}/.well-known/jwks.json?at=${now()}`
+    const { status, text } = await transmit({ url, method: 'GET', headers: {}, body: null })
+    try {
+      const { keys } = JSON.parse(text) as { keys: JWK[] }
+      return keys.filter(({ x, y }) => typeof x === 'string' && typeof y === 'string')
+    } catch (cause) {
+      const message = 'The server shows no keys: is baseUrl its address, without a path?'
+      throw new ApiError({ status, code: 'reply_invalid', message, cause })
+    }
   }
 }

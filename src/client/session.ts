@@ -1,14 +1,8 @@
 import { ApiError } from './api-error.ts'
 import type { ReplyOf } from './routes.ts'
+import type { Storage } from './storage.ts'
 
 export type Session = ReplyOf<'post', '/api/auth/refresh/v1'>
-
-/** Where the tokens are kept: `localStorage` is one, and so is AsyncStorage; a keychain is better. */
-export type Storage = {
-  getItem(key: string): string | null | Promise<string | null>
-  setItem(key: string, value: string): void | Promise<void>
-  removeItem(key: string): void | Promise<void>
-}
 
 export type SessionDeps = {
   storage: Storage
@@ -105,7 +99,12 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function read(): Promise<Kept | null> {
     const text = await storage.getItem(KEY)
-    return text === null ? null : JSON.parse(text)
+    try {
+      return text === null ? null : JSON.parse(text)
+    } catch {
+      // Not ours, or damaged: nobody is signed in.
+      return null
+    }
   }
 }
 

@@ -8,8 +8,8 @@ const BASE = 'http://localhost'
 /** Sends requests sealed, by the client's own transport; `handle` stands for the network. */
 export function sealingClient(handle: (request: Request) => Promise<Response>, now: () => number) {
   const fetch: Fetch = (url, init) => handle(onTheWire(url, init))
-  const keys = createServerKeys({ baseUrl: BASE, pinnedKeys: null, fetch, now })
   const transmit = createTransmit(fetch)
+  const keys = createServerKeys({ baseUrl: BASE, pinnedKeys: null, transmit, now })
   const transport = createTransport({ baseUrl: BASE, env: 'production', keys, transmit, now })
   return async (request: Request) => {
     const { method, url } = request
