@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { attachmentRoutes, UPLOAD_PATH } from './features/attachments/routes.ts'
+import { ATTACHMENTS_PATH, attachmentRoutes } from './features/attachments/routes.ts'
 import { authRoutes } from './features/auth/routes.ts'
 import { billingRoutes } from './features/billing/routes.ts'
 import { contentRoutes } from './features/content/routes.ts'
@@ -33,7 +33,7 @@ export function createApp(services: Services) {
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
     .use(observe({ log }))
     .use(cors({ origins: config.corsOrigins }))
-    .use(encryption({ ...services, uploadPath: UPLOAD_PATH, isRequired }))
+    .use(encryption({ ...services, uploadPath: ATTACHMENTS_PATH, isRequired }))
     .use(docs(() => describeApi(api, VERSION)))
     .use(health(readiness))
     .use(api)

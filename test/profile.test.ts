@@ -100,3 +100,16 @@ test('deleting an account ends its sessions, takes its files and frees its addre
   }
   expect((await app.register('gone@example.com')).user.email).toBe('gone@example.com')
 })
+
+test('what is wrong with a field is said so that a form can show it', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const json = { profile: { name: 'x'.repeat(101) }, onboardingCompleted: 'yes' }
+  const { details } = (await app.ask('PATCH', '/api/user/profile/v1', { token, json })).json
+  expect(details).toEqual([
+    { path: 'profile.name', message: 'must be text of at most 100 characters, or null' },
+    { path: 'onboardingCompleted', message: 'must be true, false or null' },
+  ])
+  const missing = await app.ask('POST', '/api/auth/login/v1', { json: { password: 'x' } })
+  expect(missing.json.details).toEqual([{ path: 'email', message: 'is required' }])
+})

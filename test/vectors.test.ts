@@ -21,6 +21,7 @@ describe('134: with fixed keys', () => {
     const { ephemeralKey, header, jwe } = vector
     const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
     expect(rawSealForKey({ header, plaintext, iv }, publicKey, ephemeralKey)).toBe(jwe)
+    expect(rawSealUnderKey({ header, plaintext, iv }, bytes(vector.contentKey))).toBe(jwe)
     const { epk: _made, ...given } = header
     const byJose = new CompactEncrypt(plaintext)
       .setProtectedHeader(given)

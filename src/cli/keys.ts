@@ -1,21 +1,13 @@
+import type { Services } from '../services.ts'
 import { dataCommand, UsageError } from './command.ts'
 
 type Key = { use: string; state: string; kid: string; from: string | null; until: string | null }
 
 export const keysList = dataCommand({
   name: 'keys list',
-  summary: 'List the public keys by their thumbprints, which apps may pin',
-  work: async ({ keys, tokens }): Promise<Key[]> => [
-    ...keys.list().map(({ jwk, state, from, until }) => ({
-      use: 'enc',
-      state,
-      kid: jwk.kid,
-      from: new Date(from).toISOString(),
-      until: until === null ? null : new Date(until).toISOString(),
-    })),
-    { use: 'sig', state: 'current', kid: tokens.publicJwk.kid, from: null, until: null },
-  ],
-  print: (keys) => keys.map(asLine).join('\n'),
+  summary: 'List the public keys by their thumbprints; apps may pin those of use enc',
+  work: async (services) => allKeys(services),
+  print: asLines,
 })
 
 export const keysRotate = dataCommand({
@@ -31,12 +23,27 @@ export const keysRotate = dataCommand({
   },
   work: async (services, { atOnce }) => {
     await services.keys.rotate(atOnce)
-    return keysList.work(services, undefined as never) as Promise<Key[]>
+    return allKeys(services)
   },
-  print: (keys) => keys.map(asLine).join('\n'),
+  print: asLines,
 })
 
-function asLine({ use, state, kid, from, until }: Key): string {
-  const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
-  return [use, state.padEnd(8), kid, ...times].join('  ')
+function allKeys({ keys, tokens }: Services): Key[] {
+  const forPayloads = keys.list().map(({ jwk, state, from, until }) => ({
+    use: 'enc',
+    state,
+    kid: jwk.kid,
+    from: new Date(from).toISOString(),
+    until: until === null ? null : new Date(until).toISOString(),
+  }))
+  const { kid } = tokens.publicJwk
+  return [...forPayloads, { use: 'sig', state: 'current', kid, from: null, until: null }]
+}
+
+function asLines(keys: Key[]): string {
+  const lines = keys.map(({ use, state, kid, from, until }) => {
+    const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
+    return [use, state.padEnd(8), kid, ...times].join('  ')
+  })
+  return lines.join('\n')
 }

@@ -5,7 +5,7 @@ import { AppError } from '../lib/errors.ts'
 import { createSemaphore } from '../lib/semaphore.ts'
 
 /** A P-256 private key with its RFC 7638 thumbprint, and when it is the one in use; times in ms. */
-export type StoredKey = {
+type StoredKey = {
   jwk: JWK & { kid: string }
   /** From then on clients seal for it. Before, it is published so that it can become known. */
   from: number

@@ -1,3 +1,4 @@
+import { ValueErrorType } from '@sinclair/typebox/errors'
 import { Elysia, ValidationError } from 'elysia'
 import { asStorageError } from '../db/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
@@ -123,9 +124,10 @@ function invalid(error: ValidationError): AppError {
   })
 }
 
-type Fault = { path: string; message: string; schema: Record<string, unknown> }
+type Fault = { type: number; path: string; message: string; schema: Record<string, unknown> }
 
-function expectation({ schema, message }: Fault): string {
+function expectation({ type, schema, message }: Fault): string {
+  if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   const { error } = schema
   return typeof error === 'string' ? error : message
 }

@@ -58,6 +58,7 @@ export async function openRequest(
   const { kid, typ, cty } = header
   const key = typeof kid === 'string' ? await findKey(kid) : null
   if (key === null || typeof kid !== 'string') throw unknownKey()
+  // The header is public: what it says is judged before any work is done.
   const isExact = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
   if (!isExact || typ !== 'req+jwe') throw invalidMessage()
   if (cty !== undefined && !isContentType(cty)) throw invalidMessage()

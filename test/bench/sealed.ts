@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import { importJWK } from 'jose'
 import { sealRequest } from '../../src/client/sealing.ts'
+import { readKeyForPayloads } from '../support/messages.ts'
 import type { Load } from './load.ts'
 import { median } from './median.ts'
 import { http, load, ROUNDS, SECONDS } from './rounds.ts'
@@ -17,31 +18,29 @@ type Measured = { perSecond: number; cpu: number }
 /** The same requests to the same server, plain and sealed, in turns. */
 export async function benchSealed(folder: string, dataDir: string, token: string) {
   const server = await startHomeport(dataDir, PORT)
-  const { keys } = (await (
-    await fetch(`http://127.0.0.1:${PORT}/.well-known/jwks.json`)
-  ).json()) as {
-    keys: { use: string; kid: string }[]
-  }
-  const jwk = keys.find(({ use }) => use === 'enc')
-  if (!jwk) throw new Error('the server has no key for payloads')
+  const jwk = await readKeyForPayloads(`http://127.0.0.1:${PORT}`)
   const key = { kid: jwk.kid, key: await importJWK(jwk, 'ECDH-ES') }
   const patch = JSON.stringify({ profile: { name: 'Ann' } }).padEnd(1_024)
   const what = { port: PORT, connections: 32, seconds: SECONDS }
 
-  await compare('profile GET', { ...what, request: http('GET', PATH, token) }, async () => {
+  await compareModes('profile GET', { ...what, request: http('GET', PATH, token) }, async () => {
     // A message that only reads may come again while it is fresh.
     return { ...what, request: await sealedRequest('GET', null) }
   })
-  await compare('1 KB PATCH', { ...what, request: http('PATCH', PATH, token, patch) }, async () => {
-    const requests: string[] = []
-    for (let at = 0; at < MESSAGES; at++) requests.push(await sealedRequest('PATCH', patch))
-    const file = join(folder, 'messages.json')
-    await Bun.write(file, JSON.stringify(requests))
-    return { ...what, request: '', file }
-  })
+  await compareModes(
+    '1 KB PATCH',
+    { ...what, request: http('PATCH', PATH, token, patch) },
+    async () => {
+      const requests: string[] = []
+      for (let at = 0; at < MESSAGES; at++) requests.push(await sealedRequest('PATCH', patch))
+      const file = join(folder, 'messages.json')
+      await Bun.write(file, JSON.stringify(requests))
+      return { ...what, request: '', file }
+    },
+  )
   await server.stop()
 
-  async function compare(name: string, plain: Load, sealed: () => Promise<Load>) {
+  async function compareModes(name: string, plain: Load, sealed: () => Promise<Load>) {
     const rounds: { plain: Measured; sealed: Measured }[] = []
     for (let round = 0; round <= ROUNDS; round++) {
       const next = await sealed()
@@ -52,9 +51,9 @@ export async function benchSealed(folder: string, dataDir: string, token: string
     const ratio = of((one) => one.sealed.perSecond / one.plain.perSecond)
     const cost = of((one) => one.sealed.cpu - one.plain.cpu)
     const figures = [of((one) => one.sealed.perSecond), of((one) => one.plain.perSecond)]
-    const [ours, theirs] = figures.map((figure) => `${Math.round(figure)}/s`)
+    const [whenSealed, whenPlain] = figures.map((figure) => `${Math.round(figure)}/s`)
     console.log(
-      `sealed ${name}: ${ratio.toFixed(2)} of plain (floor ${FLOOR}) — ${ours} against ${theirs}`,
+      `sealed ${name}: ${ratio.toFixed(2)} of plain (floor ${FLOOR}) — ${whenSealed} against ${whenPlain}`,
     )
     console.log(`  CPU of a message more than plain: ${cost.toFixed(3)} ms`)
   }

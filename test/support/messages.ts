@@ -17,8 +17,8 @@ const PROFILE = '/api/user/profile/v1'
 export async function messagesFor(app: TestApp) {
   const { json } = await app.ask('GET', '/.well-known/jwks.json', { headers: { env: 'test' } })
   const publicKey = keyForPayloads(json.keys)
-  const { seal, patchName } = createSealer(publicKey, () => app.clock.now)
-  return { publicKey, seal, patchName, post, get }
+  const { seal, headOf, patchName } = createSealer(publicKey, () => app.clock.now)
+  return { publicKey, seal, headOf, patchName, post, get }
 
   /** Delivers a message in the body, `X-Request-Id` fixed so that replies can be compared. */
   function post(method: string, path: string, message: Ask['body'] | string, how: Ask = {}) {
@@ -32,22 +32,26 @@ export async function messagesFor(app: TestApp) {
   }
 }
 
+type KeySet = { keys: PublicKey[] }
 type PublicKey = { use: string; kid: string; kty?: string }
 
-export function keyForPayloads(keys: PublicKey[]): PublicKey {
+/** The key that a server shows for payloads. */
+export async function readKeyForPayloads(url: string): Promise<PublicKey> {
+  const { keys } = (await (await fetch(`${url}/.well-known/jwks.json`)).json()) as KeySet
+  return keyForPayloads(keys)
+}
+
+function keyForPayloads(keys: PublicKey[]): PublicKey {
   const key = keys.find(({ use }) => use === 'enc')
   if (!key) throw new Error('the server has no key for payloads')
   return key
 }
 
 export function createSealer(publicKey: PublicKey, now: () => Date) {
-  return { seal, patchName }
+  return { seal, headOf, patchName }
 
-  function seal({ head, header, body = '', plaintext }: Words): string {
-    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
-    const ephemeral = privateKey.export({ format: 'jwk' })
-    const { d: _secret, ...epk } = ephemeral
-    const { kid } = publicKey
+  /** The first line of a message, with its end. */
+  function headOf(head: Words['head']): string {
     const line = JSON.stringify({
       v: 1,
       jti: randomBytes(16).toString('base64url'),
@@ -58,8 +62,16 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
       rk: randomBytes(32).toString('base64url'),
       ...head,
     })
+    return `${line}\n`
+  }
+
+  function seal({ head, header, body = '', plaintext }: Words): string {
+    const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+    const ephemeral = privateKey.export({ format: 'jwk' })
+    const { d: _secret, ...epk } = ephemeral
+    const { kid } = publicKey
     const full = { alg: 'ECDH-ES', enc: 'A256GCM', kid, typ: 'req+jwe', epk, ...header }
-    const content = plaintext ?? Buffer.concat([Buffer.from(`${line}\n`), Buffer.from(body)])
+    const content = plaintext ?? Buffer.concat([Buffer.from(headOf(head)), Buffer.from(body)])
     const message = { header: full, plaintext: Buffer.from(content), iv: randomBytes(12) }
     return rawSealForKey(message, publicKey, ephemeral)
   }

@@ -37,13 +37,18 @@ export function rawOpenUnderKey(jwe: string, key: Uint8Array) {
   return disassemble(jwe, key)
 }
 
-/** RFC 7518 §4.6: ECDH on P-256, then one round of the Concat KDF (NIST SP 800-56A). */
+/** RFC 7518 §4.6: ECDH on P-256, then the Concat KDF (NIST SP 800-56A). */
 function agreedKey(own: JsonWebKey, theirs: JsonWebKey): Buffer {
   const { d: _private, ...publicPart } = theirs
   const secret = diffieHellman({
     privateKey: createPrivateKey({ key: own, format: 'jwk' }),
     publicKey: createPublicKey({ key: publicPart, format: 'jwk' }),
   })
+  return derivedKey(secret)
+}
+
+/** One round of the Concat KDF over the x of the agreed point. */
+export function derivedKey(secret: Uint8Array): Buffer {
   const algorithm = Buffer.from(ALGORITHM)
   const parts = [uint32(1), secret, uint32(algorithm.length), algorithm]
   const [noPartyU, noPartyV, keyBits] = [uint32(0), uint32(0), uint32(256)]

@@ -20,7 +20,7 @@ import type { Staging } from './staging.ts'
 import { receiveUploads } from './upload.ts'
 import { WIDTHS } from './variants.ts'
 
-export const UPLOAD_PATH = '/api/user/attachments/v1'
+export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
 /** Seconds that Bun waits on a slow phone; the default would cut it off. */
 const UPLOAD_TIMEOUT = 255
@@ -41,7 +41,7 @@ export function attachmentRoutes({
   return new Elysia({ name: 'attachments' })
     .use(signedIn)
     .post(
-      UPLOAD_PATH,
+      ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
         const base = baseOf(request)
@@ -79,7 +79,7 @@ export function attachmentRoutes({
       },
     )
     .delete(
-      UPLOAD_PATH,
+      ATTACHMENTS_PATH,
       async ({ session, query }) => {
         await attachments.remove(session.userId, query.key)
         return message('The file is gone.')
@@ -93,7 +93,7 @@ export function attachmentRoutes({
       },
     )
     .get(
-      `${UPLOAD_PATH}/download`,
+      `${ATTACHMENTS_PATH}/download`,
       async ({ session, query, request }) =>
         data(await attachments.describe(session.userId, query.key, baseOf(request))),
       {

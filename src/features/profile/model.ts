@@ -1,7 +1,10 @@
 import { type Static, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
 
-const text = (maxLength: number) => t.Union([t.String({ maxLength }), t.Null()])
+const text = (maxLength: number) =>
+  t.Union([t.String({ maxLength }), t.Null()], {
+    error: `must be text of at most ${maxLength} characters, or null`,
+  })
 
 /** RFC 7396: what is absent stays, `null` restores the start value. */
 export const ProfilePatch = strict({
@@ -13,6 +16,8 @@ export const ProfilePatch = strict({
       currency: t.Optional(text(3)),
     }),
   ),
-  onboardingCompleted: t.Optional(t.Union([t.Boolean(), t.Null()])),
+  onboardingCompleted: t.Optional(
+    t.Union([t.Boolean(), t.Null()], { error: 'must be true, false or null' }),
+  ),
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
