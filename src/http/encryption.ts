@@ -45,9 +45,9 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     .wrap((next, request) => {
       const handle = next as unknown as Handle
       const env = request.headers.get('env') ?? 'test'
+      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
       if (FILES.test(pathOf(request))) return handle
-      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       const looksSealed = request.headers.has('payload') || isJose(request)
       return looksSealed || !isOpen(request) ? () => exchange(handle, request) : handle
 
@@ -115,7 +115,8 @@ function sealedHeaders(plain: Headers): Headers {
 }
 
 function isOpen(request: Request): boolean {
-  return OPEN_PATHS.test(pathOf(request))
+  const path = pathOf(request)
+  return OPEN_PATHS.test(path) || FILES.test(path)
 }
 
 function required(): AppError {
