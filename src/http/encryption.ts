@@ -3,6 +3,7 @@ import { Elysia } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import { type Log, plainLines } from '../lib/log.ts'
+import { UPLOAD_TIMEOUT } from './body.ts'
 import type { AddressOf } from './client-address.ts'
 import { failureBody, internalError, malformed } from './errors.ts'
 import { noteOpened } from './opened-request.ts'
@@ -63,11 +64,12 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     let opened: OpenedRequest
     try {
       if (isUpload(request)) {
-        // It has a time limit of its own, by its size.
+        // While it arrives it has a time limit of its own, by its size.
         server?.timeout(request, 0)
         held.use(await admitUpload(request, addressOf(request, server)))
       }
       opened = await open(request, arrivedAt)
+      if (isUpload(request)) server?.timeout(request, UPLOAD_TIMEOUT)
     } catch (error) {
       refusals.set(request, error)
       // What is still on its way to a refused upload is not waited for.

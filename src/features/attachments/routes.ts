@@ -1,5 +1,6 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
+import { UPLOAD_TIMEOUT } from '../../http/body.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
@@ -22,8 +23,6 @@ import { WIDTHS } from './variants.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
-/** Seconds that Bun waits on a slow phone; the default would cut it off. */
-const UPLOAD_TIMEOUT = 255
 
 export type AttachmentRoutesDeps = {
   attachments: Attachments
