@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '..')
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc')
@@ -70,10 +70,11 @@ test.each(Object.entries(SETTINGS))(
   },
 )
 
-test.each(['bun', 'node'].map((name) => [name, Bun.which(name)] as const))(
+const RUNTIMES = [process.execPath, Bun.which('node')].filter((path) => path !== null)
+
+test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
   'and runs in %s, without anything else',
   (_name, runtime) => {
-    if (runtime === null) return
     const { stdout, stderr } = Bun.spawnSync([runtime, join('out', 'app.js')], { cwd: app })
     expect([stdout.toString(), stderr.toString()]).toEqual(['0 network_error\n', ''])
   },

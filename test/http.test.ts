@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from './support/app.ts'
-import { expectFailure } from './support/failure.ts'
+import { expectFailure, throwAt } from './support/failure.ts'
 
 test('the reply headers stand on successes and failures', async () => {
   await using app = await createTestApp()
@@ -126,11 +126,7 @@ test('54: whatever a handler throws, the answer is the envelope and says nothing
   await using app = await createTestApp()
   app.expectErrors()
   const thrown = [new Error('CANARY'), new TypeError('CANARY'), 'CANARY', { message: 'CANARY' }]
-  for (const [at, error] of thrown.entries()) {
-    app.app.get(`/throws/${at}`, () => {
-      throw error
-    })
-  }
+  throwAt(app, thrown)
   for (const at of thrown.keys()) {
     const answer = await app.ask('GET', `/throws/${at}`)
     expectFailure(answer, 500)

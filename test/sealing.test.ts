@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createHash } from 'node:crypto'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
-import { expectFailure } from './support/failure.ts'
+import { expectFailure, throwAt } from './support/failure.ts'
 import { messagesFor } from './support/messages.ts'
 
 const PROFILE = '/api/user/profile/v1'
@@ -208,11 +208,7 @@ test('54: whatever a handler throws is answered sealed', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   app.expectErrors()
   const thrown = [new Error('CANARY'), 'CANARY', null, undefined]
-  for (const [at, error] of thrown.entries()) {
-    app.app.get(`/throws/${at}`, () => {
-      throw error
-    })
-  }
+  throwAt(app, thrown)
   for (const at of thrown.keys()) {
     const answer = await app.ask('GET', `/throws/${at}`)
     expectFailure(answer, 500)

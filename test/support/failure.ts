@@ -1,11 +1,20 @@
 import { expect } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
 import { Failure } from '../../src/http/envelope.ts'
-import type { Answer } from './app.ts'
+import type { Answer, TestApp } from './app.ts'
 
 /** Expects the one error shape, with this status. */
 export function expectFailure(answer: Answer, status: number) {
   expect([answer.status, answer.text]).toEqual([status, answer.text])
   expect(answer.headers.get('content-type')).toStartWith('application/json')
   expect([...Value.Errors(Failure, answer.json)]).toEqual([])
+}
+
+/** Routes `/throws/0` and so on, whose handlers throw one of `thrown` each. */
+export function throwAt({ app }: TestApp, thrown: unknown[]) {
+  for (const [at, error] of thrown.entries()) {
+    app.get(`/throws/${at}`, () => {
+      throw error
+    })
+  }
 }
