@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
 import { createBudget } from '../src/lib/budget.ts'
 
-const rules = { total: 10, share: 6, queueLimit: 3, onFull: () => new Error('full') }
+const onFull = () => new Error('full')
+const rules = { total: 10, share: 6, queueLimit: 3, queueShare: 2, onFull }
 const never = new AbortController().signal
 
 /** A budget whose loans are noted in `served` by their holders. */
@@ -40,6 +41,16 @@ test('who holds a whole share waits while others pass', async () => {
   first[Symbol.dispose]()
   await more
   expect(served).toEqual(['a', 'b', 'a'])
+})
+
+test('one holder cannot fill the queue', async () => {
+  const { ask } = makeBudget()
+  const first = await ask('a', 6)
+  const waiting = [ask('a', 1), ask('a', 1)]
+  await expect(ask('a', 1)).rejects.toThrow('full')
+  await ask('b', 1)
+  first[Symbol.dispose]()
+  await Promise.all(waiting)
 })
 
 test('who gives up leaves the queue, and those behind move up', async () => {

@@ -201,6 +201,35 @@ test('128: a phone whose clock is wrong by hours learns the time of the server',
   }
 })
 
+test('128: a clock that was read slowly is not believed', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  network.meddler = {
+    async reply(reply, { method, url }) {
+      if (method === 'PATCH') return inPlain({ code: 'encryption_stale', message: '' }, 400)
+      if (!url.includes('content_version')) return reply
+      // The way back takes five minutes.
+      app.clock.advance(299_000)
+      return reply
+    },
+  }
+  await client.changeProfile({ profile: { name: 'x' } }).catch(() => {})
+  network.meddler = {}
+  const sent: number[] = []
+  network.meddler = {
+    request(request) {
+      app.clock.advance(2_000)
+      return request
+    },
+    reply(reply) {
+      sent.push(reply.status)
+      return reply
+    },
+  }
+  await client.readProfile()
+  expect(sent).toEqual([200])
+})
+
 test('132: 32 clients lose no operation while the keys change all the time', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const clients = await Promise.all(

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from './support/app.ts'
 import { expectFailure, throwAt } from './support/failure.ts'
+import { rawRequest } from './support/raw-request.ts'
 
 test('the reply headers stand on successes and failures', async () => {
   await using app = await createTestApp()
@@ -169,22 +170,3 @@ test('144: one line of JSON a request, whatever the path holds', async () => {
 })
 
 /** The reply to a request written by hand. */
-async function rawRequest(port: number, head: string): Promise<string> {
-  const { promise, resolve } = Promise.withResolvers<string>()
-  let reply = ''
-  const socket = await Bun.connect({
-    hostname: '127.0.0.1',
-    port,
-    socket: {
-      data(_socket, chunk) {
-        reply += chunk.toString()
-        if (reply.includes('\r\n\r\n')) resolve(reply)
-      },
-      close: () => resolve(reply),
-    },
-  })
-  socket.write(`${head}\r\n`)
-  const answer = await promise
-  socket.end()
-  return answer
-}

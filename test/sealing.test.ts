@@ -27,6 +27,20 @@ test('122: the same message is carried out once, one after the other and twenty 
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
 })
 
+test('122: what is sealed again later is remembered from then on', async () => {
+  await using app = await createTestApp()
+  const { post, patchName } = await messagesFor(app)
+  const { accessToken } = await app.register()
+  const jti = 'a'.repeat(22)
+  const sealed = (seconds: number) =>
+    patchName(accessToken, 'x', { head: { jti, iat: ahead(app, seconds) } })
+  expect((await post('PATCH', PROFILE, sealed(-300))).status).toBe(200)
+  const again = sealed(0)
+  app.clock.advance(299_000)
+  await app.services.replays.sweep()
+  expect((await post('PATCH', PROFILE, again)).json.code).toBe('encryption_replay')
+})
+
 test('122: messages are remembered for as long as they could come again, and no longer', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)

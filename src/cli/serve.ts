@@ -1,5 +1,6 @@
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
+import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { startTimers } from '../lib/timer.ts'
@@ -14,8 +15,6 @@ import { dataCommands } from './data-commands.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024
-/** Seconds without a byte until a connection is closed. */
-const IDLE_TIMEOUT = 15
 /** How long requests in flight may take once we are told to stop, in ms. */
 const DRAIN_TIMEOUT = 10_000
 

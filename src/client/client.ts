@@ -224,7 +224,7 @@ function hintsOf({ device, language }: ClientOptions): Record<string, string> {
   return {
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     // A header takes ASCII alone, and people call their devices what they like.
-    ...(device === undefined ? {} : { device: encodeURIComponent(device) }),
+    ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
     ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),
   }
 }

@@ -36,6 +36,8 @@ export type TransportDeps = {
 const FRESH = 300_000
 /** The server remembers what it has carried out for longer than this, in ms. */
 const SOON = 60_000
+/** A reading of the clock that took longer tells too little, in ms. */
+const QUICK = 10_000
 /** Anything that everybody may read: its sealed reply tells the time of the server. */
 const CLOCK = '/api/user/content_version/v1'
 
@@ -76,8 +78,9 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
   async function wasStale(at: number, claimed: number): Promise<boolean> {
     const request = { method: 'GET', target: CLOCK, headers: {}, token: null }
     const asked = { ...request, contentType: null, body: null }
+    const startedAt = now()
     const { sealedAt } = await exchange(asked, newMessageId(), claimed)
-    if (sealedAt === null) return false
+    if (sealedAt === null || Math.abs(now() - startedAt) > QUICK) return false
     clockOffset = sealedAt - now()
     return Math.abs(sealedAt - at) > FRESH
   }

@@ -6,7 +6,9 @@ import { openedBody } from './opened-request.ts'
 /** The cap of JSON bodies, in bytes. */
 export const JSON_LIMIT = 64 * 1024
 const DEPTH_LIMIT = 32
-/** Seconds that Bun waits on a slow phone that uploads; the default would cut it off. */
+/** Seconds without a byte until a connection is closed. */
+export const IDLE_TIMEOUT = 15
+/** Seconds that Bun waits on a slow phone that uploads; the ordinary ones would cut it off. */
 export const UPLOAD_TIMEOUT = 255
 
 /** The hooks of a route with a JSON body: a counted parser and the schema. */

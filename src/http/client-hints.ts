@@ -11,8 +11,10 @@ export type Device = { name: string; sealed: boolean }
 
 /** What the `device` header says, percent-encoded or not, without control characters. */
 export function deviceOf(request: Request): Device {
-  const name = decodedHeader(request.headers.get('device')).replace(/\p{C}/gu, '').trim()
-  return { name: name ? name.slice(0, DEVICE_LIMIT) : 'ios', sealed: isSealed(request) }
+  const header = decodedHeader(request.headers.get('device')).toWellFormed()
+  const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
+  const name = characters.slice(0, DEVICE_LIMIT).join('')
+  return { name: name || 'ios', sealed: isSealed(request) }
 }
 
 /** A header that may be percent-encoded, as headers cannot hold every character. */

@@ -3,12 +3,12 @@ import { Elysia } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import { type Log, plainLines } from '../lib/log.ts'
-import { UPLOAD_TIMEOUT } from './body.ts'
+import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from './body.ts'
 import type { AddressOf } from './client-address.ts'
 import { failureBody, internalError, malformed } from './errors.ts'
 import { noteOpened } from './opened-request.ts'
 import { seenRequest } from './request-id.ts'
-import { pathOf } from './request-url.ts'
+import { isWithoutHost, pathOf } from './request-url.ts'
 import { type OpenedRequest, sealReply } from './sealed-message.ts'
 import { createOpener, isJose, type OpenerDeps } from './sealed-request.ts'
 
@@ -21,6 +21,8 @@ const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
 const OPEN_PATHS =
   /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
+/** All that is answered without a Host, which simple probes leave out. */
+const PROBES = /^\/(health|ready)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */
@@ -45,6 +47,9 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     })
     .wrap((next, request) => {
       const handle = next as unknown as Handle
+      if (isWithoutHost(request) && !PROBES.test(request.url)) {
+        return refused(malformed('The Host header is no host.'))
+      }
       const env = request.headers.get('env') ?? 'test'
       if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
@@ -83,6 +88,7 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     const { head, kid } = opened
     noteOpened(request, { ...opened, token: head.at })
     const plain = await answer(handle, request)
+    if (isUpload(request)) server?.timeout(request, IDLE_TIMEOUT)
     const { status, headers } = plain
     const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())

@@ -9,8 +9,14 @@ export function pathOf(request: Request): string {
 }
 
 /** Path and query, as they were sent. */
-export function targetOf({ url }: Request): string {
-  return url.slice(url.indexOf('/', url.indexOf('//') + 2))
+export function targetOf(request: Request): string {
+  const { url } = request
+  return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
+}
+
+/** Where the Host is missing or none, Bun gives the bare target, out of which each reader reads another path. */
+export function isWithoutHost({ url }: Request): boolean {
+  return url.startsWith('/')
 }
 
 /** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */

@@ -22,7 +22,8 @@ export type OpenerDeps = {
 const UPLOAD_LIMIT = 16 * 1024 * 1024
 /** So many sealed uploads of the greatest size are held at once, and one of them for an address. */
 const UPLOADS_AT_ONCE = 4
-const UPLOADS_WAITING = 100
+const UPLOADS_WAITING = 200
+const UPLOADS_WAITING_OF_ONE = 20
 /** How long an upload may wait for its place, in seconds. */
 const LONGEST_WAIT = 60
 /** How far the clocks of an app and of the server may be apart, in seconds. */
@@ -38,6 +39,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     total: UPLOADS_AT_ONCE * share,
     share,
     queueLimit: UPLOADS_WAITING,
+    queueShare: UPLOADS_WAITING_OF_ONE,
     onFull: tooManyUploads,
   })
   return { isUpload, admitUpload, open }
@@ -62,7 +64,8 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
   async function open(request: Request, arrivedAt: Date): Promise<OpenedRequest> {
     const opened = await openRequest(await readMessage(request), keys.find)
     const { jti, iat, htm, htu, ath, at } = opened.head
-    const age = Math.floor(arrivedAt.getTime() / 1000) - iat
+    const arrival = Math.floor(arrivedAt.getTime() / 1000)
+    const age = arrival - iat
     if (Math.abs(age) > CLOCK_TOLERANCE) throw stale(now())
     const token = tokenOf(request, at)
     const isBound =
@@ -71,8 +74,9 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return opened
-    // Until then it could begin to arrive again, wait, and take its time.
-    const until = iat + CLOCK_TOLERANCE + LONGEST_WAIT + longestArrival(request) + MARGIN
+    // Until then it, or the same sealed anew just now, could begin to arrive again, wait and take its time.
+    const until =
+      Math.max(iat, arrival) + CLOCK_TOLERANCE + LONGEST_WAIT + longestArrival(request) + MARGIN
     if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
     throw new AppError('encryption_replay', 'This message has come before.')
   }

@@ -4,6 +4,8 @@ import { malformed } from './errors.ts'
 /** A body has to come at this rate at least, after some seconds in which it need not: bytes a second. */
 const SLOWEST = 8 * 1024
 const GRACE = 10
+/** A large one has to come within so many seconds all the same. */
+const LONGEST = 600
 /** What is read of a body without an announced length, in bytes. */
 const UNANNOUNCED = 128 * 1024
 
@@ -19,10 +21,11 @@ export async function readSteadily(request: Request, limit: number): Promise<Uin
   const late = Promise.withResolvers<never>()
   // Nobody may be waiting for it when it comes.
   late.promise.catch(() => {})
+  const rate = slowestRate(request)
   let size = 0
   const watch = setInterval(() => {
     const seconds = (performance.now() - startedAt) / 1000
-    if (size < (seconds - GRACE) * SLOWEST) late.reject(malformed('The body comes too slowly.'))
+    if (size < (seconds - GRACE) * rate) late.reject(malformed('The body comes too slowly.'))
   }, 1_000)
   try {
     const chunks = chunksOf(request)
@@ -40,5 +43,9 @@ export async function readSteadily(request: Request, limit: number): Promise<Uin
 
 /** Seconds that a body of this length takes at most. */
 export function longestArrival(request: Request): number {
-  return GRACE + (announcedLength(request) ?? UNANNOUNCED) / SLOWEST
+  return GRACE + (announcedLength(request) ?? UNANNOUNCED) / slowestRate(request)
+}
+
+function slowestRate(request: Request): number {
+  return Math.max(SLOWEST, (announcedLength(request) ?? 0) / LONGEST)
 }

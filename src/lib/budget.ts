@@ -2,15 +2,25 @@ export type Budget = (holder: string, amount: number, signal: AbortSignal) => Pr
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
-/** `total` in all, `share` for one holder; as many as `queueLimit` wait, beyond that `onFull()` is thrown. */
-type BudgetRules = { total: number; share: number; queueLimit: number; onFull: () => Error }
+/**
+ * `total` in all, `share` for one holder. As many as `queueLimit` wait, and `queueShare` of them for one
+ * holder; beyond that `onFull()` is thrown.
+ */
+type BudgetRules = {
+  total: number
+  share: number
+  queueLimit: number
+  queueShare: number
+  onFull: () => Error
+}
 
 /**
  * Lends out something that is scarce, such as bytes of memory. Where there is not enough one waits, in the
  * order in which they came; who has a whole share lets the others pass. What is lent comes back when it is
  * disposed of. When `signal` aborts while one waits, that is `onFull()` too.
  */
-export function createBudget({ total, share, queueLimit, onFull }: BudgetRules): Budget {
+export function createBudget(rules: BudgetRules): Budget {
+  const { total, share, queueLimit, queueShare, onFull } = rules
   const holders = new Map<string, number>()
   let waiting: Waiting[] = []
   let left = total
@@ -18,7 +28,8 @@ export function createBudget({ total, share, queueLimit, onFull }: BudgetRules):
     const isNext = waiting.every((other) => !hasShare(other))
     if (isNext && hasShare({ holder, amount }) && amount <= left) lend(holder, amount)
     else {
-      if (waiting.length >= queueLimit) throw onFull()
+      const own = waiting.filter((other) => other.holder === holder)
+      if (waiting.length >= queueLimit || own.length >= queueShare) throw onFull()
       await turn(holder, amount, signal)
     }
     return {

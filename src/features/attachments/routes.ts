@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
-import { UPLOAD_TIMEOUT } from '../../http/body.ts'
+import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../../http/body.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
@@ -52,7 +52,9 @@ export function attachmentRoutes({
         } as const
         const receive = () => receiveUploads(request, staging.receive, staging.discard)
         const retryKey = retryKeyOf(request)
-        return data(await attachments.store(session.userId, retryKey, receive, wish, base))
+        const stored = await attachments.store(session.userId, retryKey, receive, wish, base)
+        server?.timeout(request, IDLE_TIMEOUT)
+        return data(stored)
       },
       {
         parse: 'none',

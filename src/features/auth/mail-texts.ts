@@ -76,7 +76,7 @@ const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN 
 export function render(kind: MailKind, locale: string, { link, detail = '' }: Filling) {
   const [language = 'en'] = locale.split('-')
   const { subject, body, action } = (TEXTS[language] ?? ENGLISH)[kind]
-  const filled = body.replace('%s', detail)
+  const filled = body.replace('%s', () => detail)
   const text = link === undefined ? `${filled}\n` : `${filled}\n\n${action}:\n${link}\n`
   const button = link === undefined ? '' : `<p><a href="${Bun.escapeHTML(link)}">${action}</a></p>`
   const html = `<!doctype html><html lang="${TEXTS[language] ? language : 'en'}"><body><p>${Bun.escapeHTML(filled)}</p>${button}</body></html>`
