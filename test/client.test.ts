@@ -1,26 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
-import { createClient } from '../src/client/client.ts'
 import { createTestApp, type Mode, PASSWORD, type TestApp } from './support/app.ts'
 import { startIdentityProvider } from './support/identity-provider.ts'
-import { networkTo } from './support/network.ts'
+import { clientOf } from './support/network.ts'
 
-const BASE = 'http://localhost'
 const EMAIL = 'ann@example.com'
 const LOGIN = { email: EMAIL, password: PASSWORD }
 
-function clientOf(app: TestApp, mode: Mode, more = {}) {
-  const network = networkTo(app)
-  const env = mode === 'sealed' ? 'production' : 'test'
-  const now = () => app.clock.now.getTime()
-  const signedOut = { times: 0 }
-  const onSignedOut = () => {
-    signedOut.times += 1
-  }
-  const { fetch } = network
-  const client = createClient({ baseUrl: BASE, env, fetch, now, onSignedOut, ...more })
-  return { client, network, signedOut }
-}
+const ENV = { plain: 'test', sealed: 'production' }
 
 test('the client has a function for every operation of the interface that an app calls', async () => {
   await using app = await createTestApp()
@@ -32,14 +19,14 @@ test('the client has a function for every operation of the interface that an app
   )
   const others = ['readFile', 'readKeys', 'receiveBillingEvent']
   const wanted = operations.filter((name) => !others.includes(name))
-  const { client } = clientOf(app, 'plain')
+  const { client } = clientOf(app)
   expect(Object.keys(client).toSorted()).toEqual([...wanted, 'isSignedIn'].toSorted())
 })
 
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   test('a person signs up, changes, uploads, reads and leaves', async () => {
     await using app = await createTestApp()
-    const { client } = clientOf(app, mode, { device: 'Ann’s 📱 100 %', language: 'de' })
+    const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
     const made = await client.register({ ...LOGIN, name: 'Ann' })
     if (!('user' in made)) throw new Error('no session')
     expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
@@ -74,7 +61,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('two-factor, guests and wrong passwords are as the types say', async () => {
     await using app = await createTestApp()
-    const { client } = clientOf(app, mode)
+    const { client } = clientOf(app, { env: ENV[mode] })
     await client.startAsGuest()
     expect((await client.readProfile()).loginType).toBe('guest')
     await client.register(LOGIN)
@@ -103,7 +90,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('an expired token is refreshed once for all who wait, also by our own clock', async () => {
     await using app = await createTestApp()
-    const { client, network } = clientOf(app, mode)
+    const { client, network } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     const refreshes = () => network.seen.filter((path) => path.includes('refresh')).length
     app.clock.advance(16 * 60_000)
@@ -115,7 +102,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   test('a phone whose clock stands still learns from the server that its token has expired', async () => {
     await using app = await createTestApp()
     const at = app.clock.now.getTime()
-    const { client, network } = clientOf(app, mode, { now: () => at })
+    const { client, network } = clientOf(app, { env: ENV[mode], now: () => at })
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
     await Promise.all([client.readProfile(), client.readProfile(), client.readSubscription()])
@@ -124,7 +111,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('a refresh whose reply is lost is tried again and signs nobody out', async () => {
     await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, mode)
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
     let lost = 0
@@ -140,7 +127,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('without a network nobody is signed out; a session that has ended is forgotten', async () => {
     await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, mode)
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     network.meddler = {
       request() {
@@ -159,7 +146,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('however many are told that the session is over, the app hears it once', async () => {
     await using app = await createTestApp()
-    const { client, signedOut } = clientOf(app, mode)
+    const { client, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     await endSessions(app)
     app.clock.advance(16 * 60_000)
@@ -169,7 +156,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('what comes late for one person does not sign out the next', async () => {
     await using app = await createTestApp()
-    const { client, network, signedOut } = clientOf(app, mode)
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     await endSessions(app)
     const gate = Promise.withResolvers<void>()
@@ -192,7 +179,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   test('signing in needs no old session, and a failed try costs a guest nothing', async () => {
     using world = await startIdentityProvider()
     await using app = await createTestApp({}, world)
-    const { client } = clientOf(app, mode)
+    const { client } = clientOf(app, { env: ENV[mode] })
     await client.startAsGuest()
     const { _id } = await client.readProfile()
     const idToken = 'bad'
@@ -211,7 +198,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 
   test('an upload whose reply is lost is not stored twice', async () => {
     await using app = await createTestApp()
-    const { client, network } = clientOf(app, mode)
+    const { client, network } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
     const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
     const upload = () =>

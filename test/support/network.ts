@@ -1,5 +1,8 @@
+import { type ClientOptions, createClient } from '../../src/client/client.ts'
 import type { Fetch } from '../../src/client/transmit.ts'
-import type { TestApp } from './app.ts'
+import { PASSWORD, type TestApp } from './app.ts'
+
+const BASE = 'http://localhost'
 
 /** What somebody on the way makes of a request, or of the reply to it. */
 export type Meddler = {
@@ -38,4 +41,27 @@ export function onTheWire(url: string, init: RequestInit = {}): Request {
     request.headers.set('content-length', String(length))
   }
   return request
+}
+
+/** A client that seals, unless `more` says otherwise, and how often it was told that it is signed out. */
+export function clientOf(app: TestApp, more: Partial<ClientOptions> = {}) {
+  const network = networkTo(app)
+  const signedOut = { times: 0 }
+  const onSignedOut = () => {
+    signedOut.times += 1
+  }
+  const now = () => app.clock.now.getTime()
+  const options = { baseUrl: BASE, env: 'production', fetch: network.fetch, now, onSignedOut }
+  return { client: createClient({ ...options, ...more }), network, signedOut }
+}
+
+export async function signedIn(app: TestApp, more: Partial<ClientOptions> = {}) {
+  const made = clientOf(app, more)
+  await made.client.register({ email: `${crypto.randomUUID()}@example.com`, password: PASSWORD })
+  return made
+}
+
+/** A reply that nobody has sealed. */
+export function inPlain(body: unknown, status = 200): Response {
+  return new Response(JSON.stringify(body), { status })
 }
