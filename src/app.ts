@@ -13,6 +13,7 @@ import { describeApi, docs } from './http/docs.ts'
 import { encryption } from './http/encryption.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { host } from './http/host.ts'
 import { jwks } from './http/jwks.ts'
 import { observe } from './http/observe.ts'
 import { allowedMethodsOf } from './http/routing.ts'
@@ -32,6 +33,7 @@ export function createApp(services: Services) {
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
     .use(observe({ log }))
+    .use(host())
     .use(cors({ origins: config.corsOrigins }))
     .use(encryption({ ...services, uploadPath: ATTACHMENTS_PATH, isRequired }))
     .use(docs(() => describeApi(api, VERSION)))

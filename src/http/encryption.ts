@@ -8,7 +8,7 @@ import type { AddressOf } from './client-address.ts'
 import { failureBody, internalError, malformed } from './errors.ts'
 import { noteOpened } from './opened-request.ts'
 import { seenRequest } from './request-id.ts'
-import { isWithoutHost, pathOf } from './request-url.ts'
+import { pathOf } from './request-url.ts'
 import { type OpenedRequest, sealReply } from './sealed-message.ts'
 import { createOpener, isJose, type OpenerDeps } from './sealed-request.ts'
 
@@ -21,8 +21,6 @@ const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
 const OPEN_PATHS =
   /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
-/** All that is answered without a Host, which simple probes leave out. */
-const PROBES = /^\/(health|ready)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */
@@ -47,9 +45,6 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     })
     .wrap((next, request) => {
       const handle = next as unknown as Handle
-      if (isWithoutHost(request) && !PROBES.test(request.url)) {
-        return refused(malformed('The Host header is no host.'))
-      }
       const env = request.headers.get('env') ?? 'test'
       if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
@@ -66,19 +61,20 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
   async function exchange(handle: Handle, request: Request): Promise<Response> {
     using held = new DisposableStack()
     const arrivedAt = now()
+    const isLarge = isUpload(request)
     let opened: OpenedRequest
     try {
-      if (isUpload(request)) {
+      if (isLarge) {
         // While it arrives it has a time limit of its own, by its size.
         server?.timeout(request, 0)
         held.use(await admitUpload(request, addressOf(request, server)))
       }
       opened = await open(request, arrivedAt)
-      if (isUpload(request)) server?.timeout(request, UPLOAD_TIMEOUT)
+      if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)
     } catch (error) {
       refusals.set(request, error)
       // What is still on its way to a refused upload is not waited for.
-      if (isUpload(request)) server?.timeout(request, 1)
+      if (isLarge) server?.timeout(request, 1)
       const reply = await handle(request)
       note(request, { result: error instanceof AppError ? error.code : 'failed' })
       return reply
@@ -88,7 +84,7 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
     const { head, kid } = opened
     noteOpened(request, { ...opened, token: head.at })
     const plain = await answer(handle, request)
-    if (isUpload(request)) server?.timeout(request, IDLE_TIMEOUT)
+    if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
     const { status, headers } = plain
     const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
