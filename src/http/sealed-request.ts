@@ -76,7 +76,11 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     if (/^(GET|HEAD)$/.test(htm)) return opened
     // Until then it, or the same sealed anew just now, could begin to arrive again, wait and take its time.
     const until =
-      Math.max(iat, arrival) + CLOCK_TOLERANCE + LONGEST_WAIT + longestArrival(request) + MARGIN
+      Math.max(iat, arrival) +
+      CLOCK_TOLERANCE +
+      LONGEST_WAIT +
+      longestArrival(announcedLength(request)) +
+      MARGIN
     if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
     throw new AppError('encryption_replay', 'This message has come before.')
   }
@@ -87,7 +91,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
-        ? readSteadily(request, share)
+        ? readSteadily(request, announcedLength(request) ?? 0)
         : readBody(request, outerLimit(JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }
