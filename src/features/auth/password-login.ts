@@ -25,8 +25,6 @@ export type PasswordLoginDeps = {
 /** Who tries: an address on the network, and the device by its own word. */
 export type Client = { address: string; device: Device }
 
-export type PasswordLogin = ReturnType<typeof createPasswordLogin>
-
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, longestDelay: 15 * 60 }
 const PER_ADDRESS: WindowRule = { name: 'sign-in-address', most: 100, seconds: 5 * 60 }
 const REGISTRATIONS: WindowRule = { name: 'register', most: 100, seconds: 60 * 60 }

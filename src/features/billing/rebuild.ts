@@ -10,8 +10,6 @@ export type RebuildReport = {
   seconds: number
 }
 
-export type Rebuild = ReturnType<typeof createRebuild>
-
 /** Small, so that others write between two batches. */
 const BATCH = 100
 const CHANGES_LISTED = 100

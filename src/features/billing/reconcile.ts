@@ -15,8 +15,6 @@ export type ReconcileDeps = {
 }
 
 export type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
-export type Reconcile = ReturnType<typeof createReconcile>
-
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 const BATCH = 500
