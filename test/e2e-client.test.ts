@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { sealRequest } from '../src/client/sealing.ts'
 import { createServerKeys } from '../src/client/server-keys.ts'
+import { inMemory } from '../src/client/storage.ts'
 import { createTransmit } from '../src/client/transmit.ts'
 import { bundle, CHROMIUM, openPage } from './support/browser.ts'
 import { buildExecutable, installExecutable, type Server } from './support/executable.ts'
@@ -114,13 +115,4 @@ async function sealedPatch({ url }: Server, token: string): Promise<string> {
 async function post({ url }: Server, message: string): Promise<number> {
   const headers = { env: 'production', 'content-type': 'application/jose' }
   return (await fetch(url + PROFILE, { method: 'PATCH', headers, body: message })).status
-}
-
-function inMemory() {
-  const items = new Map<string, string>()
-  return {
-    getItem: (key: string) => items.get(key) ?? null,
-    setItem: (key: string, value: string) => void items.set(key, value),
-    removeItem: (key: string) => void items.delete(key),
-  }
 }

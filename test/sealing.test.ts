@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createHash } from 'node:crypto'
+import { sha256 } from '../src/lib/crypto.ts'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 import { expectFailure, throwAt } from './support/failure.ts'
 import { messagesFor } from './support/messages.ts'
@@ -69,16 +69,18 @@ test('123: a message for another path, method, query or person is refused', asyn
     await post('PATCH', `${PROFILE}?x=1`, message()),
     await post('PATCH', `${PROFILE}/`, message()),
     await post('PATCH', PROFILE, message(), { token: bob.accessToken }),
-    await get(PROFILE, seal({ head: { ath: hash(ann.accessToken) } }), { token: bob.accessToken }),
+    await get(PROFILE, seal({ head: { ath: sha256(ann.accessToken) } }), {
+      token: bob.accessToken,
+    }),
     await get(PROFILE, seal({ head: { ath: null } }), { token: bob.accessToken }),
-    await get(PROFILE, seal({ head: { ath: hash(ann.accessToken) } })),
-    await get(PROFILE, seal({ head: { ath: hash(ann.accessToken), at: bob.accessToken } })),
+    await get(PROFILE, seal({ head: { ath: sha256(ann.accessToken) } })),
+    await get(PROFILE, seal({ head: { ath: sha256(ann.accessToken), at: bob.accessToken } })),
     await get(`${SETTINGS}?a`, seal({ head: { htu: SETTINGS } })),
   ]
   expect(moved.map(({ status, json }) => `${status} ${json.code}`)).toEqual(
     moved.map(() => '400 encryption_invalid'),
   )
-  const inHeader = seal({ head: { ath: hash(ann.accessToken) } })
+  const inHeader = seal({ head: { ath: sha256(ann.accessToken) } })
   expect((await get(PROFILE, inHeader, { token: ann.accessToken })).status).toBe(200)
 })
 
@@ -246,13 +248,9 @@ test('133: neither what is sealed nor its keys nor its tokens are in the log', a
   for (const secret of ['canary', rk, jti, message, message.slice(-22), accessToken.slice(-20)]) {
     expect([secret, log.includes(secret)]).toEqual([secret, false])
   }
-  expect(log).toContain(`"message":"${hash(jti)}"`)
+  expect(log).toContain(`"message":"${sha256(jti)}"`)
   expect(log).toContain('"result":"encryption_replay"')
 })
-
-function hash(text: string): string {
-  return createHash('sha256').update(text).digest('base64url')
-}
 
 function ahead(app: TestApp, seconds: number): number {
   return Math.floor(app.clock.now.getTime() / 1000) + seconds

@@ -6,6 +6,7 @@ import { residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { bombPng, noise, phonePhoto } from '../support/pictures.ts'
 import { register } from '../support/requests.ts'
+import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -38,27 +39,16 @@ test('101, 102: ten 48-megapixel photos at once leave the API small and quick', 
     .composite([{ input: await noise(2_000, 1_500).png().toBuffer(), left: 500, top: 700 }])
     .jpeg({ quality: 90 })
     .toBuffer()
-  let done = false
-  let peak = 0
-  const times: number[] = []
-  const watching = (async () => {
-    while (!done) {
-      const start = performance.now()
-      const headers = { authorization: `Bearer ${token}` }
-      expect((await fetch(`${server.url}/api/user/profile/v1`, { headers })).status).toBe(200)
-      times.push(performance.now() - start)
-      peak = Math.max(peak, await residentMemory(server.process.pid))
-      await Bun.sleep(10)
-    }
-  })()
+  const headers = { authorization: `Bearer ${token}` }
+  const readProfile = async () => {
+    expect((await fetch(`${server.url}/api/user/profile/v1`, { headers })).status).toBe(200)
+  }
+  const stopWatching = watchServer(server, readProfile, 10)
   const sent = Array.from({ length: 10 }, () =>
     upload(server, token, photo, 'type=publicAsset&targetType=webp&compression=true'),
   )
   const statuses = (await Promise.all(sent)).map(({ status }) => status)
-  done = true
-  await watching
-  times.sort((a, b) => a - b)
-  const p99 = times[Math.floor(times.length * 0.99)] ?? 0
+  const { p99, peak } = await stopWatching()
   console.log(`102: profile p99 ${p99.toFixed(1)} ms, API ${Math.round(peak / 1e6)} MB`)
   expect(statuses).toEqual(Array.from({ length: 10 }, () => 200))
   expect(p99).toBeLessThan(100)

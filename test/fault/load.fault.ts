@@ -1,8 +1,8 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { median } from '../bench/median.ts'
-import { residentMemory } from '../bench/servers.ts'
 import { PASSWORD, WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -34,28 +34,18 @@ test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', a
   const server = await homeport.start(UNLIMITED)
   const emails = Array.from({ length: 20 }, (_, at) => `u${at}@example.com`)
   for (const email of emails) await register(server, email)
-  let done = false
-  let peak = 0
-  const health: number[] = []
-  const watching = (async () => {
-    while (!done) {
-      const start = performance.now()
-      await fetch(`${server.url}/health`)
-      health.push(performance.now() - start)
-      peak = Math.max(peak, await residentMemory(server.process.pid))
-      await Bun.sleep(5)
-    }
-  })()
+  const stopWatching = watchServer(
+    server,
+    async () => void (await fetch(`${server.url}/health`)),
+    5,
+  )
   const logins = Array.from({ length: 200 }, (_, at) =>
     login(server, emails[at % emails.length] ?? '', PASSWORD),
   )
   const statuses = new Set((await Promise.all(logins)).map(({ status }) => status))
-  done = true
-  await watching
-  health.sort((a, b) => a - b)
-  const p99 = health[Math.floor(health.length * 0.99)] ?? 0
+  const { count, p99, peak } = await stopWatching()
   console.log(
-    `64: ${health.length} × /health, p99 ${p99.toFixed(1)} ms, memory ${Math.round(peak / 1e6)} MB, ${[...statuses]}`,
+    `64: ${count} × /health, p99 ${p99.toFixed(1)} ms, memory ${Math.round(peak / 1e6)} MB, ${[...statuses]}`,
   )
   expect([...statuses].every((status) => status === 200 || status === 503)).toBe(true)
   expect(p99).toBeLessThan(50)

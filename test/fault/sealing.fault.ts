@@ -2,10 +2,10 @@ import { beforeAll, expect, test } from 'bun:test'
 import { randomFillSync } from 'node:crypto'
 import { createClient } from '../../src/client/client.ts'
 import { median } from '../bench/median.ts'
-import { residentMemory } from '../bench/servers.ts'
 import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { createSealer, readKeyForPayloads, type Words } from '../support/messages.ts'
+import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -65,10 +65,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
   const server = await homeport.start(QUIET)
   const client = createClient({ baseUrl: server.url, env: 'production' })
   await client.register({ email: 'ann@example.com', password: PASSWORD })
-  let peak = 0
-  const watch = setInterval(async () => {
-    peak = Math.max(peak, await residentMemory(server.process.pid).catch(() => 0))
-  }, 20)
+  const stopWatching = watchServer(server, async () => {}, 20)
   const data = randomFillSync(new Uint8Array(10 * 1024 * 1024))
   // A PDF by its first bytes, so that it is kept as it is.
   data.set(new TextEncoder().encode('%PDF-1.7\n'))
@@ -88,7 +85,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
     // Bun may close the connection before all was sent: then there is no reply to read.
     if (reply) expect(reply.status).toBe(length === null ? 400 : 413)
   }
-  clearInterval(watch)
+  const { peak } = await stopWatching()
   console.log(
     `131: 10 MiB in ${took.toFixed(0)} ms, ${stored} of 12 at once, peak ${(peak / 1e6).toFixed(0)} MB`,
   )

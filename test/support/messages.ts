@@ -1,4 +1,5 @@
-import { createHash, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { generateKeyPairSync, randomBytes } from 'node:crypto'
+import { sha256 } from '../../src/lib/crypto.ts'
 import type { Ask, TestApp } from './app.ts'
 import { rawSealForKey } from './raw-jose.ts'
 
@@ -78,7 +79,7 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
 
   /** A message that changes the name of the person whom `token` stands for. */
   function patchName(token: string, name: string, words: Words = {}): string {
-    const ath = createHash('sha256').update(token).digest('base64url')
+    const ath = sha256(token)
     const head = { htm: 'PATCH', htu: PROFILE, ath, at: token, ...words.head }
     const body = JSON.stringify({ profile: { name } })
     return seal({ body, ...words, head, header: { cty: 'application/json', ...words.header } })

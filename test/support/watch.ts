@@ -1,0 +1,29 @@
+import { residentMemory } from '../bench/servers.ts'
+import type { Server } from './executable.ts'
+
+/**
+ * Asks `probe` of a server again and again while something else goes on, with `pause` ms between. What
+ * is answered ends it: how often it was asked, the 99th percentile in ms, and the peak of memory in bytes.
+ */
+export function watchServer({ process }: Server, probe: () => Promise<void>, pause: number) {
+  const times: number[] = []
+  let isOver = false
+  let peak = 0
+  const watching = watch()
+  return async () => {
+    isOver = true
+    await watching
+    const sorted = times.toSorted((a, b) => a - b)
+    return { count: times.length, p99: sorted[Math.floor(times.length * 0.99)] ?? 0, peak }
+  }
+
+  async function watch() {
+    while (!isOver) {
+      const start = performance.now()
+      await probe()
+      times.push(performance.now() - start)
+      peak = Math.max(peak, await residentMemory(process.pid))
+      await Bun.sleep(pause)
+    }
+  }
+}
