@@ -110,6 +110,7 @@ export async function createServices(deps: ServicesDeps) {
     passwordMinLength: config.passwordMinLength,
     appName: config.tokenAudience,
     linkBase: config.appLinkUrl ?? publicUrl(config),
+    pageBase: config.baseUrl ?? config.appLinkUrl ?? publicUrl(config),
     sendMail: createMailer({
       smtpUrl: config.smtpUrl,
       from: config.mailFrom ?? `no-reply@${new URL(publicUrl(config)).hostname}`,
@@ -189,7 +190,7 @@ export async function createServices(deps: ServicesDeps) {
   async function removeAccount(userId: string) {
     const finish = await db.write(async (tx) => {
       const removeFiles = await attachments.removeAllOf(tx, userId)
-      await auth.socialLogin.revokeGrants(tx, userId)
+      await auth.linked.removeAll(tx, userId)
       await people.forget(tx, userId)
       await profile.remove(tx, userId)
       return removeFiles
@@ -202,7 +203,7 @@ export async function createServices(deps: ServicesDeps) {
   async function readExport(userId: string) {
     return {
       user: await profile.read(userId),
-      identities: await auth.socialLogin.list(userId),
+      identities: await auth.linked.list(userId),
       sessions: await auth.devices.list(userId, ''),
       attachments: await attachments.list(userId),
       subscription: await subscription.read(userId, 'production', 'en'),

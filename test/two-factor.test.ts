@@ -105,7 +105,10 @@ test('79: a recovery code works once, also in 20 parallel tries, in any case and
 test('69: a challenge opens nothing else, lives 5 minutes, and a reset does not switch two-factor off', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
-  await enable(app)
+  await app.register('ann@example.com')
+  const confirming = tokenIn(await smtp.next('ann@example.com'))
+  await app.ask('POST', '/api/auth/email/v1/verify', { json: { token: confirming } })
+  await enable(app, false)
   const challenge = await challengeOf(app)
   expect((await app.ask('GET', '/api/user/profile/v1', { token: challenge })).status).toBe(401)
   for (const [path, json] of [

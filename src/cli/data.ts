@@ -62,6 +62,11 @@ export async function openData(
   opening.defer(() => services.imageWorker.stop())
   opening.defer(() => services.auth.outbox.stop())
   await seed(services)
+  if (migrated.length > 0) {
+    for (const userId of await services.auth.accounts.rekey()) {
+      log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
+    }
+  }
   const stack = opening.move()
   return { services, migrated, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }

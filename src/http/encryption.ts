@@ -20,7 +20,7 @@ type Handle = (request: Request) => Response | Promise<Response>
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
 const OPEN_PATHS =
-  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset)|account\/delete)$/
+  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset|cancel)|account\/delete)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */

@@ -22,7 +22,7 @@ const DAY = 24 * 60 * 60 * 1000
 /** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
 export function createLimits({ db, now, enabled }: { db: Db; now: () => Date; enabled: boolean }) {
   const { limits } = db.tables
-  return { reserve, forget, sweep }
+  return { reserve, allows, forget, sweep }
 
   /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
   async function reserve(claims: Claim[]): Promise<Reservation> {
@@ -34,6 +34,18 @@ export function createLimits({ db, now, enabled }: { db: Db; now: () => Date; en
       async giveBack(tx) {
         for (const claim of claims) await uncount(tx, claim)
       },
+    }
+  }
+
+  /** Counts `claim` as part of the change, or returns false when there were too many. */
+  async function allows(tx: Tx, claim: Claim): Promise<boolean> {
+    if (!enabled) return true
+    try {
+      await count(tx, claim)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate_limited') return false
+      throw error
     }
   }
 

@@ -1,12 +1,15 @@
-import { eq } from 'drizzle-orm'
+import { asc, eq, gt } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import { emailKeyOf } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
 
 /** What a new account takes from the phone it is made on. */
 export type Hints = { name: string; locale: string; timezone: string }
 
 export type LoginType = 'email' | 'google' | 'apple' | 'guest'
+
+const PAGE = 1_000
 
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = Db['tables']['users']['$inferSelect']
@@ -22,7 +25,7 @@ export function createAccounts({
   newId: () => string
 }) {
   const { users } = db.tables
-  return { create, upgrade, find, findByEmail }
+  return { create, upgrade, find, findByEmail, rekey }
 
   async function create(
     tx: Tx,
@@ -80,9 +83,35 @@ export function createAccounts({
       .where(eq(users.emailKey, emailKeyOf(email)))
     return user
   }
-}
 
-/** Addresses are the same when they differ in case or in how Unicode composes them. */
-export function emailKeyOf(email: string): string {
-  return email.normalize('NFC').toLowerCase()
+  /**
+   * Brings the stored forms of all addresses up to today's, after an upgrade. Returns the users whose
+   * address is the same as another one's by now: they keep the form that they had.
+   */
+  async function rekey(): Promise<string[]> {
+    const clashing: string[] = []
+    for (let after = ''; ; ) {
+      const rows = await db.read
+        .select({ id: users.id, email: users.email, emailKey: users.emailKey })
+        .from(users)
+        .where(gt(users.id, after))
+        .orderBy(asc(users.id))
+        .limit(PAGE)
+      for (const { id, email, emailKey } of rows) {
+        if (email === null || emailKey === null || emailKey === emailKeyOf(email)) continue
+        const isFree = await db.write(async (tx) => {
+          if (await findByEmail(tx, email)) return false
+          await tx
+            .update(users)
+            .set({ emailKey: emailKeyOf(email) })
+            .where(eq(users.id, id))
+          return true
+        })
+        if (!isFree) clashing.push(id)
+      }
+      const last = rows.at(-1)
+      if (!last) return clashing
+      after = last.id
+    }
+  }
 }

@@ -10,7 +10,7 @@ const SESSIONS_LIMIT = 20
 /** The sessions of a person as the person sees them: devices that are signed in. */
 export function createDevices({ db, now }: { db: Db; now: () => Date }) {
   const { sessions, knownDevices } = db.tables
-  return { list, end, endAllOthers, endOthers, endAll, makeRoom, isNew }
+  return { list, end, endOthers, endAll, makeRoom, isNew }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -38,11 +38,7 @@ export function createDevices({ db, now }: { db: Db; now: () => Date }) {
     if (ended.length === 0) throw new AppError('not_found', 'There is nothing here.')
   }
 
-  /** Ends all sessions of a user but one. */
-  async function endAllOthers(userId: string, currentId: string) {
-    await db.write((tx) => endOthers(tx, userId, currentId))
-  }
-
+  /** Ends all sessions of a user but one, as part of the change. */
   async function endOthers(tx: Tx, userId: string, currentId: string) {
     await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, currentId)))
   }

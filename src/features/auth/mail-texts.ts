@@ -1,6 +1,7 @@
 export type MailKind =
   | 'verify-email'
   | 'change-email'
+  | 'email-change-requested'
   | 'reset-password'
   | 'email-changed'
   | 'new-device'
@@ -20,6 +21,11 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'Confirm your new e-mail address',
     body: 'You want to sign in with this address from now on. The link works for 24 hours. Until then nothing changes.',
     action: 'Use this address',
+  },
+  'email-change-requested': {
+    subject: 'Somebody wants to change your e-mail address',
+    body: 'Your account is to get the address %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: somebody knows yours.',
+    action: 'Cancel the change',
   },
   'reset-password': {
     subject: 'Choose a new password',
@@ -50,6 +56,11 @@ const GERMAN: Record<MailKind, Text> = {
     subject: 'Bestätige deine neue E-Mail-Adresse',
     body: 'Du möchtest dich künftig mit dieser Adresse anmelden. Der Link gilt 24 Stunden. Bis dahin ändert sich nichts.',
     action: 'Diese Adresse verwenden',
+  },
+  'email-change-requested': {
+    subject: 'Jemand möchte deine E-Mail-Adresse ändern',
+    body: 'Dein Konto soll die Adresse %s bekommen. Warst du es, musst du nichts tun. Warst du es nicht, brich die Änderung innerhalb von 24 Stunden ab und wähle ein neues Passwort: Jemand kennt deines.',
+    action: 'Änderung abbrechen',
   },
   'reset-password': {
     subject: 'Wähle ein neues Passwort',

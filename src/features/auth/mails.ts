@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { writeDurably } from '../../lib/durable-file.ts'
+import { mailboxOf } from '../../lib/email-address.ts'
 import { newId } from '../../lib/ids.ts'
 import { type MailKind, render } from './mail-texts.ts'
 
@@ -22,11 +23,20 @@ export type MailerDeps = {
 
 const TIMEOUT = 10_000
 
-/** Sends a mail over SMTP, or writes it as a file. Throws when the server does not take it. */
+/**
+ * Sends a mail over SMTP, or writes it as a file. Throws when the server does not take it. The recipient
+ * is one mailbox, never text that could be read as a list; what is no mailbox gets nothing.
+ */
 export function createMailer({ smtpUrl, from, folder }: MailerDeps): (mail: Mail) => Promise<void> {
   return async ({ mail, to, locale, link, detail }) => {
+    const mailbox = mailboxOf(to)
+    if (mailbox === null) return
     const { createTransport } = await import('nodemailer')
-    const message = { from, to, ...render(mail, locale, { link, detail }) }
+    const message = {
+      from,
+      to: { name: '', address: mailbox },
+      ...render(mail, locale, { link, detail }),
+    }
     if (smtpUrl !== null) {
       const timeouts = {
         connectionTimeout: TIMEOUT,

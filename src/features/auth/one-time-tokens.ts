@@ -4,7 +4,14 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { sha256 } from '../../lib/crypto.ts'
 
-export type Purpose = 'verify-email' | 'change-email' | 'reset-password' | 'two-factor'
+export const PURPOSES = [
+  'verify-email',
+  'change-email',
+  'cancel-email-change',
+  'reset-password',
+  'two-factor',
+] as const
+export type Purpose = (typeof PURPOSES)[number]
 
 const MINUTE = 60_000
 
@@ -12,20 +19,24 @@ const MINUTE = 60_000
 export const LIFE: Record<Purpose, number> = {
   'verify-email': 24 * 60 * MINUTE,
   'change-email': 24 * 60 * MINUTE,
+  'cancel-email-change': 24 * 60 * MINUTE,
   'reset-password': 30 * MINUTE,
   'two-factor': 5 * MINUTE,
 }
+
+/** Sign-ins under way on several devices, and every mail that tells of a change of address. */
+const PARALLEL = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /** Tokens of 256 bits that work once. Only their hash is kept. */
 export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
   const { oneTimeTokens } = db.tables
-  return { issue, find, take, fail, sweep }
+  return { issue, find, take, fail, voidAll, sweep }
 
-  /** Makes a token as part of the change. Earlier ones of a user for the same purpose die, but sign-ins under way. */
+  /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `PARALLEL`. */
   async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
-    if (purpose !== 'two-factor') {
+    if (!PARALLEL.has(purpose)) {
       await tx
         .delete(oneTimeTokens)
         .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
@@ -66,6 +77,11 @@ export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
         .update(oneTimeTokens)
         .set({ failures: failures + 1 })
         .where(isSame)
+  }
+
+  /** Ends all tokens of a user, whatever they are for, as part of the change. */
+  async function voidAll(tx: Tx, userId: string) {
+    await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
   }
 
   async function sweep() {

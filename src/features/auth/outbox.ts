@@ -5,9 +5,13 @@ import type { Log } from '../../lib/log.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import type { Mail } from './mails.ts'
 
-/** What waits to be sent: a mail, or the end of a grant that Apple has to be told of. */
+/**
+ * What waits to be done outside of changes: a mail, the end of a grant that Apple has to be told of, or a
+ * forgotten password, so that its reply takes the same time whether or not the address is known.
+ */
 export type Parcel =
   | ({ kind: 'mail' } & Mail)
+  | { kind: 'forgotten-password'; email: string }
   | { kind: 'apple-revocation'; clientId: string; token: string }
 
 export type OutboxDeps = {

@@ -14,6 +14,13 @@ export function verifyPage(token: string): string {
   )
 }
 
+export function cancelPage(token: string): string {
+  return layout(
+    'Cancel the change of your e-mail address',
+    `<form method="post" action="/auth/cancel">${hidden(token)}<button>Cancel the change</button></form>`,
+  )
+}
+
 export function resetPage(token: string): string {
   const password = field('newPassword', 'New password', 'password', 'new-password')
   return layout(

@@ -3,19 +3,20 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import type { Device } from '../../http/client-hints.ts'
 import type { BackoffRule, Claim, Limits, WindowRule } from '../../http/limits.ts'
+import { emailKeyOf } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
-import { type Account, type Accounts, emailKeyOf, type Hints } from './accounts.ts'
-import type { Addresses } from './addresses.ts'
-import type { Devices } from './devices.ts'
+import type { Account, Accounts, Hints } from './accounts.ts'
+import { type EmailAddresses, requireMailbox, type StillProven } from './email-addresses.ts'
 import { checkPassword } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
+import type { Securing } from './securing.ts'
 import type { SignIn } from './sign-in.ts'
 
 export type PasswordLoginDeps = {
   db: Db
   accounts: Accounts
-  addresses: Addresses
-  devices: Devices
+  addresses: EmailAddresses
+  securing: Securing
   passwords: Passwords
   signIn: SignIn
   limits: Limits
@@ -31,7 +32,7 @@ const REGISTRATIONS: WindowRule = { name: 'register', most: 100, seconds: 60 * 6
 
 /** Signing up and in with an e-mail address and a password. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
-  const { db, accounts, addresses, devices, passwords, signIn, limits, passwordMinLength } = deps
+  const { db, accounts, addresses, securing, passwords, signIn, limits, passwordMinLength } = deps
   const { users } = db.tables
   return { register, login, prove, proveOwn, change, set }
 
@@ -41,6 +42,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     { address, device }: Client,
     guestId: string | null,
   ) {
+    requireMailbox(email)
     await check(password, 'password', email, hints.name)
     await limits.reserve([{ rule: REGISTRATIONS, key: address }])
     // Told early, a taken address costs no hash; the change below decides.
@@ -84,23 +86,31 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return user
   }
 
-  /** Throws unless the password is that of a signed-in user, limited as a sign-in is. */
-  async function proveOwn(userId: string, password: string) {
+  /**
+   * Throws unless the password is that of a signed-in user, limited as a sign-in is. Returns a check to
+   * repeat inside the change that follows: another password may have been set meanwhile.
+   */
+  async function proveOwn(userId: string, password: string): Promise<StillProven> {
     const { email, passwordHash } = await accounts.find(db.read, userId)
     const reservation = await limits.reserve([accountClaim(email ?? userId)])
     if (!(await passwords.verify(password, passwordHash))) throw wrongPassword()
     await db.write(reservation.giveBack)
+    return async (tx) => {
+      const current = await accounts.find(tx, userId)
+      if (current.passwordHash !== passwordHash) throw wrongPassword()
+    }
   }
 
   /** Changes the password of a signed-in user and ends the other sessions. */
   async function change(userId: string, sessionId: string, current: string, next: string) {
-    await proveOwn(userId, current)
+    const stillProven = await proveOwn(userId, current)
     const { email, name } = await accounts.find(db.read, userId)
     await check(next, 'newPassword', email ?? '', name)
     const passwordHash = await passwords.hash(next)
     await db.write(async (tx) => {
+      await stillProven(tx)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, userId))
-      await devices.endOthers(tx, userId, sessionId)
+      await securing.secure(tx, userId, sessionId)
     })
   }
 
@@ -112,7 +122,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await db.write(async (tx) => {
       const user = await addresses.takeReset(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
-      await devices.endAll(tx, user.id)
+      await securing.secure(tx, user.id, null)
       await limits.forget(tx, accountClaim(user.email ?? user.id))
     })
   }

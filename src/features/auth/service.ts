@@ -4,16 +4,19 @@ import type { Limits } from '../../http/limits.ts'
 import type { UserProfile } from '../../http/user-profile.ts'
 import type { Log } from '../../lib/log.ts'
 import { createAccounts } from './accounts.ts'
-import { createAddresses } from './addresses.ts'
 import type { AppleGrants } from './apple-grants.ts'
 import { createDevices } from './devices.ts'
+import { createEmailAddresses } from './email-addresses.ts'
 import { createGuests } from './guests.ts'
+import { createIdentities } from './identities.ts'
 import type { VerifyIdToken } from './identity-providers.ts'
 import type { Mail } from './mails.ts'
+import { createNotices } from './notices.ts'
 import { createOneTimeTokens } from './one-time-tokens.ts'
 import { createOutbox } from './outbox.ts'
 import { createPasswordLogin } from './password-login.ts'
 import { createPasswords } from './passwords.ts'
+import { createSecuring } from './securing.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn } from './sign-in.ts'
 import { createSocialLogin } from './social-login.ts'
@@ -30,6 +33,7 @@ export type AuthDeps = {
   /** The name of the app in authenticator apps. */
   appName: string
   linkBase: string
+  pageBase: string
   sendMail: (mail: Mail) => Promise<void>
   verifyIdToken: VerifyIdToken
   appleGrants: AppleGrants | null
@@ -45,7 +49,7 @@ export type Auth = ReturnType<typeof createAuth>
 
 /** The rooms of this feature and what each gets of the others. */
 export function createAuth(deps: AuthDeps) {
-  const { db, now, newId, tokens, log, sealKey, sendMail, appleGrants } = deps
+  const { db, now, newId, tokens, limits, log, sealKey, sendMail, appleGrants } = deps
   const accounts = createAccounts({ db, now, newId })
   const devices = createDevices({ db, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
@@ -58,15 +62,19 @@ export function createAuth(deps: AuthDeps) {
     log,
     async deliver(parcel) {
       if (parcel.kind === 'mail') return sendMail(parcel)
+      if (parcel.kind === 'forgotten-password') return addresses.sendReset(parcel.email)
       await appleGrants?.revoke(parcel.token, parcel.clientId)
     },
   })
+  const notices = createNotices({ limits, outbox })
+  const linked = createIdentities({ db, outbox, sealKey })
+  const securing = createSecuring({ db, devices, linked, oneTimeTokens })
   const sessions = createSessions({ db, tokens, now, newId, onTheft })
   const twoFactor = createTwoFactor({
     ...deps,
     issuer: deps.appName,
     provePassword: (userId, password) => passwordLogin.proveOwn(userId, password),
-    endOtherSessions: devices.endOthers,
+    securing,
   })
   const signIn = createSignIn({
     ...deps,
@@ -76,26 +84,44 @@ export function createAuth(deps: AuthDeps) {
     oneTimeTokens,
     twoFactor,
     outbox,
+    notices,
   })
-  const addresses = createAddresses({ ...deps, accounts, oneTimeTokens, outbox })
+  const addresses = createEmailAddresses({
+    ...deps,
+    accounts,
+    oneTimeTokens,
+    outbox,
+    notices,
+    securing,
+  })
   const passwordLogin = createPasswordLogin({
     ...deps,
     accounts,
     addresses,
-    devices,
+    securing,
     passwords,
     signIn,
   })
   const guests = createGuests({ ...deps, accounts, signIn })
-  const socialLogin = createSocialLogin({ ...deps, accounts, guests, signIn, outbox })
+  const socialLogin = createSocialLogin({
+    ...deps,
+    accounts,
+    guests,
+    signIn,
+    outbox,
+    linked,
+    securing,
+  })
   return {
     accounts,
     addresses,
     devices,
     guests,
+    linked,
     oneTimeTokens,
     outbox,
     passwordLogin,
+    securing,
     sessions,
     signIn,
     socialLogin,
@@ -105,8 +131,6 @@ export function createAuth(deps: AuthDeps) {
   async function onTheft(tx: Tx, session: { userId: string; sessionId: string; device: string }) {
     const { userId, sessionId, device } = session
     log.warn({ userId, sessionId }, 'a used refresh token came back: session ended')
-    const { email: to, locale } = await accounts.find(tx, userId)
-    if (to === null) return
-    await outbox.add(tx, { kind: 'mail', mail: 'token-reused', to, locale, detail: device })
+    await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
   }
 }

@@ -4,6 +4,7 @@ import type { Device } from '../../http/client-hints.ts'
 import type { UserProfile } from '../../http/user-profile.ts'
 import type { Account, Accounts } from './accounts.ts'
 import type { Devices } from './devices.ts'
+import type { Notices } from './notices.ts'
 import { LIFE, type OneTimeTokens } from './one-time-tokens.ts'
 import type { Outbox } from './outbox.ts'
 import type { Grant, Sessions } from './sessions.ts'
@@ -19,6 +20,7 @@ export type SignInDeps = {
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   outbox: Outbox
+  notices: Notices
   readProfile: (userId: string) => Promise<UserProfile>
 }
 
@@ -31,8 +33,9 @@ const TRIES = 5
 
 /** The last step of every way to sign in. */
 export function createSignIn(deps: SignInDeps) {
-  const { db, accounts, sessions, devices, tokens, oneTimeTokens, twoFactor, outbox, readProfile } =
+  const { db, accounts, sessions, devices, tokens, oneTimeTokens, twoFactor, outbox, notices } =
     deps
+  const { readProfile } = deps
   return { admit, answer, passChallenge, refresh }
 
   /** Opens a session as part of the change, or asks for the second factor where it is on. */
@@ -83,10 +86,7 @@ export function createSignIn(deps: SignInDeps) {
   async function openSession(tx: Tx, user: Account, device: Device): Promise<Grant> {
     await devices.makeRoom(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
-    if (isNew && user.email !== null) {
-      const { email: to, locale } = user
-      await outbox.add(tx, { kind: 'mail', mail: 'new-device', to, locale, detail: device.name })
-    }
+    if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
   }
 

@@ -1,14 +1,18 @@
-import { and, eq, isNotNull } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
+import { emailKeyOf, mailboxOf } from '../../lib/email-address.ts'
+import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { seal, unseal } from '../../lib/seal.ts'
-import { type Account, type Accounts, emailKeyOf, type Hints } from './accounts.ts'
+import { seal } from '../../lib/seal.ts'
+import type { Account, Accounts, Hints } from './accounts.ts'
 import type { AppleGrants } from './apple-grants.ts'
 import type { Guests } from './guests.ts'
-import type { ProvenIdentity, VerifyIdToken } from './identity-providers.ts'
+import type { Identities } from './identities.ts'
+import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
 import type { Outbox } from './outbox.ts'
 import type { Client } from './password-login.ts'
+import type { Securing } from './securing.ts'
 import type { SignIn } from './sign-in.ts'
 
 export type SocialLoginDeps = {
@@ -17,6 +21,8 @@ export type SocialLoginDeps = {
   guests: Guests
   signIn: SignIn
   outbox: Outbox
+  linked: Identities
+  securing: Securing
   verifyIdToken: VerifyIdToken
   /** Null without the keys that Apple asks for. */
   appleGrants: AppleGrants | null
@@ -26,7 +32,7 @@ export type SocialLoginDeps = {
 }
 
 export type SocialRequest = {
-  provider: 'google' | 'apple'
+  provider: ProviderName
   idToken: string
   nonce?: string | undefined
   authorizationCode?: string | undefined
@@ -36,10 +42,10 @@ export type SocialLogin = ReturnType<typeof createSocialLogin>
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, guests, signIn, outbox, verifyIdToken, appleGrants, sealKey, now, log } =
-    deps
+  const { db, accounts, guests, signIn, outbox, linked, securing, verifyIdToken } = deps
+  const { appleGrants, sealKey, now, log } = deps
   const { identities, users } = db.tables
-  return { login, revokeGrants, list }
+  return { login, unlink }
 
   async function login(
     { provider, idToken, nonce, authorizationCode }: SocialRequest,
@@ -63,27 +69,19 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return signIn.answer(admission)
   }
 
-  /** Leaves word for Apple that a user's grants end, as part of the change that removes the user. */
-  async function revokeGrants(tx: Tx, userId: string) {
-    const rows = await tx
-      .select()
-      .from(identities)
-      .where(and(eq(identities.userId, userId), isNotNull(identities.grant)))
-    for (const { grant } of rows) {
-      const { clientId, token } = JSON.parse(unseal(sealKey, grant ?? ''))
-      await outbox.add(tx, { kind: 'apple-revocation', clientId, token })
-    }
-  }
-
-  /** The identities of a user, for the export. */
-  async function list(userId: string) {
-    const rows = await db.read.select().from(identities).where(eq(identities.userId, userId))
-    return rows.map(({ provider, subject, email, createdAt }) => ({
-      provider,
-      subject,
-      email,
-      createdAt: createdAt.toISOString(),
-    }))
+  /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */
+  async function unlink(userId: string, sessionId: string, provider: ProviderName) {
+    await db.write(async (tx) => {
+      const user = await accounts.find(tx, userId)
+      if ((await linked.remove(tx, userId, provider)) === 0) throw notLinked()
+      const [other] = await tx.select().from(identities).where(eq(identities.userId, userId))
+      const hasPassword = user.passwordHash !== null && user.emailKey !== null
+      const loginType = hasPassword ? 'email' : other?.provider
+      if (loginType === undefined) throw lastWayIn()
+      await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
+      await securing.secure(tx, userId, sessionId)
+    })
+    outbox.nudge()
   }
 
   /** The account of an identity: its own, one with the same proven address, the guest's, or a new one. */
@@ -134,7 +132,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     tx: Tx,
     { email, emailVerified }: ProvenIdentity,
   ): Promise<Partial<Account>> {
-    if (email === null) return {}
+    if (email === null || mailboxOf(email) === null) return {}
     const isFree = emailVerified && !(await accounts.findByEmail(tx, email))
     return isFree ? { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() } : { email }
   }
@@ -161,4 +159,12 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       return null
     }
   }
+}
+
+function notLinked(): AppError {
+  return new AppError('not_found', 'There is nothing here.')
+}
+
+function lastWayIn(): AppError {
+  return new AppError('conflict', 'This is the only way to sign in: set a password by mail first.')
 }

@@ -8,6 +8,8 @@ import type { Limits, WindowRule } from '../../http/limits.ts'
 import { hmac } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import { seal, unseal } from '../../lib/seal.ts'
+import type { StillProven } from './email-addresses.ts'
+import type { Securing } from './securing.ts'
 
 export type TwoFactorDeps = {
   db: Db
@@ -18,8 +20,8 @@ export type TwoFactorDeps = {
   issuer: string
   now: () => Date
   /** Throws `invalid_credentials` when the password is not the user's. */
-  provePassword: (userId: string, password: string) => Promise<void>
-  endOtherSessions: (tx: Tx, userId: string, sessionId: string) => Promise<void>
+  provePassword: (userId: string, password: string) => Promise<StillProven>
+  securing: Securing
 }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
@@ -32,15 +34,16 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', most: 10, seconds: 1
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, provePassword, endOtherSessions } = deps
+  const { db, sealKey, recoveryKey, limits, issuer, now, provePassword, securing } = deps
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, disable, reserve, check, prove }
 
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
-    await provePassword(userId, password)
+    const stillProven = await provePassword(userId, password)
     const secret = new Secret({ size: 20 })
     const email = await db.write(async (tx) => {
+      await stillProven(tx)
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null) throw new AppError('conflict', 'Two-factor is on already.')
       const changes = { twoFactorSecret: seal(sealKey, secret.base32), twoFactorStep: null }
@@ -65,21 +68,22 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       await tx
         .insert(recoveryCodes)
         .values(codes.map((one) => ({ userId, hash: hashCode(userId, one) })))
-      await endOtherSessions(tx, userId, sessionId)
+      await securing.secure(tx, userId, sessionId)
     })
     return codes
   }
 
   async function disable(userId: string, sessionId: string, password: string, code: string) {
-    await provePassword(userId, password)
+    const stillProven = await provePassword(userId, password)
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
+      await stillProven(tx)
       if (!(await check(tx, userId, code))) throw wrongCode()
       await reservation.giveBack(tx)
       const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
       await tx.update(users).set(off).where(eq(users.id, userId))
       await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-      await endOtherSessions(tx, userId, sessionId)
+      await securing.secure(tx, userId, sessionId)
     })
   }
 

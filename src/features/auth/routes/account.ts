@@ -2,6 +2,7 @@ import { Elysia } from 'elysia'
 import { json } from '../../../http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
 import {
+  CancelChangeBody,
   ChangeEmailBody,
   DevicesReply,
   ForgotBody,
@@ -19,7 +20,7 @@ const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
 export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
-  const { passwordLogin, addresses, devices } = auth
+  const { passwordLogin, addresses, devices, securing } = auth
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
     .get(
@@ -34,7 +35,7 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
     .delete(
       SESSIONS,
       async ({ session, query: { id } }) => {
-        if (id === 'others') await devices.endAllOthers(session.userId, session.sessionId)
+        if (id === 'others') await securing.endOtherSessions(session.userId, session.sessionId)
         else await devices.end(session.userId, id)
         return message('Signed out there.')
       },
@@ -112,8 +113,8 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
     .post(
       `${EMAIL}/change`,
       async ({ session, body: { password, email }, request, server }) => {
-        await passwordLogin.proveOwn(session.userId, password)
-        await addresses.change(session.userId, email, addressOf(request, server))
+        const stillProven = await passwordLogin.proveOwn(session.userId, password)
+        await addresses.change(session.userId, email, addressOf(request, server), stillProven)
         return message(
           'A mail is on its way to the new address. Until it is opened nothing changes.',
         )
@@ -123,6 +124,22 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
         signedIn: true,
         response: responses(Message, 400, 401, 409, 413, 415, 422, 429, 503),
         detail: { tags, operationId: 'changeEmail', summary: 'Change the e-mail address' },
+      },
+    )
+    .post(
+      `${EMAIL}/cancel`,
+      async ({ body: { token } }) => {
+        await addresses.cancelChange(token)
+        return message('The address stays as it is. Choose a new password: somebody knows yours.')
+      },
+      {
+        ...json(CancelChangeBody),
+        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        detail: {
+          tags,
+          operationId: 'cancelEmailChange',
+          summary: 'Cancel a change of the e-mail address',
+        },
       },
     )
 }

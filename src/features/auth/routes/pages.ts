@@ -3,7 +3,7 @@ import { readBody } from '../../../http/body.ts'
 import { STATUS } from '../../../http/errors.ts'
 import { wholeReply } from '../../../http/whole-reply.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { deletePage, donePage, PAGE_CSP, resetPage, verifyPage } from '../pages.ts'
+import { cancelPage, deletePage, donePage, PAGE_CSP, resetPage, verifyPage } from '../pages.ts'
 import type { AuthRoutesDeps } from './deps.ts'
 
 const FORM_LIMIT = 4 * 1024
@@ -25,6 +25,20 @@ export function pageRoutes({ auth, addressOf, removeAccount }: AuthRoutesDeps) {
           const form = await readForm(request)
           await addresses.verify(form('token'))
           return 'The address is confirmed. You can go back to the app.'
+        }),
+      { parse: 'none', ...hidden },
+    )
+    .get('/auth/cancel', ({ set, query }) => page(set, cancelPage(query.token ?? '')), {
+      query: TokenQuery,
+      ...hidden,
+    })
+    .post(
+      '/auth/cancel',
+      async ({ set, request }) =>
+        answer(set, async () => {
+          const form = await readForm(request)
+          await addresses.cancelChange(form('token'))
+          return 'The address stays as it is. Choose a new password: somebody knows yours.'
         }),
       { parse: 'none', ...hidden },
     )

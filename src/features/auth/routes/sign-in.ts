@@ -6,6 +6,7 @@ import { isSealed } from '../../../http/opened-request.ts'
 import {
   ChallengeBody,
   LoginBody,
+  ProviderQuery,
   RefreshBody,
   RegisterBody,
   SessionReply,
@@ -71,6 +72,20 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
         ...json(SocialBody),
         response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
         detail: { tags, operationId: 'signInSocially', summary: 'Sign in with Google or Apple' },
+      },
+    )
+    .delete(
+      '/api/auth/social/v1',
+      async ({ session: { userId, sessionId }, query: { provider } }) => {
+        await socialLogin.unlink(userId, sessionId, provider)
+        return message('The provider is unlinked. Other devices are signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: ProviderQuery,
+        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        detail: { tags, operationId: 'unlinkProvider', summary: 'Unlink Google or Apple' },
       },
     )
     .post(
