@@ -1,6 +1,7 @@
 import type { DataCommand, LocalCommand } from './command.ts'
 import { dataCommands } from './data-commands.ts'
 import { health } from './health.ts'
+import { init } from './init.ts'
 import { migrateCommand } from './migrate.ts'
 import { serve } from './serve.ts'
 import { version } from './version.ts'
@@ -8,6 +9,7 @@ import { version } from './version.ts'
 /** Every command of `homeport`. */
 export const commands: (DataCommand | LocalCommand)[] = [
   serve,
+  init,
   migrateCommand,
   ...dataCommands,
   health,

@@ -53,6 +53,16 @@ export async function serveCommands(services: Services, commands: DataCommand[],
   return server
 }
 
+/** Whether a server carries out commands for this data directory. */
+export async function isServing(config: Config): Promise<boolean> {
+  const unix = socketPath(config)
+  if (!isOurSocket(unix)) return false
+  return fetch('http://localhost/', { unix }).then(
+    () => true,
+    () => false,
+  )
+}
+
 /** Sends a command to the server that holds the data; null when none answers. */
 export async function askServer(
   config: Config,

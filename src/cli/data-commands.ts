@@ -8,7 +8,6 @@ import {
   userSubscription,
 } from './events.ts'
 import { faqsExport, faqsImport, faqsList } from './faqs.ts'
-import { init } from './init.ts'
 import { keysList, keysRotate } from './keys.ts'
 import { openapi } from './openapi.ts'
 import { plansArchive, plansExport, plansImport, plansList } from './plans.ts'
@@ -17,7 +16,6 @@ import { settingsGet, settingsSet } from './settings.ts'
 
 /** Commands that need the data: a running server takes them over its socket. */
 export const dataCommands: DataCommand[] = [
-  init,
   settingsGet,
   settingsSet,
   plansList,

@@ -8,7 +8,7 @@ import { asset } from '../lib/asset.ts'
 import { syncPath } from '../lib/durable-file.ts'
 import { takeLock } from '../lib/lock.ts'
 import type { Log } from '../lib/log.ts'
-import { loadSecrets } from '../secrets.ts'
+import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
 import { programCommand } from './program.ts'
@@ -21,14 +21,20 @@ export class DataError extends Error {
 export type Data = {
   services: Services
   migrated: string[]
+  /** Secrets that were lost and replaced, and what that breaks. */
+  newSecrets: { name: SecretName; breaks: string }[]
   [Symbol.asyncDispose](): Promise<void>
 }
 
-/** Locks the data directory, makes or migrates what is in it, and builds the services over it. */
+/**
+ * Locks the data directory, makes or migrates what is in it, and builds the services over it. With
+ * `newSecrets` lost ones are replaced, else a database that had them is refused without them.
+ */
 export async function openData(
   config: Config,
   log: Log,
   world: Pick<ServicesDeps, 'now' | 'providers' | 'appleUrl'> = {},
+  { newSecrets = false }: { newSecrets?: boolean } = {},
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   // What we make is for our own eyes, whatever the terminal or the service manager says.
@@ -37,6 +43,10 @@ export async function openData(
   const path = databasePath(config)
   const migrations = readMigrations(asset('drizzle'))
   await refuseUnusable(config, path, await refusalOf(path, migrations))
+  const secrets = join(config.dataDir, 'secrets')
+  const before = existsSync(path) ? appliedIn(path) : 0
+  const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
+  await checkSecrets(secrets, newSecrets ? 0 : before)
 
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
@@ -52,7 +62,7 @@ export async function openData(
     log,
     pegs: await readPegs(),
     // Secrets without a database are refused at the next start, so they are made after it.
-    secrets: await loadSecrets(join(config.dataDir, 'secrets')),
+    secrets: await loadSecrets(secrets),
     imageCommand: programCommand(
       'image-worker',
       config.nativeDir ?? join(config.dataDir, 'native'),
@@ -62,13 +72,19 @@ export async function openData(
   opening.defer(() => services.imageWorker.stop())
   opening.defer(() => services.auth.outbox.stop())
   await seed(services)
+  await services.auth.forgetSealed(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
     for (const userId of await services.auth.accounts.rekey()) {
       log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
     }
   }
   const stack = opening.move()
-  return { services, migrated, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+  return {
+    services,
+    migrated,
+    newSecrets: replaced,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
 }
 
 export function databasePath(config: Config): string {

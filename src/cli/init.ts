@@ -1,8 +1,32 @@
-import { dataCommand } from './command.ts'
+import { createLog } from '../lib/log.ts'
+import { EXIT, type LocalCommand } from './command.ts'
+import { isServing } from './control.ts'
+import { DataError, openData } from './data.ts'
 
-export const init = dataCommand({
+export const init: LocalCommand = {
   name: 'init',
   summary: 'Make the data directory: database, first content and secrets',
-  work: async ({ config }) => ({ dataDir: config.dataDir }),
-  print: ({ dataDir }) => `${dataDir} is ready.`,
-})
+  options: [
+    ['--new-secrets', 'replace lost or damaged secrets by new ones and say what that breaks'],
+  ],
+  run: async (config, { newSecrets, json }) => {
+    const chosen = config()
+    const { dataDir } = chosen
+    if (await isServing(chosen)) {
+      if (newSecrets) throw new DataError(`another homeport is using ${dataDir}: stop it first`)
+      say([])
+      return EXIT.done
+    }
+    await using data = await openData(chosen, createLog('error'), {}, { newSecrets: !!newSecrets })
+    say(data.newSecrets)
+    return EXIT.done
+
+    function say(made: { name: string; breaks: string }[]) {
+      if (json) console.log(JSON.stringify({ dataDir, newSecrets: made }))
+      else {
+        for (const { name, breaks } of made) console.log(`New ${name}: ${breaks}.`)
+        console.log(`${dataDir} is ready.`)
+      }
+    }
+  },
+}

@@ -1,3 +1,4 @@
+import { isNotNull } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import type { Limits } from '../../http/limits.ts'
@@ -126,6 +127,26 @@ export function createAuth(deps: AuthDeps) {
     signIn,
     socialLogin,
     twoFactor,
+    forgetSealed,
+  }
+
+  /** Removes what lost secrets had sealed: nobody can open it again. */
+  async function forgetSealed(lost: string[]) {
+    const { users, identities, recoveryCodes, outbox: messages } = db.tables
+    await db.write(async (tx) => {
+      const isUnreadable = lost.includes('seal.key')
+      if (isUnreadable) {
+        await tx.delete(messages)
+        await tx.update(identities).set({ grant: null })
+        await tx.update(users).set({ twoFactorSecret: null })
+      }
+      if (!lost.includes('recovery-code.key')) return
+      await tx.delete(recoveryCodes)
+      // Without codes of either kind nobody could pass the second step again.
+      if (isUnreadable) {
+        await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
+      }
+    })
   }
 
   async function onTheft(tx: Tx, session: { userId: string; sessionId: string; device: string }) {
