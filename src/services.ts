@@ -139,7 +139,15 @@ export async function createServices(deps: ServicesDeps) {
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
   const projection = createProjection(db)
   const people = createForgottenPeople({ db, projection, pseudonymKey: secrets.pseudonymKey })
-  const billing = createBilling({ db, projection, people, now, newId, log })
+  const billing = createBilling({
+    db,
+    projection,
+    people,
+    ignoresSandbox: config.billingSandbox === 'ignore',
+    now,
+    newId,
+    log,
+  })
   const subscription = createSubscription({ db, projection, listPlans: plans.listIn, now })
   const rebuildBilling = createRebuild({ db, projection })
   const reconcile =
@@ -206,7 +214,7 @@ export async function createServices(deps: ServicesDeps) {
       identities: await auth.linked.list(userId),
       sessions: await auth.devices.list(userId, ''),
       attachments: await attachments.list(userId),
-      subscription: await subscription.read(userId, 'production', 'en'),
+      subscription: (await subscription.read(userId, 'production', ['en'])).subscription,
       billingEvents: await billing.listOf(userId),
     }
   }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { entitlementsOf, standingAt } from '../src/features/billing/access.ts'
 import { readEvent } from '../src/features/billing/event.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
-import { bodyOf, deliver, ms, permutations, T0 } from './support/billing.ts'
+import { bodyOf, deliver, ms, permutations, purchase, T0 } from './support/billing.ts'
 import { changes } from './support/flows/changes.ts'
 import { edges } from './support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from './support/flows/events.ts'
@@ -109,6 +109,32 @@ test('91: a time of the year 4466 counts as the time of receipt, and stops nothi
   expect((await accessOf(app, U, 3)).access).toBe(false)
   const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
   expect([kept?.orderedAt ?? null, kept?.clockIsOff ?? null]).toEqual([ms(1), true])
+})
+
+test.each([
+  [8.64e15, ms(1), true],
+  [Date.UTC(2100, 0), ms(1), true],
+  [Date.UTC(2000, 0) - 1, ms(1), true],
+  [0, ms(1), true],
+  [Date.UTC(2000, 0), Date.UTC(2000, 0), false],
+])('91: an event of the instant %p stands at %p', async (at, orderedAt, clockIsOff) => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  await deliver(app, { event: { ...bodyOf(initial()).event, event_timestamp_ms: at } })
+  const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
+  expect(kept).toMatchObject({ orderedAt, clockIsOff })
+})
+
+test('91: an end in the year 275760 is marked, and is no end for apps', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase(user._id, { expiration_at_ms: 8.64e15, expiration_day: undefined }))
+  const path = '/api/user/subscription/v1'
+  const { json } = await app.ask('GET', path, { token: accessToken })
+  expect(json.response.entitlements[0]).toMatchObject({ active: true, expiresAt: null })
+  const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
+  expect(kept).toMatchObject({ orderedAt: ms(0), clockIsOff: true })
 })
 
 test('every field is read tolerantly', () => {

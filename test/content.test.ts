@@ -74,12 +74,29 @@ test.each([
   [{ 'ios.latestVersion': 'two' }],
   [{ underMaintenance: 'yes' }],
   [{ supportEmail: 'new@example.com', hardPaywall: 1 }],
+  [{ termsUrl: 'javascript:alert(1)' }],
+  [{ privacyUrl: 'data:text/html,x' }],
+  [{ playStoreLink: 'intent://x' }],
+  [{ appStoreLink: 'example.com' }],
+  [{ termsUrl: ' javascript:alert(1)' }],
 ])('setting %j is refused whole', async (changes) => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
   expect(app.services.settings.set(changes)).rejects.toBeInstanceOf(AppError)
   expect((await app.ask('GET', SETTINGS)).text).toBe(before.text)
   expect((await app.ask('GET', VERSIONS)).json.response.appSetting).toBe(1)
+})
+
+test('links of settings lead to pages and stores, or nowhere', async () => {
+  await using app = await createTestApp()
+  const links = {
+    playStoreLink: 'market://details?id=com.example',
+    appStoreLink: 'itms-apps://apps.apple.com/app/id1',
+    termsUrl: 'http://example.com/terms',
+    privacyUrl: '',
+  }
+  await app.services.settings.set(links)
+  expect((await app.ask('GET', SETTINGS)).json.response).toMatchObject(links)
 })
 
 test.each([

@@ -107,6 +107,16 @@ test('a Host that is none gets the ordinary answer', async () => {
   await server.stop(true)
 })
 
+test('two Host headers are refused', async () => {
+  await using app = await createTestApp()
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  for (const second of ['a', 'b']) {
+    const head = `GET /health HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n`
+    expect(await rawRequest(server.port ?? 0, head)).toStartWith('HTTP/1.1 400')
+  }
+  await server.stop(true)
+})
+
 test('49: half a character is refused, for it could not be kept', async () => {
   await using app = await createTestApp()
   const body = '{"email":"a@example.com","password":"\\ud800aaaaaaaa"}'

@@ -97,6 +97,10 @@ test('what is typed wrongly or cannot be done is said in a sentence, with its ex
   expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])
   expect(await fails(['plans', 'import', 'none.json'])).toEqual([2, 'none.json cannot be read.'])
   expect(await fails(['events', 'show', 'none'])).toEqual([1, 'There is no event none.'])
+  expect(await fails(['user', 'subscription', 'nobody'])).toEqual([
+    1,
+    'There is no user nobody, and no event names that id.',
+  ])
   expect(await fails(['serve'], { PORT: 'x', RATES_BASE: 'x' })).toEqual([
     78,
     'PORT must be a port from 0 to 65535\nRATES_BASE must be an ISO 4217 code such as USD',

@@ -101,6 +101,38 @@ test('deleting an account ends its sessions, takes its files and frees its addre
   expect((await app.register('gone@example.com')).user.email).toBe('gone@example.com')
 })
 
+test('a profile of null restores every start value (RFC 7396)', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const path = '/api/user/profile/v1'
+  const profile = { name: 'Ann', locale: 'de', timezone: 'europe/berlin', currency: 'eur' }
+  await app.ask('PATCH', path, { token, json: { profile } })
+  const headers = { 'accept-language': 'fr', timezone: 'Asia/Tokyo' }
+  const restored = await app.ask('PATCH', path, { token, json: { profile: null }, headers })
+  expect(restored.json.response.profile).toEqual({
+    name: '',
+    locale: 'fr',
+    timezone: 'asia/tokyo',
+    currency: 'usd',
+  })
+})
+
+test('what is wrong with a choice names what is allowed', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { details } = (
+    await app.ask('PATCH', '/api/user/profile/v1', { token, json: { profile: 7 } })
+  ).json
+  expect(details).toEqual([{ path: 'profile', message: 'must be an object or null' }])
+  const upload = await app.ask('POST', '/api/user/attachments/v1?type=x&compression=maybe', {
+    token,
+  })
+  expect(upload.json.details).toEqual([
+    { path: 'type', message: 'must be one of supportTicket, publicAsset' },
+    { path: 'compression', message: 'must be true or false' },
+  ])
+})
+
 test('what is wrong with a field is said so that a form can show it', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()

@@ -229,8 +229,8 @@ test('87: an event that comes again after a year changes nothing', async () => {
   expect(await deliver(app, event)).toBe('duplicate')
 })
 
-async function startAt(day: number) {
-  const app = await createTestApp()
+async function startAt(day: number, environment: Record<string, string> = {}) {
+  const app = await createTestApp(environment)
   app.clock.now = new Date(ms(day))
   return app
 }
@@ -245,3 +245,42 @@ function log(app: TestApp) {
     .from(app.services.db.tables.billingEvents)
     .then((rows) => rows.map((row) => ({ ...row, body: row.body.toString() })))
 }
+
+test('plan texts are negotiated as those of the catalogue are', async () => {
+  await using app = await startAt(1)
+  const { accessToken } = await app.register()
+  const [first, ...rest] = await app.services.plans.list()
+  const texts = { en: 'Free', de: 'Gratis', 'pt-BR': 'Grátis' }
+  await app.services.plans.replace([{ ...first, name: texts }, ...rest])
+  for (const [tag, language, name] of [
+    ['pt', 'pt-BR', 'Grátis'],
+    ['pt-PT', 'pt-BR', 'Grátis'],
+    ['de-CH', 'de', 'Gratis'],
+    ['fr', 'en', 'Free'],
+  ] as const) {
+    const headers = { 'accept-language': tag }
+    const plans = await app.ask('GET', '/api/user/pricing_plans/v1', { headers })
+    const own = await app.ask('GET', PATH, { token: accessToken, headers })
+    expect(plans.json.response[0].name).toBe(name)
+    expect(own.json.response.plan.name).toBe(name)
+    expect(own.headers.get('content-language')).toBe(language)
+    expect(own.headers.get('vary')).toContain('Accept-Language')
+    const asked = await read(app, accessToken, `?lang=${tag}`)
+    expect(asked.json.response.plan.name).toBe(name)
+  }
+})
+
+test('an ignored sandbox event is recorded, answered so, and of no effect', async () => {
+  await using app = await startAt(1, { BILLING_SANDBOX: 'ignore' })
+  const { accessToken, user } = await app.register()
+  const sandbox = purchase(user._id, { environment: 'SANDBOX' })
+  expect(await deliver(app, { ...sandbox, id: 'S1' })).toBe('ignored')
+  expect(await deliver(app, { ...sandbox, id: 'S1' })).toBe('duplicate')
+  expect(await deliver(app, purchase(user._id))).toBe('ok')
+  const { subscriptions } = app.services.db.tables
+  const lines = await app.services.db.read.select().from(subscriptions)
+  expect(lines.map(({ environment }) => environment)).toEqual(['PRODUCTION'])
+  expect((await app.services.rebuildBilling(new AbortController().signal)).changed).toEqual([])
+  expect(await app.services.db.read.$count(subscriptions)).toBe(1)
+  expect((await read(app, accessToken)).json.response.entitlements).toHaveLength(1)
+})

@@ -103,6 +103,11 @@ export const userSubscription = dataCommand({
   options: [['--sandbox', 'the sandbox instead of production']],
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
-  work: ({ subscription }, { id, environment }) => subscription.read(id, environment, 'en'),
+  work: async ({ subscription }, { id, environment }) => {
+    if (!(await subscription.isKnown(id))) {
+      throw new AppError('not_found', `There is no user ${id}, and no event names that id.`)
+    }
+    return (await subscription.read(id, environment, ['en'])).subscription
+  },
   print: prettyJson,
 })

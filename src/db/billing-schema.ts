@@ -31,7 +31,7 @@ export function buildBillingTables(columns: Columns) {
       duplicates: int().notNull(),
       /** A later delivery had this id but another body. The first one stays. */
       conflicting: bool().notNull(),
-      /** Its own time was missing or more than a day ahead: the receipt's counts. */
+      /** A time in it was missing, implausible or more than a day ahead. */
       clockIsOff: bool().notNull().default(false),
     },
     (t) => [

@@ -22,7 +22,11 @@ const ACCEPTED_AFTER = 30 * 24 * HOUR
 
 /** The ECDH keys that requests are sealed for: the one in use, one that is to come, older ones. */
 export async function createEncryptionKeys({ path, now }: { path: string; now: () => Date }) {
-  const alone = createSemaphore(1, 100, () => new AppError('unavailable', 'The keys are busy.'))
+  const alone = createSemaphore({
+    limit: 1,
+    queueLimit: 100,
+    onFull: () => new AppError('unavailable', 'The keys are busy.'),
+  })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   let keys: StoredKey[] = existsSync(path) ? await Bun.file(path).json() : []
   if (keys.length === 0) await keep([await makeKey(now().getTime())])

@@ -1,8 +1,9 @@
-import { ValueErrorType } from '@sinclair/typebox/errors'
+import type { ValueError } from '@sinclair/typebox/errors'
 import { Elysia, ValidationError } from 'elysia'
 import { asStorageError } from '../db/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { detailsOf } from '../lib/schema.ts'
 import { seenRequest } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 
@@ -33,9 +34,6 @@ export const STATUS: Record<ErrorCode, number> = {
   webhook_not_configured: 503,
   insufficient_storage: 507,
 }
-
-/** Details name at most this many wrong fields. */
-const DETAILS_LIMIT = 20
 
 export type FailureBody = {
   code: string
@@ -112,22 +110,9 @@ export function malformed(message: string): AppError {
 
 /** Names the fields that are wrong and what they must be; a value may be a password and is never shown. */
 function invalid(error: ValidationError): AppError {
-  const seen = new Map<string, ErrorDetail>()
-  const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<Fault> }
-  for (const fault of Errors?.call(error.validator, error.value) ?? []) {
-    const path = fault.path.slice(1).replaceAll('/', '.') || error.type
-    if (!seen.has(path)) seen.set(path, { path: path.slice(0, 100), message: expectation(fault) })
-    if (seen.size >= DETAILS_LIMIT) break
-  }
+  const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
+  const faults = Errors?.call(error.validator, error.value) ?? []
   return new AppError('validation_failed', 'Some fields are not as they must be.', {
-    details: [...seen.values()],
+    details: detailsOf(faults, (path) => path || error.type),
   })
-}
-
-type Fault = { type: number; path: string; message: string; schema: Record<string, unknown> }
-
-function expectation({ type, schema, message }: Fault): string {
-  if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
-  const { error } = schema
-  return typeof error === 'string' ? error : message
 }

@@ -16,14 +16,18 @@ export type LocalText = Static<typeof LocalText>
 /** The language of text that names none. */
 const FALLBACK = 'en'
 
-/** Chooses the language to answer in, among those that the texts of a list have. */
+/** The languages that a request asks for, best first: `lang` of its query, else its Accept-Language. */
+export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
+  const asked = lang === undefined ? null : asLocale(lang)
+  return asked ? [asked] : languagesOf(headers.get('accept-language'))
+}
+
+/** Chooses, out of those that are wanted, a language that the texts of a list have. */
 export function createNegotiator<T extends object>(textsOf: (list: T) => LocalText[]) {
   const known = new WeakMap<T, string[]>()
-  return (list: T, headers: Headers, lang: string | undefined): string => {
+  return (list: T, wanted: string[]): string => {
     const available = known.get(list) ?? languagesIn(textsOf(list))
     known.set(list, available)
-    const asked = lang === undefined ? null : asLocale(lang)
-    const wanted = asked ? [asked] : languagesOf(headers.get('accept-language'))
     return chooseLanguage(wanted, available, available[0] ?? FALLBACK)
   }
 }

@@ -1,24 +1,57 @@
 export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
-/**
- * Lets `limit` pieces of work run side by side and `queueLimit` more wait in order.
- * Beyond that `onFull()` is thrown.
- */
-export function createSemaphore(limit: number, queueLimit: number, onFull: () => Error): Semaphore {
+export type SemaphoreRules = {
+  /** How many pieces of work run side by side. */
+  limit: number
+  /** How many more wait, in order. */
+  queueLimit: number
+  /** How long one waits at most, in ms. Who would wait longer is refused at once. */
+  longestWait?: number
+  /** What is thrown where no more may wait. */
+  onFull: () => Error
+}
+
+/** How much the latest duration counts in the average. */
+const WEIGHT = 0.2
+
+/** Lets a few pieces of work run side by side and some more wait for their turn. */
+export function createSemaphore(rules: SemaphoreRules): Semaphore {
+  const { limit, queueLimit, longestWait = Number.POSITIVE_INFINITY, onFull } = rules
   let running = 0
+  let average: number | null = null
   const waiting: (() => void)[] = []
   return async (work) => {
-    if (running >= limit) {
-      if (waiting.length >= queueLimit) throw onFull()
-      await new Promise<void>((resolve) => waiting.push(resolve))
-    } else running++
+    if (running >= limit) await turn()
+    else running++
+    const start = performance.now()
     try {
       return await work()
     } finally {
+      const took = performance.now() - start
+      average = average === null ? took : average + WEIGHT * (took - average)
       // The place is handed over, so that nobody can slip in between.
       const next = waiting.shift()
       if (next) next()
       else running--
     }
+  }
+
+  function turn(): Promise<void> {
+    const expected = ((waiting.length + 1) * (average ?? 0)) / limit
+    if (waiting.length >= queueLimit || expected > longestWait) throw onFull()
+    return new Promise((resolve, reject) => {
+      const timeout = Number.isFinite(longestWait) ? setTimeout(leave, longestWait) : undefined
+      waiting.push(enter)
+
+      function enter() {
+        clearTimeout(timeout)
+        resolve()
+      }
+
+      function leave() {
+        waiting.splice(waiting.indexOf(enter), 1)
+        reject(onFull())
+      }
+    })
   }
 }

@@ -38,7 +38,7 @@ type Worker = {
  * job and again after a crash, and stopped when idle.
  */
 export function createImageWorker({ command, concurrency, log }: ImageWorkerDeps) {
-  const inTurn = createSemaphore(concurrency, QUEUE_LIMIT, busy)
+  const inTurn = createSemaphore({ limit: concurrency, queueLimit: QUEUE_LIMIT, onFull: busy })
   const workers = new Set<Worker>()
   let current: Worker | null = null
   let idle: Timer | undefined

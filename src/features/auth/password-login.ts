@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import type { Device } from '../../http/client-hints.ts'
-import type { BackoffRule, Claim, Limits, WindowRule } from '../../http/limits.ts'
+import type { BackoffRule, Claim, Limits, Reservation, WindowRule } from '../../http/limits.ts'
 import { emailKeyOf } from '../../lib/email-address.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Account, Accounts, Hints } from './accounts.ts'
@@ -44,10 +44,10 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   ) {
     requireMailbox(email)
     await check(password, 'password', email, hints.name)
-    await limits.reserve([{ rule: REGISTRATIONS, key: address }])
+    const registration = await limits.reserve([{ rule: REGISTRATIONS, key: address }])
     // Told early, a taken address costs no hash; the change below decides.
     if (await accounts.findByEmail(db.read, email)) throw emailTaken()
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await counted(registration, () => passwords.hash(password))
     const admission = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
@@ -93,7 +93,8 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   async function proveOwn(userId: string, password: string): Promise<StillProven> {
     const { email, passwordHash } = await accounts.find(db.read, userId)
     const reservation = await limits.reserve([accountClaim(email ?? userId)])
-    if (!(await passwords.verify(password, passwordHash))) throw wrongPassword()
+    const matches = await counted(reservation, () => passwords.verify(password, passwordHash))
+    if (!matches) throw wrongPassword()
     await db.write(reservation.giveBack)
     return async (tx) => {
       const current = await accounts.find(tx, userId)
@@ -134,9 +135,20 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       { rule: PER_ADDRESS, key: address },
     ])
     const user = await accounts.findByEmail(db.read, email)
-    const matches = await passwords.verify(password, user?.passwordHash ?? null)
+    const stored = user?.passwordHash ?? null
+    const matches = await counted(reservation, () => passwords.verify(password, stored))
     if (!user || !matches) throw wrongCredentials()
     return { user, settle: (tx: Tx) => reservation.giveBack(tx) }
+  }
+
+  /** Work that is refused because too many wait for it was no try. */
+  async function counted<T>({ giveBack }: Reservation, work: () => Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (error) {
+      await db.write(giveBack)
+      throw error
+    }
   }
 
   function accountClaim(email: string): Claim {

@@ -5,9 +5,8 @@ import { createSemaphore } from '../../lib/semaphore.ts'
 /** OWASP's argon2id: 64 MiB, two passes; Bun runs one lane. */
 const ARGON2ID = { algorithm: 'argon2id', memoryCost: 65_536, timeCost: 2 } as const
 
-/** Each hash takes 64 MiB and a core for some 100 ms: this many side by side, this many waiting. */
-const SIDE_BY_SIDE = 2
-const WAITING = 256
+/** Each hash takes 64 MiB and a core for some 100 ms: so many side by side, so many waiting, so many ms. */
+const QUEUE = { limit: 2, queueLimit: 256, longestWait: 2_000, onFull: tooMany }
 
 /** What a stored hash of today's cost begins with. */
 const CURRENT = `$${ARGON2ID.algorithm}$v=19$m=${ARGON2ID.memoryCost},t=${ARGON2ID.timeCost},p=1$`
@@ -16,7 +15,7 @@ export type Passwords = ReturnType<typeof createPasswords>
 
 /** Hashes and verifies off the event loop, a few at a time. Throws `unavailable` when too many wait. */
 export function createPasswords() {
-  const inTurn = createSemaphore(SIDE_BY_SIDE, WAITING, tooMany)
+  const inTurn = createSemaphore(QUEUE)
   const decoy = `${CURRENT}${randomBase64()}$${randomBase64()}`
   return { hash, verify, isOutdated }
 

@@ -7,6 +7,8 @@ export type OrderedEvent = BillingEvent & { orderedAt: number }
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
 const DAY = 24 * 60 * 60 * 1000
+const EARLIEST = Date.UTC(2000, 0)
+const LATEST = Date.UTC(2100, 0)
 
 /** Types that speak of a line, and their order where the provider gave them one and the same instant. */
 const RANK: Record<string, number> = {
@@ -50,10 +52,20 @@ export function joins({ type, redemptionOutcome }: BillingEvent): boolean {
   )
 }
 
-/** Where an event stands in time; `isOff` when its own time is missing or over a day ahead of `receivedAt`. */
-export function placeInTime({ at }: BillingEvent, receivedAt: number) {
-  const isOff = at === null || at > receivedAt + DAY
-  return { orderedAt: isOff ? receivedAt : at, isOff }
+/**
+ * Where an event stands in time: at its receipt when its own time is missing, outside of 2000 to 2100 or
+ * over a day ahead. `isOff`: some time in it is so, and somebody's clock is wrong.
+ */
+export function placeInTime(event: BillingEvent, receivedAt: number) {
+  const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
+  const others = [purchasedAt, expiresAt, graceExpiresAt, autoResumeAt]
+  const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY
+  const isOff = !isUsable || others.some((time) => time !== null && !isPlausible(time))
+  return { orderedAt: isUsable ? at : receivedAt, isOff }
+}
+
+function isPlausible(ms: number): boolean {
+  return ms >= EARLIEST && ms < LATEST
 }
 
 /** The one order in which events are folded, however they arrived. */

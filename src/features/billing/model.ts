@@ -1,5 +1,6 @@
 import { t } from 'elysia'
 import { oneOf, strict } from '../../http/envelope.ts'
+import { LanguageQuery } from '../../http/local-text.ts'
 
 /** The documented part of a delivery. Unknown fields are welcome: the provider adds them at any time. */
 export const BillingDelivery = t.Object(
@@ -23,6 +24,7 @@ const Word = t.Union([t.String(), t.Null()])
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(oneOf('production', 'sandbox')),
+  ...LanguageQuery.properties,
 })
 
 const Entitlement = strict(

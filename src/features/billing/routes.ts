@@ -1,9 +1,10 @@
 import { Elysia } from 'elysia'
 import { type authenticate, bearerToken } from '../../http/authenticate.ts'
 import { readBody, readJson } from '../../http/body.ts'
-import { startLocaleOf } from '../../http/client-hints.ts'
+import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed, notFound } from '../../http/errors.ts'
+import { wantedLanguages } from '../../http/local-text.ts'
 import { equalInConstantTime } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import { readEvent } from './event.ts'
@@ -39,11 +40,14 @@ export function billingRoutes(deps: BillingRoutesDeps) {
     .use(bearerToken())
     .get(
       '/api/user/subscription/v1',
-      async ({ session, query, request }) => {
+      async ({ session, query, request, set }) => {
         const environment = query.environment ?? 'production'
         if (environment === 'sandbox' && !showsSandbox) throw notFound()
-        const language = startLocaleOf(request.headers).split('-')[0] ?? 'en'
-        return data(await subscription.read(session.userId, environment, language))
+        const wanted = wantedLanguages(request.headers, query.lang)
+        const read = await subscription.read(session.userId, environment, wanted)
+        set.headers['content-language'] = read.language
+        varyBy(set, 'Accept-Language')
+        return data(read.subscription)
       },
       {
         signedIn: true,

@@ -12,6 +12,8 @@ export type BillingDeps = {
   db: Db
   projection: Projection
   people: ForgottenPeople
+  /** Sandbox events are recorded and change nothing. */
+  ignoresSandbox: boolean
   now: () => Date
   newId: () => string
   log: Log
@@ -30,7 +32,8 @@ const RETRY_LIMIT = 1_000
 const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
-export function createBilling({ db, projection, people, now, newId, log }: BillingDeps) {
+export function createBilling(deps: BillingDeps) {
+  const { db, projection, people, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -92,7 +95,7 @@ export function createBilling({ db, projection, people, now, newId, log }: Billi
     const id = newId()
     const receivedAt = now()
     const { orderedAt, isOff } = placeInTime(event, receivedAt.getTime())
-    const counts = hasEffect(event)
+    const counts = hasEffect(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
     await insertEvent().execute({
       id,
       eventId: event.id,
@@ -100,7 +103,7 @@ export function createBilling({ db, projection, people, now, newId, log }: Billi
       eventAt: event.at,
       receivedAt,
       orderedAt,
-      lineKey: lineKeyOf(event),
+      lineKey: counts ? lineKeyOf(event) : null,
       body: bytes,
       bodyHash,
       environment: event.environment,

@@ -15,14 +15,15 @@ export type PlanLike = {
 export type SubscriptionDeps<Plan extends PlanLike> = {
   db: Db
   projection: Projection
-  /** The plans on sale, in a language. */
-  listPlans: (language: string) => Promise<Plan[]>
+  /** The plans on sale, in the language that suits best of those that are wanted. */
+  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   now: () => Date
 }
 
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
 export type Environment = 'production' | 'sandbox'
 
+const YEAR_10000 = Date.UTC(10_000, 0)
 const LIMITS = [
   'seatLimit',
   'appLimit',
@@ -49,15 +50,16 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
     .orderBy(desc(users.id))
     .prepare()
-  return { read }
+  return { read, isKnown }
 
-  async function read(userId: string, environment: Environment, language: string) {
-    const plans = await listPlans(language)
+  /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
+  async function read(userId: string, environment: Environment, wanted: string[]) {
+    const { plans, language } = await listPlans(wanted)
     const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
     const lines = standingAt(await linesOf(userId, environment), now().getTime(), price)
     const best = lines.find(({ active }) => active)
     const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
-    return {
+    const subscription = {
       environment,
       entitlements: entitlementsOf(lines).map(({ id, active, line }) => ({
         id,
@@ -73,6 +75,13 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       plan,
       limits: plan && Object.fromEntries(LIMITS.map((name) => [name, plan[name]])),
     }
+    return { subscription, language }
+  }
+
+  /** Whether an id is that of a user, or of somebody whom an event has named. */
+  async function isKnown(id: string): Promise<boolean> {
+    const [alias] = await ownAlias.execute({ userId: id })
+    return alias !== undefined || (await db.read.$count(users, eq(users.id, id))) > 0
   }
 
   /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
@@ -131,6 +140,7 @@ function given<K extends string>(name: K, value: string | null): { [key in K]?: 
   return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
 }
 
+/** ISO 8601; null also for years of five digits, which no app can read: they mean never. */
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null || ms >= YEAR_10000 ? null : new Date(ms).toISOString()
 }

@@ -1,6 +1,11 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { createNegotiator, inLanguage, LanguageQuery } from '../../http/local-text.ts'
+import {
+  createNegotiator,
+  inLanguage,
+  LanguageQuery,
+  wantedLanguages,
+} from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
@@ -29,7 +34,7 @@ export function contentRoutes({ content }: { content: Content }) {
       '/api/user/faqs/v1',
       async ({ request, set, query }) => {
         const list = await content.readFaqs()
-        const language = negotiate(list, request.headers, query.lang)
+        const language = negotiate(list, wantedLanguages(request.headers, query.lang))
         return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, language)
       },
       {

@@ -1,6 +1,6 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
-import { inLanguage, LocalText } from '../../http/local-text.ts'
+import { createNegotiator, inLanguage, LocalText } from '../../http/local-text.ts'
 
 const text = t.String({ maxLength: 500 })
 const count = t.Integer({ minimum: 0 })
@@ -40,6 +40,11 @@ export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
 export const PlanReply = strict({ _id: t.String(), ...fieldsWith(t.String()) }, 'PricingPlan')
+
+/** The language of the plans that suits best. */
+export const negotiatePlans = createNegotiator((list: Plan[]) =>
+  list.flatMap(({ name, description, badge, features }) => [name, description, badge, ...features]),
+)
 
 /** Plans with their texts in one language. */
 export function translatePlans(list: Plan[], language: string) {

@@ -1,20 +1,19 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { createNegotiator, LanguageQuery } from '../../http/local-text.ts'
+import { LanguageQuery, wantedLanguages } from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
-import { type Plan, PlanReply, translatePlans } from './model.ts'
+import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
 const MAX_AGE = 300
 
 export function plansRoutes({ plans }: { plans: Plans }) {
   const rendered = createPublicCache(translatePlans)
-  const negotiate = createNegotiator((list: Plan[]) => list.flatMap(textsOf))
   return new Elysia({ name: 'plans' }).get(
     '/api/user/pricing_plans/v1',
     async ({ request, set, query }) => {
       const list = await plans.list()
-      const language = negotiate(list, request.headers, query.lang)
+      const language = negotiatePlans(list, wantedLanguages(request.headers, query.lang))
       return sendPublic(rendered(list, language), { request, set }, MAX_AGE, language)
     },
     {
@@ -23,8 +22,4 @@ export function plansRoutes({ plans }: { plans: Plans }) {
       detail: { tags: ['App'], operationId: 'readPricingPlans', summary: 'Pricing plans on sale' },
     },
   )
-}
-
-function textsOf({ name, description, badge, features }: Plan) {
-  return [name, description, badge, ...features]
 }

@@ -3,7 +3,7 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { AppError } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
-import { type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
+import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 
 export type PlansDeps = { db: Db; now: () => Date; newId: () => string }
 export type Plans = ReturnType<typeof createPlans>
@@ -22,9 +22,11 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return current
   }
 
-  /** The plans on sale with their texts in one language. */
-  async function listIn(language: string) {
-    return translated(await list(), language)
+  /** The plans on sale with their texts in the language that suits best, and that language. */
+  async function listIn(wanted: string[]) {
+    const catalogue = await list()
+    const language = negotiatePlans(catalogue, wanted)
+    return { language, plans: translated(catalogue, language) }
   }
 
   /** Each catalogue is translated once a language. */

@@ -9,12 +9,15 @@ const text = (maxLength: number) =>
 /** RFC 7396: what is absent stays, `null` restores the start value. */
 export const ProfilePatch = strict({
   profile: t.Optional(
-    strict({
-      name: t.Optional(text(100)),
-      locale: t.Optional(text(35)),
-      timezone: t.Optional(text(64)),
-      currency: t.Optional(text(3)),
-    }),
+    t.Union([
+      strict({
+        name: t.Optional(text(100)),
+        locale: t.Optional(text(35)),
+        timezone: t.Optional(text(64)),
+        currency: t.Optional(text(3)),
+      }),
+      t.Null(),
+    ]),
   ),
   onboardingCompleted: t.Optional(
     t.Union([t.Boolean(), t.Null()], { error: 'must be true, false or null' }),

@@ -65,7 +65,11 @@ export function createProfile({ db, now }: ProfileDeps) {
   }
 }
 
-function checked({ profile = {}, onboardingCompleted }: ProfilePatch, start: StartValues) {
+/** What `profile: null` stands for: every start value. */
+const EVERYTHING_NULL = { name: null, locale: null, timezone: null, currency: null }
+
+function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartValues) {
+  const given = profile === null ? EVERYTHING_NULL : (profile ?? {})
   const faults: ErrorDetail[] = []
   const changes = {
     ...field('name', (name) => name, ''),
@@ -87,9 +91,9 @@ function checked({ profile = {}, onboardingCompleted }: ProfilePatch, start: Sta
     start: string,
     expected = '',
   ): { [key in K]?: string } {
-    const given = profile[name]
-    if (given === undefined) return {}
-    const value = given === null ? start : normalize(given)
+    const wanted = given[name]
+    if (wanted === undefined) return {}
+    const value = wanted === null ? start : normalize(wanted)
     if (value === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
     return { [name]: value } as { [key in K]?: string }
   }

@@ -10,6 +10,9 @@ export type SettingsDeps = {
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
+const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
+const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
+
 export type Settings = ReturnType<typeof createSettings>
 
 /** The app settings, one row a top-level field. */
@@ -70,6 +73,7 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
 function patched(before: AppSettings, changes: Record<string, unknown>): AppSettings {
   const after: Record<string, unknown> = structuredClone(before)
   const unknown: ErrorDetail[] = []
+  const bad: ErrorDetail[] = []
   for (const [key, value] of Object.entries(changes)) {
     const [field = '', part] = key.split('.')
     const own = Object.hasOwn(after, field) ? after[field] : null
@@ -78,9 +82,22 @@ function patched(before: AppSettings, changes: Record<string, unknown>): AppSett
     const known = holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
     if (known && key.split('.').length <= 2) holder[name] = value
     else unknown.push({ path: key, message: 'is no setting' })
+    if (/(Link|Url)$/.test(key) && !isLink(value))
+      bad.push({ path: `settings.${key}`, message: LINK })
   }
   if (unknown.length > 0) {
     throw new AppError('validation_failed', 'Some settings do not exist.', { details: unknown })
   }
+  if (bad.length > 0) {
+    throw new AppError('validation_failed', 'The settings are not as they must be.', {
+      details: bad,
+    })
+  }
   return check(AppSettings, after, 'settings')
+}
+
+/** What apps may be told to open: a page, a page of a store, or nothing. */
+function isLink(value: unknown): boolean {
+  if (value === '' || typeof value !== 'string') return true
+  return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')
 }

@@ -1,0 +1,39 @@
+import { expect, test } from 'bun:test'
+
+/**
+ * Bun 1.4 closes a connection on which a second request arrives while the first is awaited, without a
+ * reply, the first having been carried out. `docs/deployment.md` tells operators; when this test fails, the
+ * runtime has mended it, and that paragraph can go.
+ */
+test('the runtime still drops a connection that pipelines requests', async () => {
+  let carriedOut = 0
+  const server = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    async fetch() {
+      await Bun.sleep(20)
+      carriedOut++
+      return new Response('done')
+    },
+  })
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let reply = ''
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: server.port ?? 0,
+    socket: {
+      data(_socket, chunk) {
+        reply += chunk.toString()
+      },
+      close: () => resolve(reply),
+    },
+  })
+  const request = 'GET / HTTP/1.1\r\nHost: a\r\n\r\n'
+  socket.write(request)
+  await Bun.sleep(5)
+  socket.write(request)
+  expect(await Promise.race([promise, Bun.sleep(2_000).then(() => 'answered')])).toBe('')
+  await Bun.sleep(50)
+  expect(carriedOut).toBe(1)
+  await server.stop(true)
+})
