@@ -19,7 +19,10 @@ import {
 import { createMailer } from './features/auth/mails.ts'
 import { createAuth } from './features/auth/service.ts'
 import { createTokens } from './features/auth/tokens.ts'
+import { createBacklog } from './features/billing/backlog.ts'
+import { createEventLog } from './features/billing/event-log.ts'
 import { createForgottenPeople } from './features/billing/forgotten-people.ts'
+import type { FoldingSizes } from './features/billing/line-folding.ts'
 import { createProjection } from './features/billing/projection.ts'
 import { createRebuild } from './features/billing/rebuild.ts'
 import { createReconcile } from './features/billing/reconcile.ts'
@@ -54,6 +57,8 @@ export type ServicesDeps = {
   /** Where identity providers are; only tests say others. */
   providers?: IdentityProviders
   appleUrl?: string
+  /** How folding is cut; only tests say other sizes. */
+  foldingSizes?: FoldingSizes
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
@@ -137,12 +142,18 @@ export async function createServices(deps: ServicesDeps) {
       ? null
       : feedOf(config.ratesProvider, config.ratesUrl, config.ratesApiKey)
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
-  const projection = createProjection(db)
+  const projection = createProjection({
+    db,
+    eventLog: createEventLog(db),
+    ...(deps.foldingSizes ? { sizes: deps.foldingSizes } : {}),
+  })
+  const backlog = createBacklog({ db, projection, log })
   const people = createForgottenPeople({ db, projection, pseudonymKey: secrets.pseudonymKey })
   const billing = createBilling({
     db,
     projection,
     people,
+    backlog,
     ignoresSandbox: config.billingSandbox === 'ignore',
     now,
     newId,
@@ -186,6 +197,7 @@ export async function createServices(deps: ServicesDeps) {
     plans,
     rates,
     billing,
+    backlog,
     subscription,
     projection,
     rebuildBilling,
@@ -200,6 +212,7 @@ export async function createServices(deps: ServicesDeps) {
       const removeFiles = await attachments.removeAllOf(tx, userId)
       await auth.linked.removeAll(tx, userId)
       await people.forget(tx, userId)
+      db.afterCommit(backlog.nudge)
       await profile.remove(tx, userId)
       return removeFiles
     })
@@ -215,7 +228,7 @@ export async function createServices(deps: ServicesDeps) {
       sessions: await auth.devices.list(userId, ''),
       attachments: await attachments.list(userId),
       subscription: (await subscription.read(userId, 'production', ['en'])).subscription,
-      billingEvents: await billing.listOf(userId),
+      billingEvents: await people.eventsOf(userId),
     }
   }
 

@@ -5,7 +5,8 @@ const FIVE_MINUTES = 5 * 60_000
 
 /** Everything that runs by itself. */
 export function timersOf(services: Services): Timer[] {
-  const { attachments, auth, billing, config, keys, limits, rates, reconcile, replays } = services
+  const { attachments, auth, backlog, billing, config, keys, limits, rates, reconcile, replays } =
+    services
   const { retries, staging } = services
   const refreshing = {
     name: 'rates',
@@ -33,6 +34,12 @@ export function timersOf(services: Services): Timer[] {
       name: 'failed billing events',
       schedule: ['*/10 * * * *'],
       run: async (signal) => void (await billing.retryFailed(signal)),
+    },
+    {
+      name: 'billing backlog',
+      schedule: ['*/10 * * * *'],
+      run: backlog.drain,
+      isDueAtStart: async () => true,
     },
     { name: 'billing telemetry', schedule: ['50 3 * * *'], run: billing.forgetTelemetry },
     { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },

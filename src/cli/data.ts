@@ -33,7 +33,7 @@ export type Data = {
 export async function openData(
   config: Config,
   log: Log,
-  world: Pick<ServicesDeps, 'now' | 'providers' | 'appleUrl'> = {},
+  world: Pick<ServicesDeps, 'now' | 'providers' | 'appleUrl' | 'foldingSizes'> = {},
   { newSecrets = false }: { newSecrets?: boolean } = {},
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
@@ -71,6 +71,7 @@ export async function openData(
   })
   opening.defer(() => services.imageWorker.stop())
   opening.defer(() => services.auth.outbox.stop())
+  opening.defer(() => services.backlog.stop())
   await seed(services)
   await services.auth.forgetSealed(replaced.map(({ name }) => name))
   if (migrated.length > 0) {

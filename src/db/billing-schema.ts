@@ -36,8 +36,8 @@ export function buildBillingTables(columns: Columns) {
     },
     (t) => [
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
-      index('billing_events_user').on(t.appUserId),
-      index('billing_events_line').on(t.lineKey),
+      index('billing_events_user').on(t.appUserId, t.orderedAt),
+      index('billing_events_line').on(t.lineKey, t.orderedAt),
       index('billing_events_failed').on(t.outcome).where(eq(t.outcome, sql`'failed'`)),
     ],
   )
@@ -64,6 +64,31 @@ export function buildBillingTables(columns: Columns) {
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
 
+  /** What a line was after all of its events up to an instant: a late event folds it from there. */
+  const lineCheckpoints = table(
+    'line_checkpoints',
+    {
+      lineKey: text().notNull(),
+      /** The place in time, in ms, of the last event that is in the state. */
+      upTo: int().notNull(),
+      state: json<unknown>().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.lineKey, t.upTo] })],
+  )
+
+  /** Lines whose state lacks events with places in time from `since` to `until`, in ms: work for slices. */
+  const staleLines = table('stale_lines', {
+    lineKey: text().primaryKey(),
+    since: int().notNull(),
+    until: int().notNull(),
+  })
+
+  /** Customers whose lines may have other owners by now; those up to `afterLine` were looked at. */
+  const staleCustomers = table('stale_customers', {
+    customerId: text().primaryKey(),
+    afterLine: text().notNull(),
+  })
+
   /** The customers that a line has ever been with, in order to find it when one of them changes. */
   const lineHolders = table(
     'line_holders',
@@ -88,6 +113,9 @@ export function buildBillingTables(columns: Columns) {
     billingEvents,
     billingAliases,
     subscriptions,
+    lineCheckpoints,
+    staleLines,
+    staleCustomers,
     lineHolders,
     transferIds,
     billingTombstones,

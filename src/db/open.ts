@@ -4,7 +4,13 @@ import { type Migration, schemaVersion } from './migrate.ts'
 import type { Tables } from './schema.ts'
 import { sqliteCode } from './storage-error.ts'
 import * as tables from './tables.ts'
-import { type Attempt, createWriter, type PrepareWrite, type Write } from './write.ts'
+import {
+  type AfterCommit,
+  type Attempt,
+  createWriter,
+  type PrepareWrite,
+  type Write,
+} from './write.ts'
 
 /** The whole data layer as features see it. */
 export type Db = {
@@ -14,6 +20,7 @@ export type Db = {
   write: Write
   prepareWrite: PrepareWrite
   attempt: Attempt
+  afterCommit: AfterCommit
 }
 
 export type OpenDb = Db & {
@@ -59,6 +66,7 @@ export function createDb(client: Database): OpenDb {
     write: writer.write,
     prepareWrite: writer.prepareWrite,
     attempt: writer.attempt,
+    afterCommit: writer.afterCommit,
     client,
     isWritable: () => writer.write(async () => true).catch(() => false),
     stopWriting: writer.stop,

@@ -18,6 +18,9 @@ export type Write = <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
 /** Runs a part of a change that may fail alone: then only that part is undone, and its error is answered. */
 export type Attempt = (work: () => Promise<void>) => Promise<unknown>
 
+/** Runs `effect` once the change that it is called in is committed; never when that is undone. */
+export type AfterCommit = (effect: () => void) => void
+
 /** Prepares a query of the writer once; it runs inside a `write` only. */
 export type PrepareWrite = <Q>(build: (tx: Tx) => { prepare(): Q }) => () => Q
 
@@ -26,10 +29,12 @@ type Job = {
   resolve: (value: unknown) => void
   reject: (error: unknown) => void
 }
-type Outcome = { job: Job; value?: unknown; error?: unknown }
+type Outcome = { job: Job; value?: unknown; error?: unknown; effects: Effects }
+type Effects = (() => void)[]
 
-/** How many changes share one commit at most. */
+/** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
 const BATCH_LIMIT = 256
+const BATCH_TIME = 8
 /** How long a foreign lock on the database is waited for, and how often it is tried, in ms. */
 const LOCK_WAIT = 2_000
 const LOCK_RETRY = 20
@@ -46,11 +51,11 @@ export function createWriter(client: Database, tx: Tx) {
   const attempted = client.query('RELEASE attempt')
   const beginning = client.query('BEGIN IMMEDIATE')
   const committing = client.query('COMMIT')
-  const inside = new AsyncLocalStorage<true>()
+  const inside = new AsyncLocalStorage<Effects>()
   let draining: Promise<void> | null = null
   let refusal: unknown = null
 
-  return { write, prepareWrite, attempt, stop }
+  return { write, prepareWrite, attempt, afterCommit, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (inside.getStore()) {
@@ -74,7 +79,9 @@ export function createWriter(client: Database, tx: Tx) {
   }
 
   async function attempt(work: () => Promise<void>): Promise<unknown> {
-    if (!inside.getStore()) throw new Error('an attempt is a part of a write')
+    const effects = inside.getStore()
+    if (!effects) throw new Error('an attempt is a part of a write')
+    const before = effects.length
     attempting.run()
     try {
       await work()
@@ -85,8 +92,15 @@ export function createWriter(client: Database, tx: Tx) {
       if (!client.inTransaction || asStorageError(error)) throw error
       client.run('ROLLBACK TO attempt')
       client.run('RELEASE attempt')
+      effects.length = before
       return error ?? new Error('an attempt threw nothing')
     }
+  }
+
+  function afterCommit(effect: () => void) {
+    const effects = inside.getStore()
+    if (!effects) throw new Error('there is no change to be committed')
+    effects.push(effect)
   }
 
   /** Refuses every further change with 503 and waits for those under way. */
@@ -101,10 +115,13 @@ export function createWriter(client: Database, tx: Tx) {
     while (queue.length > 0) {
       const batch = queue.splice(0, BATCH_LIMIT)
       try {
-        for (const { job, value, error } of await commit(batch)) {
+        const outcomes = await commit(batch)
+        for (const { job, value, error, effects } of outcomes) {
           if (error === undefined) job.resolve(value)
           else job.reject(error)
+          for (const effect of effects) effect()
         }
+        queue.unshift(...batch.slice(outcomes.length))
       } catch (error) {
         const failure = asStorageError(error) ?? error
         for (const job of batch) job.reject(failure)
@@ -113,12 +130,16 @@ export function createWriter(client: Database, tx: Tx) {
     }
   }
 
-  /** Commits all of `batch` that succeeds. Throws when nothing of it could be committed. */
+  /** Commits all of `batch` that succeeds and that there is time for. Throws when nothing of it could be committed. */
   async function commit(batch: Job[]): Promise<Outcome[]> {
     await begin()
     const outcomes: Outcome[] = []
     try {
-      for (const job of batch) outcomes.push(await runJob(job))
+      const deadline = performance.now() + BATCH_TIME
+      for (const job of batch) {
+        outcomes.push(await runJob(job))
+        if (performance.now() > deadline) break
+      }
       committing.run()
       return outcomes
     } catch (error) {
@@ -129,16 +150,18 @@ export function createWriter(client: Database, tx: Tx) {
 
   async function runJob(job: Job): Promise<Outcome> {
     savepoint.run()
+    const effects: Effects = []
     try {
-      const value = await inside.run(true, () => job.work(tx))
+      const value = await inside.run(effects, () => job.work(tx))
       release.run()
-      return { job, value }
+      return { job, value, effects }
     } catch (error) {
       // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
       if (!client.inTransaction) throw error
       client.run('ROLLBACK TO job')
       release.run()
-      return { job, error: asStorageError(error) ?? error ?? new Error('a change threw nothing') }
+      const failure = asStorageError(error) ?? error ?? new Error('a change threw nothing')
+      return { job, error: failure, effects: [] }
     }
   }
 

@@ -5,6 +5,7 @@ import { createApp } from '../../src/app.ts'
 import { openData } from '../../src/cli/data.ts'
 import { readConfig } from '../../src/config.ts'
 import type { IdentityProviders } from '../../src/features/auth/identity-providers.ts'
+import type { FoldingSizes } from '../../src/features/billing/line-folding.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { sealingClient } from './sealing.ts'
 
@@ -24,7 +25,12 @@ export type Answer = { status: number; headers: Pick<Headers, 'get'>; text: stri
 /** How requests go out: as they are, or sealed by the client. */
 export type Mode = 'plain' | 'sealed'
 
-type World = { providers?: IdentityProviders; appleUrl?: string; mode?: Mode }
+type World = {
+  providers?: IdentityProviders
+  appleUrl?: string
+  foldingSizes?: FoldingSizes
+  mode?: Mode
+}
 
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 

@@ -3,7 +3,8 @@ import type { Server } from './executable.ts'
 
 /**
  * Asks `probe` of a server again and again while something else goes on, with `pause` ms between. What
- * is answered ends it: how often it was asked, the 99th percentile in ms, and the peak of memory in bytes.
+ * is answered ends it: how often it was asked, the longest time and the 99th
+ * percentile in ms, and the peak of memory in bytes.
  */
 export function watchServer({ process }: Server, probe: () => Promise<void>, pause: number) {
   const times: number[] = []
@@ -14,7 +15,8 @@ export function watchServer({ process }: Server, probe: () => Promise<void>, pau
     isOver = true
     await watching
     const sorted = times.toSorted((a, b) => a - b)
-    return { count: times.length, p99: sorted[Math.floor(times.length * 0.99)] ?? 0, peak }
+    const longest = sorted.at(-1) ?? 0
+    return { count: times.length, longest, p99: sorted[Math.floor(times.length * 0.99)] ?? 0, peak }
   }
 
   async function watch() {

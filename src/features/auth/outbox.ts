@@ -2,6 +2,7 @@ import { asc, eq, lte } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import type { Log } from '../../lib/log.ts'
+import { oneAtATime } from '../../lib/one-at-a-time.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import type { Mail } from './mails.ts'
 
@@ -34,8 +35,9 @@ const STOP_TIMEOUT = 3_000
 /** Sends to the outside what changes have left here, after their commit and until it succeeds. */
 export function createOutbox({ db, key, deliver, now, newId, log }: OutboxDeps) {
   const { outbox } = db.tables
-  let flushing: Promise<void> | null = null
   let stopped = false
+  /** Sends everything that is due. */
+  const flush = oneAtATime(sendAll)
   return { add, nudge, flush, stop }
 
   /** Leaves a parcel as part of the change. Call `nudge` after it. */
@@ -53,19 +55,10 @@ export function createOutbox({ db, key, deliver, now, newId, log }: OutboxDeps) 
     })
   }
 
-  /** Sends everything that is due; one run at a time. */
-  function flush(): Promise<void> {
-    if (stopped) return Promise.resolve()
-    flushing ??= sendAll().finally(() => {
-      flushing = null
-    })
-    return flushing
-  }
-
   /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
   async function stop() {
     stopped = true
-    await Promise.race([flushing, Bun.sleep(STOP_TIMEOUT)])
+    await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT)])
   }
 
   async function sendAll() {

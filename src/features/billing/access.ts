@@ -26,8 +26,12 @@ export function standingAt<T extends Line>(
   priceOf: (line: Line) => number = ({ price }) => price ?? 0,
 ): Standing<T>[] {
   return supersede(lines)
-    .map((line) => standing(line, now))
-    .toSorted((a, b) => compareStanding(a, b, priceOf))
+    .map((line) => ({ line: standing(line, now), price: priceOf(line) }))
+    .toSorted(
+      (a, b) =>
+        compareStanding(a.line, b.line) || b.price - a.price || compareStart(a.line, b.line),
+    )
+    .map(({ line }) => line)
 }
 
 /** Each entitlement once: active if any line grants it, with the best line that names it. */
@@ -65,12 +69,14 @@ function statusOf(line: Line, active: boolean, now: number): Status {
   return line.periodType === 'TRIAL' ? 'trialing' : 'active'
 }
 
-/** Active first, then the later end, then the dearer one; the last words make the order complete. */
-function compareStanding(a: Standing, b: Standing, priceOf: (line: Line) => number): number {
+/** Active first, then the later end; of two the dearer one counts. */
+function compareStanding(a: Standing, b: Standing): number {
   const end = ({ effectiveEnd }: Standing) => effectiveEnd ?? Number.POSITIVE_INFINITY
   if (a.active !== b.active) return a.active ? -1 : 1
-  if (end(a) !== end(b)) return end(a) > end(b) ? -1 : 1
-  const dearer = priceOf(b) - priceOf(a)
-  if (dearer !== 0) return dearer
+  return end(a) === end(b) ? 0 : end(a) > end(b) ? -1 : 1
+}
+
+/** The last words, so that the order is complete. */
+function compareStart(a: Standing, b: Standing): number {
   return b.startedAt - a.startedAt || ((a.productId ?? '') < (b.productId ?? '') ? -1 : 1)
 }

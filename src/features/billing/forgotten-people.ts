@@ -3,7 +3,8 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { hmac } from '../../lib/crypto.ts'
 import { type BillingEvent, readEvent } from './event.ts'
-import { ordered, type Projection } from './projection.ts'
+import { ordered } from './event-log.ts'
+import type { Projection } from './projection.ts'
 
 /** An event and the bytes that are kept of it. */
 export type Delivery = { event: BillingEvent; bytes: Uint8Array }
@@ -15,9 +16,9 @@ export type ForgottenPeopleDeps = { db: Db; projection: Projection; pseudonymKey
 /** People who have deleted their account: the events stay, what is personal in them goes. */
 export function createForgottenPeople({ db, projection, pseudonymKey }: ForgottenPeopleDeps) {
   const { billingEvents, billingAliases, billingTombstones, users } = db.tables
-  const { subscriptions, lineHolders, transferIds } = db.tables
+  const { transferIds } = db.tables
   let anybody: boolean | null = null
-  return { forget, scrub }
+  return { forget, scrub, eventsOf }
 
   /**
    * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
@@ -34,15 +35,23 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
-      if (row.lineKey !== null) {
-        await tx.delete(subscriptions).where(eq(subscriptions.lineKey, row.lineKey))
-        await tx.delete(lineHolders).where(eq(lineHolders.lineKey, row.lineKey))
-      }
-    }
-    for (const row of rows) {
       const event = row.outcome === 'ignored' ? null : ordered(row)
-      if (event) await projection.apply(tx, event, row.id, false)
+      if (event?.type === 'TRANSFER') await projection.apply(tx, event, row.id, false)
+      else if (event) await projection.relink(tx, event)
     }
+    const lines = new Set(rows.flatMap(({ lineKey }) => lineKey ?? []))
+    await projection.restart(tx, [...lines])
+  }
+
+  /** Everything that `forget` would rewrite, with its body as text, for the export. */
+  async function eventsOf(userId: string) {
+    const rows = await eventsAbout(db.read, await idsOf(db.read, userId))
+    return rows
+      .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
+      .map(({ receivedAt, body }) => ({
+        receivedAt: receivedAt.toISOString(),
+        body: body.toString('utf8'),
+      }))
   }
 
   /** What is kept of an event that comes later for somebody who is gone. */
@@ -65,41 +74,25 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
   }
 
   /** All ids of the person's customer, but those of other people who are still with us. */
-  async function idsOf(tx: Tx, userId: string): Promise<string[]> {
-    const [own] = await tx.select().from(billingAliases).where(eq(billingAliases.appUserId, userId))
+  async function idsOf(from: Pick<Tx, 'select'>, userId: string): Promise<string[]> {
+    const [own] = await from
+      .select()
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, userId))
     if (!own) return [userId]
-    const rows = await tx
+    const rows = await from
       .select({ appUserId: billingAliases.appUserId })
       .from(billingAliases)
       .where(eq(billingAliases.customerId, own.customerId))
     const ids = rows.map(({ appUserId }) => appUserId)
-    const others = await tx.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    const others = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
     const living = new Set(others.map(({ id }) => id).filter((id) => id !== userId))
     return ids.filter((id) => !living.has(id))
   }
 
-  /** Rewrites every event that names one of `ids` or speaks of one of their lines, and answers them. */
+  /** Rewrites every event about one of `ids` and returns them. */
   async function scrubEvents(tx: Tx, ids: string[]) {
-    const transfers = await tx
-      .select({ eventRow: transferIds.eventRow })
-      .from(transferIds)
-      .where(inArray(transferIds.appUserId, ids))
-    const named = await tx
-      .select()
-      .from(billingEvents)
-      .where(
-        or(
-          inArray(billingEvents.appUserId, ids),
-          inArray(billingEvents.id, [...new Set(transfers.map(({ eventRow }) => eventRow))]),
-        ),
-      )
-    const lines = new Set(named.flatMap(({ lineKey }) => lineKey ?? []))
-    const siblings = await tx
-      .select()
-      .from(billingEvents)
-      .where(inArray(billingEvents.lineKey, [...lines]))
-    const rows = new Map([...named, ...siblings].map((row) => [row.id, row]))
-    const scrubbed = [...rows.values()].map((row) => ({
+    const scrubbed = (await eventsAbout(tx, ids)).map((row) => ({
       ...row,
       body: withoutPerson(row.body, ids),
       appUserId: ids.includes(row.appUserId ?? '')
@@ -110,6 +103,29 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
       await tx.update(billingEvents).set({ body, appUserId }).where(eq(billingEvents.id, id))
     }
     return scrubbed
+  }
+
+  /** Every event that names one of `ids` or speaks of one of their lines. */
+  async function eventsAbout(from: Pick<Tx, 'select'>, ids: string[]) {
+    const transfers = await from
+      .select({ eventRow: transferIds.eventRow })
+      .from(transferIds)
+      .where(inArray(transferIds.appUserId, ids))
+    const named = await from
+      .select()
+      .from(billingEvents)
+      .where(
+        or(
+          inArray(billingEvents.appUserId, ids),
+          inArray(billingEvents.id, [...new Set(transfers.map(({ eventRow }) => eventRow))]),
+        ),
+      )
+    const lines = new Set(named.flatMap(({ lineKey }) => lineKey ?? []))
+    const siblings = await from
+      .select()
+      .from(billingEvents)
+      .where(inArray(billingEvents.lineKey, [...lines]))
+    return [...new Map([...named, ...siblings].map((row) => [row.id, row])).values()]
   }
 
   function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {

@@ -1,5 +1,10 @@
-import { and, asc, eq, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
+
+export type ProjectionQueries = ReturnType<typeof prepareQueries>
+
+/** How many lines of a customer are read at once. */
+const LINES_AT_ONCE = 500
 
 /** The hot queries of the projection, prepared once. */
 export function prepareQueries(db: Db) {
@@ -28,19 +33,13 @@ export function prepareQueries(db: Db) {
       .from(subscriptions)
       .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
   )
-  const storeLine = db.prepareWrite((tx) =>
-    tx
-      .insert(subscriptions)
-      .values({
-        lineKey: sql.placeholder('lineKey'),
-        customerId: sql.placeholder('customerId'),
-        environment: sql.placeholder('environment'),
-        state: sql.placeholder('state'),
-      })
-      .onConflictDoUpdate({
-        target: subscriptions.lineKey,
-        set: { customerId: sql`excluded.customer_id`, state: sql`excluded.state` },
-      }),
+  const insertLine = db.prepareWrite((tx) =>
+    tx.insert(subscriptions).values({
+      lineKey: sql.placeholder('lineKey'),
+      customerId: sql.placeholder('customerId'),
+      environment: sql.placeholder('environment'),
+      state: sql.placeholder('state'),
+    }),
   )
   const touchesTransfer = db.prepareWrite((tx) =>
     tx
@@ -54,7 +53,6 @@ export function prepareQueries(db: Db) {
         ),
       ),
   )
-  const findAnyTransfer = db.prepareWrite((tx) => tx.select().from(transferIds).limit(1))
   const updateState = db.prepareWrite((tx) =>
     tx
       .update(subscriptions)
@@ -62,24 +60,25 @@ export function prepareQueries(db: Db) {
       .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
   )
   const readLines = db.read
-    .select({ state: subscriptions.state })
+    .select({ lineKey: subscriptions.lineKey, state: subscriptions.state })
     .from(subscriptions)
     .where(
       and(
         eq(subscriptions.customerId, sql.placeholder('customerId')),
         eq(subscriptions.environment, sql.placeholder('environment')),
+        gt(subscriptions.lineKey, sql.placeholder('after')),
       ),
     )
     .orderBy(asc(subscriptions.lineKey))
+    .limit(LINES_AT_ONCE)
     .prepare()
   return {
     findAlias,
     storeAlias,
     storeHolder,
     findLine,
-    storeLine,
+    insertLine,
     touchesTransfer,
-    findAnyTransfer,
     updateState,
     readLines,
   }

@@ -3,15 +3,18 @@ import type { Db } from '../../db/open.ts'
 import type { Tx } from '../../db/write.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Backlog } from './backlog.ts'
 import { type BillingEvent, readEvent } from './event.ts'
+import { ordered } from './event-log.ts'
 import type { Delivery, ForgottenPeople } from './forgotten-people.ts'
-import { hasEffect, lineKeyOf, placeInTime } from './line.ts'
-import { ordered, type Projection } from './projection.ts'
+import { hasEffect, lineKeyOf, type OrderedEvent, placeInTime } from './line.ts'
+import type { Projection } from './projection.ts'
 
 export type BillingDeps = {
   db: Db
   projection: Projection
   people: ForgottenPeople
+  backlog: Backlog
   /** Sandbox events are recorded and change nothing. */
   ignoresSandbox: boolean
   now: () => Date
@@ -33,7 +36,7 @@ const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
-  const { db, projection, people, ignoresSandbox, now, newId, log } = deps
+  const { db, projection, people, backlog, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -68,7 +71,7 @@ export function createBilling(deps: BillingDeps) {
       conflicting: false,
     }),
   )
-  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, recordOwn, list, listOf, show }
+  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, recordOwn, list, show }
 
   /**
    * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
@@ -112,7 +115,7 @@ export function createBilling(deps: BillingDeps) {
       clockIsOff: isOff,
     })
     if (!counts) return 'ignored'
-    const failure = await db.attempt(() => projection.apply(tx, { ...event, orderedAt }, id))
+    const failure = await attempt(tx, { ...event, orderedAt }, id, true)
     if (failure !== null) await markFailed(tx, id, failure)
     return 'ok'
   }
@@ -146,13 +149,20 @@ export function createBilling(deps: BillingDeps) {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
       const event = row && ordered(row)
       if (!row || !event || row.outcome === 'ignored') return true
-      const failure = await db.attempt(() => projection.apply(tx, event, id, false))
+      const failure = await attempt(tx, event, id, false)
       if (failure !== null) await markFailed(tx, id, failure)
       else {
         const applied = { outcome: 'applied', error: null }
         await tx.update(billingEvents).set(applied).where(eq(billingEvents.id, id))
       }
       return failure === null
+    })
+  }
+
+  /** Folds an event, or undoes all of it and returns why that failed. */
+  async function attempt(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
+    return db.attempt(async () => {
+      if (await projection.apply(tx, event, id, isNew)) db.afterCommit(backlog.nudge)
     })
   }
 
@@ -214,19 +224,6 @@ export function createBilling(deps: BillingDeps) {
       .orderBy(desc(billingEvents.receivedAt), desc(billingEvents.id))
       .limit(limit)
     return rows
-  }
-
-  /** All events of a user with their bodies, for the export. */
-  async function listOf(userId: string) {
-    const rows = await db.read
-      .select({ receivedAt: billingEvents.receivedAt, body: billingEvents.body })
-      .from(billingEvents)
-      .where(eq(billingEvents.appUserId, userId))
-      .orderBy(billingEvents.receivedAt)
-    return rows.map(({ receivedAt, body }) => ({
-      receivedAt: receivedAt.toISOString(),
-      body: body.toString('utf8'),
-    }))
   }
 
   /** One event by the provider's id, with its body as text; null when it never came. */

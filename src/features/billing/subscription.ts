@@ -1,4 +1,4 @@
-import { desc, eq, inArray, sql } from 'drizzle-orm'
+import { desc, eq, sql } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import { entitlementsOf, type Standing, standingAt } from './access.ts'
 import type { Line } from './fold.ts'
@@ -23,6 +23,8 @@ export type SubscriptionDeps<Plan extends PlanLike> = {
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
 export type Environment = 'production' | 'sandbox'
 
+/** The best ones; nobody has more, but a history gone wrong. */
+const LINES_SHOWN = 100
 const YEAR_10000 = Date.UTC(10_000, 0)
 const LIMITS = [
   'seatLimit',
@@ -50,6 +52,13 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
     .orderBy(desc(users.id))
     .prepare()
+  const latestNaming = db.read
+    .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
+    .from(billingEvents)
+    .where(eq(billingEvents.appUserId, sql.placeholder('id')))
+    .orderBy(desc(billingEvents.orderedAt))
+    .limit(1)
+    .prepare()
   return { read, isKnown }
 
   /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
@@ -71,7 +80,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         periodType: line.periodType,
         willRenew: line.willRenew,
       })),
-      subscriptions: lines.map(show),
+      subscriptions: lines.slice(0, LINES_SHOWN).map(show),
       plan,
       limits: plan && Object.fromEntries(LIMITS.map((name) => [name, plan[name]])),
     }
@@ -95,12 +104,11 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** The user whom the latest event names. */
   async function lastNamed(ids: string[]): Promise<string | null | undefined> {
-    const [latest] = await db.read
-      .select({ appUserId: billingEvents.appUserId })
-      .from(billingEvents)
-      .where(inArray(billingEvents.appUserId, ids))
-      .orderBy(desc(billingEvents.orderedAt), desc(billingEvents.appUserId))
-      .limit(1)
+    let latest: { appUserId: string | null; orderedAt: number } | undefined
+    for (const id of ids.toSorted().toReversed()) {
+      const [row] = await latestNaming.execute({ id })
+      if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
+    }
     return latest?.appUserId
   }
 }

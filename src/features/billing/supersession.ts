@@ -7,29 +7,57 @@ const DAY = 24 * 60 * 60 * 1000
  * product comes as a line of its own, and a purchase takes the place of a temporary grant.
  */
 export function supersede<T extends Line>(lines: T[]): T[] {
+  if (!lines.some(isReplaceable)) return lines
+  const purchases = byStart(lines.filter(({ isTemporary }) => !isTemporary))
+  const onPlayStore = purchases.filter(({ store }) => store === 'PLAY_STORE')
+  const byProduct = new Map<string, T[]>()
+  for (const line of onPlayStore) {
+    for (const name of namesOf(line)) {
+      const same = byProduct.get(name) ?? []
+      same.push(line)
+      byProduct.set(name, same)
+    }
+  }
   return lines.map((line) => {
-    const begins = lines
-      .filter((other) => other !== line && replaces(other, line))
-      .map(({ startedAt }) => Math.max(startedAt, line.startedAt))
-    if (begins.length === 0) return line
-    const endedAt = Math.min(line.endedAt ?? Number.POSITIVE_INFINITY, ...begins)
+    const replacement = isReplaceable(line) ? replacementOf(line) : undefined
+    if (replacement === undefined) return line
+    const begins = Math.max(replacement.startedAt, line.startedAt)
+    const endedAt = Math.min(line.endedAt ?? Number.POSITIVE_INFINITY, begins)
     return { ...line, endedAt, willRenew: false, pendingProductId: null }
   })
+
+  /** The line that began first of all that replace this one. */
+  function replacementOf(line: T): T | undefined {
+    const { startedAt, purchasedAt, changedAt, changedTo } = line
+    if (line.isTemporary) return firstFrom(purchases, startedAt - DAY, line)
+    const from = Math.max((changedAt ?? 0) - DAY, (purchasedAt ?? startedAt) + 1)
+    if (changedTo !== null) return firstFrom(byProduct.get(changedTo) ?? [], from, line)
+    const found = firstFrom(onPlayStore, from, line)
+    return found && found.startedAt <= (changedAt ?? 0) + DAY ? found : undefined
+  }
 }
 
-function replaces(other: Line, line: Line): boolean {
-  if (other.environment !== line.environment || other.isTemporary) return false
-  if (line.isTemporary) return other.startedAt >= line.startedAt - DAY
-  const { changedAt, changedTo, store } = line
-  if (store !== 'PLAY_STORE' || other.store !== 'PLAY_STORE' || changedAt === null) return false
-  if (other.startedAt <= (line.purchasedAt ?? line.startedAt)) return false
-  if (changedTo !== null) {
-    return other.startedAt >= changedAt - DAY && isProduct(other.productId, changedTo)
+function isReplaceable({ isTemporary, store, changedAt }: Line): boolean {
+  return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
+}
+
+function byStart<T extends Line>(lines: T[]): T[] {
+  return lines.toSorted((a, b) => a.startedAt - b.startedAt)
+}
+
+/** The first line, out of sorted ones, that began at `from` or later and is another one than `self`. */
+function firstFrom<T extends Line>(sorted: T[], from: number, self: T): T | undefined {
+  let low = 0
+  for (let high = sorted.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle]?.startedAt ?? 0) < from) low = middle + 1
+    else high = middle
   }
-  return Math.abs(other.startedAt - changedAt) <= DAY
+  return sorted[low] === self ? sorted[low + 1] : sorted[low]
 }
 
 /** Google names a product with or without its base plan: `pro:monthly` and `pro`. */
-function isProduct(productId: string | null, wanted: string): boolean {
-  return productId === wanted || productId?.split(':')[0] === wanted
+function namesOf({ productId }: Line): string[] {
+  if (productId === null) return []
+  return [...new Set([productId, productId.split(':')[0] ?? productId])]
 }
