@@ -1,8 +1,9 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { OpenDb } from './db/open.ts'
+import { createDiskSpace } from './features/attachments/disk-space.ts'
 import { createFiles } from './features/attachments/files.ts'
-import { createImageWorker } from './features/attachments/image-worker.ts'
+import { createImageQueue } from './features/attachments/image-queue.ts'
 import { createPreparing } from './features/attachments/preparing.ts'
 import { createQuota } from './features/attachments/quota.ts'
 import { createRetries } from './features/attachments/retries.ts'
@@ -69,14 +70,13 @@ export async function createServices(deps: ServicesDeps) {
   const { appleUrl = APPLE_URL } = deps
   const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
-  const files = createFiles(join(config.dataDir, 'files'), config.minFreeBytes)
-  const imageWorker = createImageWorker({
-    command: imageCommand,
-    concurrency: navigator.hardwareConcurrency,
-    log,
-  })
-  const staging = createStaging(join(config.dataDir, 'files', 'tmp'), files.checkSpace)
-  const makeImage = imageWorker.make
+  const folder = join(config.dataDir, 'files')
+  const files = createFiles(folder)
+  const space = createDiskSpace(folder, config.minFreeBytes)
+  const cores = navigator.hardwareConcurrency
+  const imageQueue = createImageQueue({ command: imageCommand, space, cores, log })
+  const staging = createStaging(join(folder, 'tmp'), space)
+  const makeImage = imageQueue.make
   const retries = createRetries({ db, now })
   const attachments = createAttachments({
     db,
@@ -187,7 +187,7 @@ export async function createServices(deps: ServicesDeps) {
     db,
     staging,
     retries,
-    imageWorker,
+    imageQueue,
     attachments,
     profile,
     tokens,
@@ -240,13 +240,13 @@ export async function createServices(deps: ServicesDeps) {
     return {
       database: (await db.isWritable()) ? 'ok' : 'failing',
       storage: await storageState(),
-      imageWorker: imageWorker.isFailing() ? 'failing' : 'ok',
+      imageWorker: imageQueue.isFailing() ? 'failing' : 'ok',
       rates: feed === null ? 'off' : await ratesState(),
     }
   }
 
   function storageState(): Promise<Part> {
-    return files.checkSpace().then(
+    return space.check().then(
       () => 'ok',
       () => 'failing',
     )

@@ -69,7 +69,7 @@ export async function openData(
     ),
     ...world,
   })
-  opening.defer(() => services.imageWorker.stop())
+  opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.auth.outbox.stop())
   opening.defer(() => services.backlog.stop())
   await seed(services)

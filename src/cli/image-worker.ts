@@ -7,9 +7,9 @@ export async function runImageWorker([nativeDir = '']: string[]) {
   process.on('disconnect', () => process.exit(0))
   // Jobs that come while the library loads must not be lost.
   const imaging = Promise.withResolvers<Awaited<ReturnType<typeof loadImaging>>>()
-  process.on('message', async ({ id, job }: ToWorker) => {
+  process.on('message', async ({ job }: ToWorker) => {
     const makeImage = await imaging.promise
-    process.send?.({ id, result: await makeImage(job) } satisfies FromWorker)
+    process.send?.({ result: await makeImage(job) } satisfies FromWorker)
   })
   setNativeDir(nativeDir)
   imaging.resolve(await loadImaging())

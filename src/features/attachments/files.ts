@@ -1,11 +1,10 @@
 import { lstatSync } from 'node:fs'
-import { readdir, rm, stat, statfs } from 'node:fs/promises'
+import { readdir, rm, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { BunFile } from 'bun'
 import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
-import { AppError } from '../../lib/errors.ts'
 
-/** Where attachments are kept: whatever it is, it does these five things. */
+/** Where attachments are kept: whatever it is, it does these four things. */
 export type Files = {
   /** Gives a temporary file its key. When this returns, content and name survive a power cut. */
   keep: (temporaryPath: string, key: string) => Promise<void>
@@ -14,15 +13,13 @@ export type Files = {
   remove: (key: string) => Promise<void>
   /** The keys of files that were stored over an hour ago. */
   oldKeys: (now: Date) => AsyncIterable<string>
-  /** Throws `insufficient_storage` when nothing more should be stored. */
-  checkSpace: () => Promise<void>
 }
 
 const AN_HOUR = 60 * 60 * 1000
 
 /** On the local disk: under `folder`, each key on the shelf of its first letter. */
-export function createFiles(folder: string, minFreeBytes: number): Files {
-  return { keep, open, remove, oldKeys, checkSpace }
+export function createFiles(folder: string): Files {
+  return { keep, open, remove, oldKeys }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
@@ -55,20 +52,4 @@ export function createFiles(folder: string, minFreeBytes: number): Files {
   function pathOf(key: string): string {
     return join(folder, key.slice(0, 1), key)
   }
-
-  async function checkSpace() {
-    await makeFolder(folder)
-    const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize < minFreeBytes) throw noSpace()
-  }
-}
-
-export function noSpace(cause?: unknown): AppError {
-  return new AppError(
-    'insufficient_storage',
-    'The server has no space for files. Try again later.',
-    {
-      cause,
-    },
-  )
 }

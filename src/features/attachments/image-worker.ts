@@ -1,134 +1,89 @@
+import { readFileSync, statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
-import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
-import { createSemaphore } from '../../lib/semaphore.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 
-export type ImageWorkerDeps = {
-  /** The command line of the worker process. */
-  command: string[]
-  /** How many pictures are made side by side. */
-  concurrency: number
-  log: Log
-}
-
-export type ImageWorker = ReturnType<typeof createImageWorker>
-
 /** Messages between the two processes: file paths and figures, never bytes of files. */
-export type ToWorker = { id: number; job: ImageJob }
-export type FromWorker = { id: number; result: ImageResult }
+export type ToWorker = { job: ImageJob }
+export type FromWorker = { result: ImageResult }
 
-const QUEUE_LIMIT = 32
-/** Limits in ms: a job from its start, a worker without work. */
-const JOB_TIMEOUT = 35_000
-const IDLE_TIMEOUT = 60_000
-/** A worker is replaced after this many jobs, before what it may leak adds up. */
-const JOBS_PER_WORKER = 500
+export type ImageWorker = ReturnType<typeof startImageWorker>
 
-type Worker = {
-  process: Subprocess<'ignore', 'inherit', 'inherit'>
-  waiting: Map<number, PromiseWithResolvers<ImageResult>>
-  started: number
-  /** It gets no more jobs and ends with its last one. */
-  retired: boolean
-}
+/** The worker ended by itself while it made a picture. */
+export type Crash = { kind: 'crashed' }
 
-/**
- * Makes pictures in a process of its own, which may crash, hang or leak. It is started by the first
- * job and again after a crash, and stopped when idle.
- */
-export function createImageWorker({ command, concurrency, log }: ImageWorkerDeps) {
-  const inTurn = createSemaphore({ limit: concurrency, queueLimit: QUEUE_LIMIT, onFull: busy })
-  const workers = new Set<Worker>()
-  let current: Worker | null = null
-  let idle: Timer | undefined
-  let lastId = 0
-  let failing = false
-  return { make, isFailing, stop }
+/** What one picture may take: ms, bytes of its result, bytes of the worker's memory. */
+export type JobLimits = { time: number; output: number; memory: number }
 
-  /** Throws `unavailable` when the queue is full, or when the worker died or hung over this job. */
-  function make(job: ImageJob): Promise<ImageResult> {
-    return inTurn(async () => {
-      clearTimeout(idle)
-      const worker = hire()
-      const id = ++lastId
-      const done = Promise.withResolvers<ImageResult>()
-      worker.waiting.set(id, done)
-      const timeout = setTimeout(() => worker.process.kill('SIGKILL'), JOB_TIMEOUT)
-      try {
-        worker.process.send({ id, job } satisfies ToWorker)
-        const result = await done.promise
-        failing = false
-        return result
-      } finally {
-        clearTimeout(timeout)
-        worker.waiting.delete(id)
-        rest(worker)
-      }
-    })
+const LOOK_EVERY = 100
+
+/** Starts a process that makes one picture at a time. It may crash, hang or leak: it is watched and ended. */
+export function startImageWorker(command: string[], limits: JobLimits) {
+  let current: PromiseWithResolvers<ImageResult | Crash> | null = null
+  let jobs = 0
+  let peak = 0
+  const process: Subprocess<'ignore', 'inherit', 'inherit'> = Bun.spawn(command, {
+    stdio: ['ignore', 'inherit', 'inherit'],
+    env: {},
+    serialization: 'json',
+    ipc: ({ result }: FromWorker) => current?.resolve(result),
+    onExit: () => current?.resolve({ kind: 'crashed' }),
+  })
+  return { make, usage, isAlive, stop }
+
+  /** Makes a picture within the limits; beyond one of them the process is ended. */
+  async function make(job: ImageJob): Promise<ImageResult | Crash> {
+    const done = Promise.withResolvers<ImageResult | Crash>()
+    const end = (result: ImageResult) => {
+      done.resolve(result)
+      process.kill('SIGKILL')
+    }
+    current = done
+    jobs++
+    const startedAt = performance.now()
+    const watch = setInterval(() => {
+      peak = Math.max(peak, memoryOf(process.pid))
+      if (performance.now() - startedAt > limits.time) end({ kind: 'too_slow' })
+      else if (sizeOf(job.output) > limits.output) end({ kind: 'too_large' })
+      else if (peak > limits.memory) end({ kind: 'too_large' })
+    }, LOOK_EVERY)
+    try {
+      process.send({ job } satisfies ToWorker)
+      const result = await done.promise
+      peak = Math.max(peak, memoryOf(process.pid))
+      return result
+    } catch {
+      return { kind: 'crashed' }
+    } finally {
+      clearInterval(watch)
+      current = null
+    }
   }
 
-  /** Whether the last picture was lost with its worker. */
-  function isFailing(): boolean {
-    return failing
+  /** How many pictures it has made, and how much memory it has had at most, in bytes. */
+  function usage() {
+    return { jobs, peak }
+  }
+
+  function isAlive(): boolean {
+    return !process.killed && process.exitCode === null && process.signalCode === null
   }
 
   async function stop() {
-    clearTimeout(idle)
-    const ending = [...workers]
-    for (const worker of ending) dismiss(worker)
-    await Promise.all(ending.map(({ process }) => process.exited))
-  }
-
-  /** The worker for one more job. */
-  function hire(): Worker {
-    current ??= start()
-    const worker = current
-    if (++worker.started >= JOBS_PER_WORKER) {
-      worker.retired = true
-      current = null
-    }
-    return worker
-  }
-
-  function start(): Worker {
-    const waiting: Worker['waiting'] = new Map()
-    const process = Bun.spawn(command, {
-      stdio: ['ignore', 'inherit', 'inherit'],
-      env: {},
-      serialization: 'json',
-      ipc: ({ id, result }: FromWorker) => waiting.get(id)?.resolve(result),
-      onExit: (_process, exitCode, signal) => ended(worker, exitCode, signal),
-    })
-    const worker: Worker = { process, waiting, started: 0, retired: false }
-    workers.add(worker)
-    return worker
-  }
-
-  function ended(worker: Worker, exitCode: number | null, signal: unknown) {
-    workers.delete(worker)
-    if (current === worker) current = null
-    if (worker.waiting.size === 0) return
-    failing = true
-    log.warn({ exitCode, signal, lost: worker.waiting.size }, 'the image worker ended in mid-work')
-    for (const { reject } of worker.waiting.values()) reject(busy())
-  }
-
-  /** Nothing to do: a retired worker goes, the current one is kept for a while. */
-  function rest(worker: Worker) {
-    if (worker.waiting.size > 0) return
-    if (worker.retired) dismiss(worker)
-    else idle = setTimeout(() => dismiss(worker), IDLE_TIMEOUT).unref()
-  }
-
-  function dismiss(worker: Worker) {
-    if (current === worker) current = null
-    worker.process.kill()
+    process.kill()
+    await process.exited
   }
 }
 
-function busy(): AppError {
-  return new AppError('unavailable', 'The picture could not be made just now. Send it again.', {
-    retryAfterSeconds: 5,
-  })
+/** Resident memory of a process in bytes; 0 where the system does not tell. */
+function memoryOf(pid: number): number {
+  try {
+    const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]
+    return Number(kibibytes ?? 0) * 1024
+  } catch {
+    return 0
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }

@@ -19,9 +19,13 @@ export type ImageResult =
   | { kind: 'unreadable' }
   | { kind: 'no_space' }
   | { kind: 'too_large' }
+  | { kind: 'too_slow' }
 
 const PIXEL_LIMIT = 64_000_000
-const TIMEOUT_SECONDS = 30
+/** A picture of one long row costs as much as a large one, and in memory more. */
+const SIDE_LIMIT = 16_384
+/** Before the process is ended from outside. */
+const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
 
 /** Runs in the image worker only: nothing else loads sharp. */
@@ -37,7 +41,10 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
 
   async function makeImage(job: ImageJob): Promise<ImageResult> {
     try {
-      const image = sharp(job.input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+      const source = sharp(job.input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+      const { width: across, height: down } = await source.metadata()
+      if (Math.max(across, down) > SIDE_LIMIT) return { kind: 'too_large' }
+      const image = source
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
@@ -61,7 +68,8 @@ function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
 }
 
 /** libvips says what went wrong in words only. */
-function kindOf(message: string): 'too_large' | 'no_space' | 'unreadable' {
+function kindOf(message: string): 'too_large' | 'too_slow' | 'no_space' | 'unreadable' {
+  if (/^timeout/i.test(message)) return 'too_slow'
   if (/pixel limit|too large/i.test(message)) return 'too_large'
   return /no space left on device/i.test(message) ? 'no_space' : 'unreadable'
 }

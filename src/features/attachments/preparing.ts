@@ -1,9 +1,9 @@
 import { extname } from 'node:path'
 import type { Db } from '../../db/open.ts'
 import { AppError } from '../../lib/errors.ts'
-import { noSpace } from './files.ts'
+import { noSpace } from './disk-space.ts'
 import type { ImageFormat } from './image.ts'
-import type { ImageWorker } from './image-worker.ts'
+import { type Customer, type MakeImage, RESULT_LIMIT } from './image-queue.ts'
 import { extensionOf, isImage, sniff } from './kinds.ts'
 import type { Staging } from './staging.ts'
 import type { Upload } from './upload.ts'
@@ -21,25 +21,29 @@ export type Prepared = { path: string; row: Row }
 
 export type PreparingDeps = {
   staging: Staging
-  makeImage: ImageWorker['make']
+  makeImage: MakeImage
   now: () => Date
   newKey: () => string
 }
 
 const COMPRESSED = { quality: 80, longSide: 2_560 }
 const FAITHFUL = { quality: 90, longSide: 8_192 }
-const RESULT_LIMIT = 25 * 1024 * 1024
 
 /** Tells what an upload is, by its content, and makes of it what was asked for. */
 export function createPreparing({ staging, makeImage, now, newKey }: PreparingDeps) {
   return prepare
 
-  async function prepare(userId: string, upload: Upload, wish: Wish): Promise<Prepared> {
+  async function prepare(
+    userId: string,
+    ip: string,
+    upload: Upload,
+    wish: Wish,
+  ): Promise<Prepared> {
     const itemType = await sniff(upload)
     if (itemType === null || (wish.type === 'publicAsset' && !isImage(itemType))) {
       throw wrongKind(wish.type)
     }
-    const made = await convert(upload, itemType, wish)
+    const made = await convert(upload, itemType, wish, { userId, ip })
     const extension = extensionOf(made.itemType)
     const row = {
       key: `${newKey()}.${extension}`,
@@ -56,7 +60,7 @@ export function createPreparing({ staging, makeImage, now, newKey }: PreparingDe
   }
 
   /** The file as it will be kept: its own bytes, or a picture made of it. */
-  async function convert(upload: Upload, itemType: string, wish: Wish) {
+  async function convert(upload: Upload, itemType: string, wish: Wish, customer: Customer) {
     const unchanged = { path: upload.path, size: upload.size, itemType, width: null, height: null }
     const { type, compression, targetType } = wish
     if (!isImage(itemType)) {
@@ -71,9 +75,11 @@ export function createPreparing({ staging, makeImage, now, newKey }: PreparingDe
     const output = await staging.newPath()
     const settings = compression ? COMPRESSED : FAITHFUL
     try {
-      const result = await makeImage({ input: upload.path, output, format, ...settings })
+      const job = { input: upload.path, output, format, ...settings }
+      const result = await makeImage(job, customer)
       if (result.kind === 'unreadable') throw unreadable()
       if (result.kind === 'no_space') throw noSpace()
+      if (result.kind === 'too_slow') throw imageTooSlow()
       if (result.kind === 'too_large' || result.size > RESULT_LIMIT) throw imageTooLarge()
       if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
         await staging.discard([{ path: output }])
@@ -118,6 +124,10 @@ function unreadable(): AppError {
 function imageTooLarge(): AppError {
   return new AppError(
     'image_too_large',
-    'The picture is too large: 64 megapixels and 25 MiB at most.',
+    'The picture is too large: 64 megapixels, 16,384 pixels a side and 25 MiB at most.',
   )
+}
+
+function imageTooSlow(): AppError {
+  return new AppError('image_too_large', 'The picture takes too long to make: send a smaller one.')
 }

@@ -1,6 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../../http/body.ts'
+import type { AddressOf } from '../../http/client-address.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
@@ -28,6 +29,7 @@ export type AttachmentRoutesDeps = {
   attachments: Attachments
   staging: Staging
   baseUrl: string | null
+  addressOf: AddressOf
   signedIn: ReturnType<typeof authenticate>
 }
 
@@ -35,6 +37,7 @@ export function attachmentRoutes({
   attachments,
   staging,
   baseUrl,
+  addressOf,
   signedIn,
 }: AttachmentRoutesDeps) {
   return new Elysia({ name: 'attachments' })
@@ -43,16 +46,16 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
-        const base = baseOf(request)
+        const from = { baseUrl: baseOf(request), ip: addressOf(request, server) }
         const { type, compression, targetType } = query
         const wish = {
           type,
           compression: compression ?? false,
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
         } as const
-        const receive = () => receiveUploads(request, staging.receive, staging.discard)
+        const receive = () => receiveUploads(request, staging)
         const retryKey = retryKeyOf(request)
-        const stored = await attachments.store(session.userId, retryKey, receive, wish, base)
+        const stored = await attachments.store(session.userId, retryKey, receive, wish, from)
         server?.timeout(request, IDLE_TIMEOUT)
         return data(stored)
       },
@@ -106,13 +109,16 @@ export function attachmentRoutes({
     )
     .get(
       '/files/:key',
-      async ({ params, query, request, set }) => {
+      async ({ params, query, request, server, set }) => {
         const { expires, signature, width, format } = query
         if (width === undefined && format === undefined) {
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
         const wanted = { width: widthIn(width), format: format ?? acceptedFormat(request) }
-        const opened = await attachments.openVariant(params.key, expires, signature, wanted)
+        server?.timeout(request, UPLOAD_TIMEOUT)
+        const ip = addressOf(request, server)
+        const opened = await attachments.openVariant(params.key, expires, signature, wanted, ip)
+        server?.timeout(request, IDLE_TIMEOUT)
         if (format === undefined) varyBy(set, 'Accept')
         return serveFile(opened, { request, set })
       },

@@ -49,11 +49,11 @@ export function createAttachments(deps: AttachmentsDeps) {
     retryKey: string | null,
     receive: () => Promise<Upload[]>,
     wish: Wish,
-    baseUrl: string,
+    { baseUrl, ip }: { baseUrl: string; ip: string },
   ) {
     const stored = await retries.once(userId, retryKey, async (remember) => {
       await quota.check(userId)
-      return storeAll(userId, await receive(), wish, remember)
+      return storeAll(userId, ip, await receive(), wish, remember)
     })
     return stored.map(({ key, type, fileName, itemType }) => ({
       key,
@@ -63,12 +63,18 @@ export function createAttachments(deps: AttachmentsDeps) {
     }))
   }
 
-  async function storeAll(userId: string, uploads: Upload[], wish: Wish, remember: Remember) {
+  async function storeAll(
+    userId: string,
+    ip: string,
+    uploads: Upload[],
+    wish: Wish,
+    remember: Remember,
+  ) {
     const prepared: Prepared[] = []
     const kept: string[] = []
     try {
       if (uploads.length === 0) throw noFile()
-      for (const upload of uploads) prepared.push(await prepare(userId, upload, wish))
+      for (const upload of uploads) prepared.push(await prepare(userId, ip, upload, wish))
       for (const { path, row } of prepared) {
         kept.push(row.key)
         await files.keep(path, row.key)
@@ -177,10 +183,11 @@ export function createAttachments(deps: AttachmentsDeps) {
     expires: string | undefined,
     signature: string | undefined,
     wanted: VariantWish,
+    ip: string,
   ) {
     const row = await readable(key, expires, signature)
     if (!row) throw unknownFile()
-    return { row, ...(await variants.open(row, wanted)) }
+    return { row, ...(await variants.open(row, wanted, ip)) }
   }
 
   async function readable(key: string, expires: string | undefined, signature: string | undefined) {

@@ -2,7 +2,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../lib/durable-file.ts'
 import { newKey } from '../../lib/ids.ts'
-import { type Files, noSpace } from './files.ts'
+import { type DiskSpace, noSpace, type Reservation } from './disk-space.ts'
 
 /** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind. */
 export type Staged = { path: string; size: number; head: Uint8Array }
@@ -14,19 +14,19 @@ const HEAD_BYTES = 4_100
 const ABANDONED_AFTER = 60 * 60 * 1000
 
 /** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
-export function createStaging(folder: string, checkSpace: Files['checkSpace']) {
-  return { receive, newPath, discard, sweep }
+export function createStaging(folder: string, space: DiskSpace) {
+  return { reserve: space.reserve, receive, newPath, discard, sweep }
 
   /**
-   * Streams `source` into a temporary file. Throws `tooLarge()` beyond `limit` bytes and
-   * `insufficient_storage` when the disk is (nearly) full; nothing is left behind then.
+   * Streams `source` into a temporary file, in room that was reserved. Throws `tooLarge()` beyond `limit`
+   * bytes and `insufficient_storage` when the disk fills up; nothing is left behind then.
    */
   async function receive(
     source: AsyncIterable<Uint8Array>,
     limit: number,
     tooLarge: () => Error,
+    room: Reservation,
   ): Promise<Staged> {
-    await checkSpace()
     const path = await newPath()
     try {
       await using file = await open(path, 'wx', 0o600)
@@ -38,6 +38,7 @@ export function createStaging(folder: string, checkSpace: Files['checkSpace']) {
         if (size > limit) throw tooLarge()
         // writeFile on a handle goes on after a short write; a bare write would lose the rest.
         await file.writeFile(chunk)
+        await room.grew(chunk.byteLength)
       }
       return { path, size, head: Buffer.concat(head) }
     } catch (error) {

@@ -1,9 +1,16 @@
 import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
-import { chunksOf, refuseEncoded, refuseLonger, tooLarge } from '../../http/body.ts'
+import {
+  announcedLength,
+  chunksOf,
+  refuseEncoded,
+  refuseLonger,
+  tooLarge,
+} from '../../http/body.ts'
 import { decodedHeader } from '../../http/client-hints.ts'
 import { malformed } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Reservation } from './disk-space.ts'
 import type { Staged, Staging } from './staging.ts'
 
 export const FILE_LIMIT = 25 * 1024 * 1024
@@ -17,24 +24,26 @@ export type Upload = Staged & { fileName: string }
 /** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
 export async function receiveUploads(
   request: Request,
-  receive: Staging['receive'],
-  discard: (staged: Staged[]) => Promise<void>,
+  staging: Pick<Staging, 'reserve' | 'receive' | 'discard'>,
 ): Promise<Upload[]> {
   refuseEncoded(request)
   const type = request.headers.get('content-type') ?? ''
-  if (/^multipart\/form-data/i.test(type)) return receiveForm(request, type, receive, discard)
-  refuseLonger(request, FILE_LIMIT)
-  const staged = await receive(chunksOf(request), FILE_LIMIT, fileTooLarge)
+  const isForm = /^multipart\/form-data/i.test(type)
+  const limit = isForm ? REQUEST_LIMIT : FILE_LIMIT
+  refuseLonger(request, limit)
+  // Before a byte is taken: what does not say its length may be as long as it is allowed to be.
+  using room = await staging.reserve(announcedLength(request) ?? limit)
+  if (isForm) return await receiveForm(request, type, staging, room)
+  const staged = await staging.receive(chunksOf(request), FILE_LIMIT, fileTooLarge, room)
   return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
 }
 
 async function receiveForm(
   request: Request,
   contentType: string,
-  receive: Staging['receive'],
-  discard: (staged: Staged[]) => Promise<void>,
+  { receive, discard }: Pick<Staging, 'receive' | 'discard'>,
+  room: Reservation,
 ): Promise<Upload[]> {
-  refuseLonger(request, REQUEST_LIMIT)
   const parser = parserOf(contentType)
   const arriving: Promise<Upload>[] = []
   const parts: { destroy(error: unknown): unknown }[] = []
@@ -44,7 +53,7 @@ async function receiveForm(
     stream.on('limit', () => stream.destroy(fileTooLarge()))
     // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
     stream.on('error', (error) => stream.destroy(error))
-    const arrival = receive(stream, FILE_LIMIT, fileTooLarge)
+    const arrival = receive(stream, FILE_LIMIT, fileTooLarge, room)
     // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
     arrival.catch((error: Error) => {
       fault ??= error

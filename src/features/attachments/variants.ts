@@ -1,9 +1,10 @@
 import { eq } from 'drizzle-orm'
 import type { Db } from '../../db/open.ts'
 import { AppError } from '../../lib/errors.ts'
-import { type Files, noSpace } from './files.ts'
+import { noSpace } from './disk-space.ts'
+import type { Files } from './files.ts'
 import type { ImageFormat } from './image.ts'
-import type { ImageWorker } from './image-worker.ts'
+import type { MakeImage } from './image-queue.ts'
 import { isImage } from './kinds.ts'
 import type { Row } from './preparing.ts'
 import type { Staging } from './staging.ts'
@@ -15,7 +16,7 @@ export type VariantsDeps = {
   db: Db
   files: Files
   staging: Staging
-  makeImage: ImageWorker['make']
+  makeImage: MakeImage
 }
 export type Variants = ReturnType<typeof createVariants>
 
@@ -34,7 +35,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   return { open, removeOf }
 
   /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
-  async function open(row: Row, { width, format }: VariantWish) {
+  async function open(row: Row, { width, format }: VariantWish, ip: string) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
         details: [{ path: 'width', message: 'is for pictures' }],
@@ -45,7 +46,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
     const making =
-      underWay.get(key) ?? make(row, key, width, itemType).finally(() => underWay.delete(key))
+      underWay.get(key) ?? make(row, key, width, itemType, ip).finally(() => underWay.delete(key))
     underWay.set(key, making)
     await making
     const made = await openStored(key)
@@ -77,15 +78,14 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     return opened
   }
 
-  async function make(row: Row, key: string, width: number, itemType: string) {
+  async function make(row: Row, key: string, width: number, itemType: string, ip: string) {
     const original = await files.open(row.key)
     if (!original?.file.name) throw new AppError('not_found', 'There is nothing here.')
-    await files.checkSpace()
     const output = await staging.newPath()
     try {
       const format = itemType.slice('image/'.length) as ImageFormat
       const job = { input: original.file.name, output, format, quality: QUALITY, width }
-      const result = await makeImage(job)
+      const result = await makeImage(job, { ip, userId: null })
       if (result.kind === 'no_space') throw noSpace()
       if (result.kind !== 'made') {
         throw new AppError('image_unreadable', 'The picture is damaged and cannot be read.')

@@ -9,7 +9,7 @@ import { createLineFolding, type FoldingSizes } from './line-folding.ts'
 import { createOwners } from './owners.ts'
 import { prepareQueries } from './projection-queries.ts'
 import { createStaleWork } from './stale-work.ts'
-import { type FoldedLine, lineIn, nameIn, packed, unpacked } from './stored-line.ts'
+import { type FoldedLine, type Folding, lineIn, nameIn, packed, unpacked } from './stored-line.ts'
 
 export type Projection = ReturnType<typeof createProjection>
 
@@ -94,12 +94,11 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     const [row] = await findLine().execute({ lineKey: key })
     const state = (row?.state ?? null) as FoldedLine | null
     const before = state && unpacked(state)
-    const isLatest = before === null || compareEvents(before.last, event) < 0
-    if (row && (before === null || row.customerId !== customerId || !isLatest)) return false
+    if (row && (before === null || state?.stale || row.customerId !== customerId)) return false
+    if (before && !isBehind(before, event)) return false
     const after = packed(await lineFolding.added(tx, key, before, event))
     if (row) {
-      const kept = state?.stale ? { ...after, stale: true } : after
-      await updateState().execute({ lineKey: key, state: JSON.stringify(kept) })
+      await updateState().execute({ lineKey: key, state: JSON.stringify(after) })
     } else {
       await storeHolder().execute({ lineKey: key, customerId })
       const { environment } = event
@@ -146,6 +145,11 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
       await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
     } else for (const id of ids) await storeAlias().execute({ id, customerId })
   }
+}
+
+/** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
+function isBehind({ last, count }: Folding, event: OrderedEvent): boolean {
+  return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
 /** So many ids are asked for one by one with a prepared query, more in one query. */

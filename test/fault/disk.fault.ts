@@ -1,0 +1,188 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { asker, deliver, register } from '../support/requests.ts'
+import { watchServer } from '../support/watch.ts'
+
+const MB = 1e6
+const disks: string[] = []
+const probe = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', await makeFolder()])
+/** Small disks are mounted, which takes root. */
+const onOwnDisk = test.skipIf(probe.exitCode !== 0)
+
+beforeAll(buildExecutable, 60_000)
+afterAll(async () => {
+  for (const disk of disks) {
+    Bun.spawnSync(['umount', disk])
+    await rm(disk, { recursive: true, force: true })
+  }
+})
+
+onOwnDisk(
+  '5: on a full disk writes get 503 or 507, reads go on, and all is well once there is room',
+  async () => {
+    await using homeport = await installExecutable()
+    const disk = await mountDisk('16m')
+    const server = await homeport.start({ DATA_DIR: join(disk, 'data'), RATE_LIMITS: 'off' })
+    const { accessToken } = await register(server, 'ann@example.com')
+    const headers = { authorization: `Bearer ${accessToken}` }
+    await fill(disk)
+    const rename = () =>
+      asker(server)('PATCH', '/api/user/profile/v1', {
+        headers: { ...headers, 'content-type': 'application/json' },
+        body: JSON.stringify({ profile: { name: 'x'.repeat(100) } }),
+      })
+    // What is left of the log's last page may still take some.
+    const refused: number[] = []
+    for (let at = 0; at < 200 && refused.length < 20; at++) {
+      const { status } = await rename()
+      if (status !== 200) refused.push(status)
+    }
+    expect(refused).toHaveLength(20)
+    expect(refused.every((status) => status === 503 || status === 507)).toBe(true)
+    const stopWatching = watchServer(
+      server,
+      async () => {
+        const reply = await fetch(`${server.url}/api/user/profile/v1`, { headers })
+        expect(reply.status).toBe(200)
+        await reply.bytes()
+      },
+      2,
+    )
+    await Bun.sleep(1_000)
+    const { p99 } = await stopWatching()
+    await rm(join(disk, 'ballast'))
+    const start = performance.now()
+    while ((await rename()).status !== 200) {
+      expect(performance.now() - start).toBeLessThan(5_000)
+      await Bun.sleep(20)
+    }
+    console.log(
+      `5: reads p99 ${p99.toFixed(1)} ms, writes again after ${(performance.now() - start).toFixed(0)} ms`,
+    )
+    expect(p99).toBeLessThan(50)
+    expect(await server.stop()).toBe(0)
+  },
+  60_000,
+)
+
+onOwnDisk(
+  '6: twenty uploads onto a disk too small for them leave whole files or nothing',
+  async () => {
+    await using homeport = await installExecutable()
+    const disk = await mountDisk('12m')
+    const server = await homeport.start({ DATA_DIR: join(disk, 'data'), RATE_LIMITS: 'off' })
+    const { accessToken } = await register(server, 'ann@example.com')
+    const replies = await Promise.all(
+      Array.from({ length: 20 }, () => upload(server, accessToken, 1 * MB)),
+    )
+    const statuses = replies.map(({ status }) => status)
+    const stored = statuses.filter((status) => status === 200).length
+    console.log(`6: ${stored} stored, ${statuses.filter((status) => status === 507).length} × 507`)
+    expect(statuses.every((status) => status === 200 || status === 507)).toBe(true)
+    expect(statuses).toContain(507)
+    const files = await readdir(join(disk, 'data', 'files'), {
+      recursive: true,
+      withFileTypes: true,
+    })
+    expect(files.filter((entry) => entry.isFile())).toHaveLength(stored)
+    const { body } = await asker(server)('GET', '/api/user/export/v1', {
+      headers: { authorization: `Bearer ${accessToken}` },
+    })
+    expect(body.response.attachments).toHaveLength(stored)
+    await server.stop()
+  },
+  60_000,
+)
+
+onOwnDisk(
+  '7: forty uploads at once do not take the disk below its floor, and webhooks go on',
+  async () => {
+    await using homeport = await installExecutable()
+    const disk = await mountDisk('400m')
+    const floor = 100 * MB
+    const server = await homeport.start({
+      DATA_DIR: join(disk, 'data'),
+      MIN_FREE_BYTES: String(floor),
+      RATE_LIMITS: 'off',
+    })
+    const people = await Promise.all(
+      Array.from({ length: 8 }, (_, at) => register(server, `p${at}@example.com`)),
+    )
+    let least = Number.POSITIVE_INFINITY
+    let isOver = false
+    const watching = (async () => {
+      while (!isOver) {
+        const { bavail, bsize } = await statfs(disk)
+        least = Math.min(least, bavail * bsize)
+        await Bun.sleep(5)
+      }
+    })()
+    const held = Array.from({ length: 40 }, (_, at) => {
+      const token = people[at % people.length]?.accessToken ?? ''
+      return upload(server, token, 24 * MB, 400)
+    })
+    const hooks: number[] = []
+    for (let at = 0; at < 40; at++) {
+      hooks.push((await deliver(server, `E-${at}`)).status)
+      await Bun.sleep(25)
+    }
+    const statuses = (await Promise.all(held)).map(({ status }) => status)
+    isOver = true
+    await watching
+    console.log(
+      `7: ${statuses.filter((status) => status === 200).length} stored, ${statuses.filter((status) => status === 507).length} × 507, least free ${(least / MB).toFixed(1)} MB`,
+    )
+    expect(hooks.every((status) => status === 200)).toBe(true)
+    expect(statuses.every((status) => status === 200 || status === 507)).toBe(true)
+    expect(least).toBeGreaterThan(floor - 2 * MB)
+    await server.stop()
+  },
+  120_000,
+)
+
+async function makeFolder(): Promise<string> {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-disk-'))
+  disks.push(folder)
+  return folder
+}
+
+async function mountDisk(size: string): Promise<string> {
+  const folder = await makeFolder()
+  Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', `size=${size}`, 'tmpfs', folder])
+  await mkdir(join(folder, 'data'), { mode: 0o700 })
+  return folder
+}
+
+/** Leaves no room at all. */
+async function fill(disk: string) {
+  const { bavail, bsize } = await statfs(disk)
+  Bun.spawnSync([
+    'dd',
+    'if=/dev/zero',
+    `of=${join(disk, 'ballast')}`,
+    `bs=${bsize}`,
+    `count=${bavail}`,
+  ])
+}
+
+/** A text file that is sent over so many ms at least. Refusals may come before all of it is sent. */
+async function upload({ url }: Server, token: string, size: number, over = 0) {
+  const parts = over === 0 ? 1 : 20
+  const part = Buffer.alloc(size / parts, 'x')
+  const pieces = async function* () {
+    for (let at = 0; at < parts; at++) {
+      yield part
+      if (over > 0) await Bun.sleep(over / parts)
+    }
+  }
+  const reply = await fetch(`${url}/api/user/attachments/v1?type=supportTicket`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}`, 'content-type': 'text/plain' },
+    body: over === 0 ? part : (pieces() as never),
+  })
+  await reply.bytes()
+  return reply
+}
