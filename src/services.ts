@@ -222,13 +222,20 @@ export async function createServices(deps: ServicesDeps) {
 
   /** Everything that is held about a person. */
   async function readExport(userId: string) {
+    const billingData = await people.dataOf(userId)
     return {
       user: await profile.read(userId),
+      account: await auth.accounts.describe(userId),
       identities: await auth.linked.list(userId),
       sessions: await auth.devices.list(userId, ''),
+      devices: await auth.devices.known(userId),
+      pending: await auth.oneTimeTokens.list(userId),
       attachments: await attachments.list(userId),
+      idempotencyKeys: await retries.list(userId),
       subscription: (await subscription.read(userId, 'production', ['en'])).subscription,
-      billingEvents: await people.eventsOf(userId),
+      sandboxSubscription: (await subscription.read(userId, 'sandbox', ['en'])).subscription,
+      billingIds: billingData.ids,
+      billingEvents: billingData.events,
     }
   }
 

@@ -83,23 +83,24 @@ test('111: no shape of a picture takes longer than ten seconds, nor much memory'
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
-  for (const [width, height] of [
-    [8_000, 6_000],
-    [16_384, 3_900],
-    [3_900, 16_384],
+  for (const [width, height, format] of [
+    [8_000, 6_000, 'png'],
+    [8_000, 6_000, 'webp'],
+    [16_384, 3_900, 'png'],
+    [3_900, 16_384, 'webp'],
   ] as const) {
     const heavy = await noise(width, height).jpeg({ quality: 45 }).toBuffer()
     const start = performance.now()
     const stopWatching = watchWorkers(server)
-    const reply = await upload(server, token, heavy, 'type=publicAsset&targetType=png')
+    const reply = await upload(server, token, heavy, `type=publicAsset&targetType=${format}`)
     const took = (performance.now() - start) / 1000
     const peak = await stopWatching()
     console.log(
-      `111: ${width} × ${height}: ${reply.status} after ${took.toFixed(1)} s, worker ${Math.round(peak / 1e6)} MB`,
+      `111: ${width} × ${height} to ${format}: ${reply.status} after ${took.toFixed(1)} s, worker ${Math.round(peak / 1e6)} MB`,
     )
     expect([200, 422]).toContain(reply.status)
     expect(took).toBeLessThan(11)
-    expect(peak).toBeLessThan(900e6)
+    expect(peak).toBeLessThan(620e6)
     expect((await upload(server, token, await phonePhoto())).status).toBe(200)
   }
   await server.stop()
@@ -119,7 +120,7 @@ test('102: the pictures of others are made within a second while a guest floods'
   const flood = Array.from({ length: 12 }, async () => {
     while (!isOver) {
       const query = 'type=publicAsset&targetType=png'
-      await upload(server, guest.response.accessToken, heavy, query, '203.0.113.9')
+      await upload(server, guest.response.accessToken, heavy, query, '203.0.113.9').catch(() => {})
     }
   })
   await Bun.sleep(1_000)

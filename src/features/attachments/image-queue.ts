@@ -22,7 +22,7 @@ export type MakeImage = ImageQueue['make']
 
 export const RESULT_LIMIT = 25 * 1024 * 1024
 /** FAULTS 111: ten seconds a picture, whatever its shape. */
-const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 768 * 1024 * 1024 }
+const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 512 * 1024 * 1024 }
 /** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024

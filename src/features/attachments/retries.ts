@@ -17,7 +17,7 @@ const LIFE = 24 * 60 * 60 * 1000
 export function createRetries({ db, now }: { db: Db; now: () => Date }) {
   const { uploadRetries } = db.tables
   const underWay = new Map<string, Promise<Stored[]>>()
-  return { once, sweep }
+  return { once, list, sweep }
 
   /** Does `work` unless it was done, or is being done, under this key. Without a key it is always done. */
   async function once(
@@ -58,6 +58,15 @@ export function createRetries({ db, now }: { db: Db; now: () => Date }) {
           set: { answer, expiresAt },
         })
     })
+  }
+
+  /** The keys under which a user's uploads are known for a day, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(uploadRetries).where(eq(uploadRetries.userId, userId))
+    return rows.map(({ retryKey, expiresAt }) => ({
+      idempotencyKey: retryKey,
+      expiresAt: expiresAt.toISOString(),
+    }))
   }
 
   async function sweep() {

@@ -55,9 +55,15 @@ export function attachmentRoutes({
         } as const
         const receive = () => receiveUploads(request, staging)
         const retryKey = retryKeyOf(request)
-        const stored = await attachments.store(session.userId, retryKey, receive, wish, from)
-        server?.timeout(request, IDLE_TIMEOUT)
-        return data(stored)
+        try {
+          const stored = await attachments.store(session.userId, retryKey, receive, wish, from)
+          server?.timeout(request, IDLE_TIMEOUT)
+          return data(stored)
+        } catch (error) {
+          // What is still on its way to a refused upload is not waited for.
+          server?.timeout(request, 1)
+          throw error
+        }
       },
       {
         parse: 'none',

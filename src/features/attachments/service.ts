@@ -115,6 +115,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   /** What a user has stored, for the export. */
   async function list(userId: string) {
     const rows = await db.read.select().from(attachments).where(eq(attachments.userId, userId))
+    const made = await variants.listOf(userId)
     return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
       key,
       type,
@@ -122,6 +123,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       itemType,
       size,
       createdAt: createdAt.toISOString(),
+      variants: made.flatMap((one) => (one.original === key ? [one.key] : [])),
     }))
   }
 

@@ -32,7 +32,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   const { variants, attachments } = db.tables
   const underWay = new Map<string, Promise<void>>()
   const hot = new Map<string, Opened>()
-  return { open, removeOf }
+  return { open, listOf, removeOf }
 
   /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
   async function open(row: Row, { width, format }: VariantWish, ip: string) {
@@ -52,6 +52,15 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     const made = await openStored(key)
     if (!made) throw new AppError('not_found', 'There is nothing here.')
     return { ...made, itemType, etag: key }
+  }
+
+  /** The variants of all pictures of a user. */
+  async function listOf(userId: string) {
+    return db.read
+      .select({ key: variants.key, original: variants.original })
+      .from(variants)
+      .innerJoin(attachments, eq(attachments.key, variants.original))
+      .where(eq(attachments.userId, userId))
   }
 
   /** Drops the variants of originals that are gone. Their rows went with the originals. */

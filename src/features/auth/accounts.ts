@@ -25,7 +25,7 @@ export function createAccounts({
   newId: () => string
 }) {
   const { users } = db.tables
-  return { create, upgrade, find, findByEmail, rekey }
+  return { create, upgrade, find, findByEmail, describe, rekey }
 
   async function create(
     tx: Tx,
@@ -82,6 +82,21 @@ export function createAccounts({
       .from(users)
       .where(eq(users.emailKey, emailKeyOf(email)))
     return user
+  }
+
+  /** What is known of an account beside its profile, for the export. */
+  async function describe(userId: string) {
+    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = await find(
+      db.read,
+      userId,
+    )
+    return {
+      createdAt: createdAt.toISOString(),
+      updatedAt: updatedAt.toISOString(),
+      emailVerifiedAt: emailVerifiedAt?.toISOString() ?? null,
+      twoFactorSince: twoFactorSince?.toISOString() ?? null,
+      hasPassword: passwordHash !== null,
+    }
   }
 
   /**

@@ -10,7 +10,7 @@ const SESSIONS_LIMIT = 20
 /** The sessions of a person as the person sees them: devices that are signed in. */
 export function createDevices({ db, now }: { db: Db; now: () => Date }) {
   const { sessions, knownDevices } = db.tables
-  return { list, end, endOthers, endAll, makeRoom, isNew }
+  return { list, known, end, endOthers, endAll, makeRoom, isNew }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -25,6 +25,12 @@ export function createDevices({ db, now }: { db: Db; now: () => Date }) {
       lastUsedAt: lastUsedAt.toISOString(),
       current: id === currentId,
     }))
+  }
+
+  /** Every device that has signed in, also those that are signed out by now, for the export. */
+  async function known(userId: string) {
+    const rows = await db.read.select().from(knownDevices).where(eq(knownDevices.userId, userId))
+    return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
   /** Ends one session of a user. Throws `not_found` when it is none of this user's. */

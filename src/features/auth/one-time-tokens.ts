@@ -32,7 +32,7 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 /** Tokens of 256 bits that work once. Only their hash is kept. */
 export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
   const { oneTimeTokens } = db.tables
-  return { issue, find, take, fail, voidAll, sweep }
+  return { issue, find, take, fail, list, voidAll, sweep }
 
   /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `PARALLEL`. */
   async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
@@ -77,6 +77,16 @@ export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
         .update(oneTimeTokens)
         .set({ failures: failures + 1 })
         .where(isSame)
+  }
+
+  /** What is pending for a user, such as a change to another address, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
+    return rows.map(({ purpose, email, expiresAt }) => ({
+      purpose,
+      email,
+      expiresAt: expiresAt.toISOString(),
+    }))
   }
 
   /** Ends all tokens of a user, whatever they are for, as part of the change. */

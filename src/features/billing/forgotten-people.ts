@@ -18,7 +18,7 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
   const { billingEvents, billingAliases, billingTombstones, users } = db.tables
   const { transferIds } = db.tables
   let anybody: boolean | null = null
-  return { forget, scrub, eventsOf }
+  return { forget, scrub, dataOf }
 
   /**
    * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
@@ -43,15 +43,17 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
     await projection.restart(tx, [...lines])
   }
 
-  /** Everything that `forget` would rewrite, with its body as text, for the export. */
-  async function eventsOf(userId: string) {
-    const rows = await eventsAbout(db.read, await idsOf(db.read, userId))
-    return rows
+  /** Everything that `forget` would rewrite: the ids of the person and the events with their bodies, for the export. */
+  async function dataOf(userId: string) {
+    const ids = await idsOf(db.read, userId)
+    const rows = await eventsAbout(db.read, ids)
+    const events = rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
       .map(({ receivedAt, body }) => ({
         receivedAt: receivedAt.toISOString(),
         body: body.toString('utf8'),
       }))
+    return { ids, events }
   }
 
   /** What is kept of an event that comes later for somebody who is gone. */
