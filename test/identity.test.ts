@@ -229,10 +229,16 @@ test('the export holds everything about a person and nothing about others', asyn
   const { response } = (await app.ask('GET', '/api/user/export/v1', { token })).json
   expect(Object.keys(response)).toEqual([
     'user',
+    'account',
     'identities',
     'sessions',
+    'devices',
+    'pending',
     'attachments',
+    'idempotencyKeys',
     'subscription',
+    'sandboxSubscription',
+    'billingIds',
     'billingEvents',
   ])
   expect(response.user).toEqual(user)

@@ -209,7 +209,10 @@ test('what lies in the data directory is readable by its owner alone', async () 
   await uploadText(server, accessToken, 'x')
   const data = join(homeport.folder, 'data')
   for (const name of await readdir(data, { recursive: true })) {
-    const { mode } = await stat(join(data, name))
+    // A mail on its way to the outbox has another name by the time we look.
+    const found = await stat(join(data, name)).catch(() => null)
+    if (found === null) continue
+    const { mode } = found
     expect([name, (mode & 0o077).toString(8)]).toEqual([name, '0'])
   }
   await server.stop()

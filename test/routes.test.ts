@@ -132,10 +132,17 @@ async function prepare(app: TestApp, route: Route, world: World) {
     return response.find(({ current }: { current: boolean }) => !current)._id
   })
   await fill('RESET', () => issue('reset-password'))
+  await fill('CANCEL', () => issue('cancel-email-change'))
+  await fill('PROVIDER', async () => {
+    const row = { provider: 'google', subject: 's', userId: user.user._id, createdAt: new Date() }
+    await db.write(async (tx) => void (await tx.insert(db.tables.identities).values(row)))
+    return 'google'
+  })
   await fill('VERIFY', () => issue('verify-email'))
-  await fill('CHALLENGE', () => issue('two-factor'))
   await fill('ID_TOKEN', () => world.mint('google', { sub: 'g-1' }))
   await fill('CODE', () => setUpTwoFactor(app, user, !path.endsWith('confirm')))
+  // Switching two-factor on voids what was begun before.
+  await fill('CHALLENGE', () => issue('two-factor'))
   return { path, good, user, other }
 }
 

@@ -82,6 +82,8 @@ export function createClient(options: ClientOptions) {
     verifyEmail: asAnybody('post', '/api/auth/email/v1/verify'),
     resendVerification: asUser('post', '/api/auth/email/v1/resend'),
     changeEmail: asUser('post', '/api/auth/email/v1/change'),
+    cancelEmailChange: asAnybody('post', '/api/auth/email/v1/cancel'),
+    unlinkProvider: asUser('delete', '/api/auth/social/v1'),
     setUpTwoFactor: asUser('post', '/api/auth/two_factor/v1'),
     confirmTwoFactor: asUser('post', '/api/auth/two_factor/v1/confirm'),
     disableTwoFactor: asUser('delete', '/api/auth/two_factor/v1', 'json'),

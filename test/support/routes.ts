@@ -156,6 +156,21 @@ export const routes: Route[] = [
     bad: { json: { token: 'unknown' }, status: 401 },
     oversize: { json: { token: LONG } },
   },
+  {
+    method: 'POST',
+    path: '/api/auth/email/v1/cancel',
+    access: 'public',
+    good: { json: { token: 'CANCEL' } },
+    bad: { json: { token: 'unknown' }, status: 401 },
+    oversize: { json: { token: LONG } },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/auth/social/v1?provider=PROVIDER',
+    access: 'user',
+    good: {},
+    bad: { path: '/api/auth/social/v1?provider=google', status: 404 },
+  },
   { method: 'POST', path: '/api/auth/email/v1/resend', access: 'user', good: {} },
   {
     method: 'POST',
