@@ -30,6 +30,7 @@ const MINUTE = 60_000
 /** Waits before the next tries, in ms; after the last one the parcel is given up. */
 const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
 const BATCH = 20
+const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
 
 /** Sends to the outside what changes have left here, after their commit and until it succeeds. */
@@ -48,11 +49,13 @@ export function createOutbox({ db, key, deliver, now, newId, log }: OutboxDeps) 
       .values({ id: newId(), kind: parcel.kind, content, attempts: 0, dueAt: now() })
   }
 
-  /** Sends soon, without anybody waiting for it. */
+  /** Sends once the reply that is being made is on its way: its time must not tell what there is to send. */
   function nudge() {
-    flush().catch((err) => {
-      if (!stopped) log.error({ err }, 'the outbox cannot be read')
-    })
+    setTimeout(() => {
+      flush().catch((err) => {
+        if (!stopped) log.error({ err }, 'the outbox cannot be read')
+      })
+    }, AFTER_REPLY)
   }
 
   /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
