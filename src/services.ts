@@ -18,6 +18,7 @@ import {
   knownProviders,
 } from './features/auth/identity-providers.ts'
 import { createMailer } from './features/auth/mails.ts'
+import { PASSWORD_COST, type PasswordCost } from './features/auth/passwords.ts'
 import { createAuth } from './features/auth/service.ts'
 import { createTokens } from './features/auth/tokens.ts'
 import { createBacklog } from './features/billing/backlog.ts'
@@ -60,6 +61,7 @@ export type ServicesDeps = {
   appleUrl?: string
   /** How folding is cut; only tests say other sizes. */
   foldingSizes?: FoldingSizes
+  passwordCost?: PasswordCost
 }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
@@ -67,7 +69,7 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 /** Who gets what: the only wiring. */
 export async function createServices(deps: ServicesDeps) {
   const { config, secrets, db, log, pegs, imageCommand, now = () => new Date() } = deps
-  const { appleUrl = APPLE_URL } = deps
+  const { appleUrl = APPLE_URL, passwordCost = PASSWORD_COST } = deps
   const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
   const folder = join(config.dataDir, 'files')
@@ -113,6 +115,7 @@ export async function createServices(deps: ServicesDeps) {
     sealKey: secrets.sealKey,
     recoveryKey: secrets.recoveryKey,
     passwordMinLength: config.passwordMinLength,
+    passwordCost,
     appName: config.tokenAudience,
     linkBase: config.appLinkUrl ?? publicUrl(config),
     pageBase: config.baseUrl ?? config.appLinkUrl ?? publicUrl(config),

@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { PASSWORD_COST } from '../src/features/auth/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 import { startSmtp, tokenIn } from './support/smtp.ts'
 
@@ -138,7 +139,7 @@ test.each([
 })
 
 test('a hash of other parameters is renewed at the next sign-in', async () => {
-  await using app = await createTestApp()
+  await using app = await createTestApp({}, { passwordCost: PASSWORD_COST })
   await app.register('ann@example.com')
   const { users } = app.services.db.tables
   const old = await Bun.password.hash(PASSWORD, {

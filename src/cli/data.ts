@@ -33,7 +33,10 @@ export type Data = {
 export async function openData(
   config: Config,
   log: Log,
-  world: Pick<ServicesDeps, 'now' | 'providers' | 'appleUrl' | 'foldingSizes'> = {},
+  world: Pick<
+    ServicesDeps,
+    'now' | 'providers' | 'appleUrl' | 'foldingSizes' | 'passwordCost'
+  > = {},
   { newSecrets = false }: { newSecrets?: boolean } = {},
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()

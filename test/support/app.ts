@@ -5,12 +5,15 @@ import { createApp } from '../../src/app.ts'
 import { openData } from '../../src/cli/data.ts'
 import { readConfig } from '../../src/config.ts'
 import type { IdentityProviders } from '../../src/features/auth/identity-providers.ts'
+import type { PasswordCost } from '../../src/features/auth/passwords.ts'
 import type { FoldingSizes } from '../../src/features/billing/line-folding.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
 export const PASSWORD = 'correct horse battery'
+/** Accounts are made by the hundred here; one test has the real cost. */
+const CHEAP: PasswordCost = { memoryCost: 64, timeCost: 1 }
 
 export type Ask = {
   token?: string
@@ -29,6 +32,7 @@ type World = {
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
+  passwordCost?: PasswordCost
   mode?: Mode
 }
 
@@ -57,7 +61,11 @@ export async function createTestApp(
     },
   )
   const log = createLog(config.logLevel, { write: (line) => lines.push(line) })
-  const data = await openData(config, log, { now: () => clock.now, ...world })
+  const data = await openData(config, log, {
+    now: () => clock.now,
+    passwordCost: CHEAP,
+    ...world,
+  })
   const app = createApp(data.services)
   const send = sealingClient(
     (request) => app.handle(request),

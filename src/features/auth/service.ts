@@ -16,7 +16,7 @@ import { createNotices } from './notices.ts'
 import { createOneTimeTokens } from './one-time-tokens.ts'
 import { createOutbox } from './outbox.ts'
 import { createPasswordLogin } from './password-login.ts'
-import { createPasswords } from './passwords.ts'
+import { createPasswords, type PasswordCost } from './passwords.ts'
 import { createSecuring } from './securing.ts'
 import { createSessions } from './sessions.ts'
 import { createSignIn } from './sign-in.ts'
@@ -31,6 +31,7 @@ export type AuthDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   passwordMinLength: number
+  passwordCost: PasswordCost
   /** The name of the app in authenticator apps. */
   appName: string
   linkBase: string
@@ -54,7 +55,7 @@ export function createAuth(deps: AuthDeps) {
   const accounts = createAccounts({ db, now, newId })
   const devices = createDevices({ db, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
-  const passwords = createPasswords()
+  const passwords = createPasswords(deps.passwordCost)
   const outbox = createOutbox({
     db,
     key: sealKey,
