@@ -1,8 +1,19 @@
 import { describe, expect, test } from 'bun:test'
 import { entitlementsOf, standingAt } from '../src/features/billing/access.ts'
 import { readEvent } from '../src/features/billing/event.ts'
+import { foldLine } from '../src/features/billing/fold.ts'
+import { lineKeyOf } from '../src/features/billing/line.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
-import { bodyOf, deliver, ms, permutations, purchase, T0 } from './support/billing.ts'
+import {
+  bodyOf,
+  deliver,
+  ms,
+  permutations,
+  purchase,
+  receive,
+  T0,
+  type Told,
+} from './support/billing.ts'
 import { changes } from './support/flows/changes.ts'
 import { edges } from './support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from './support/flows/events.ts'
@@ -18,10 +29,13 @@ describe('X1, X2, X3, X12: in every order, with every event twice, the end is th
       app.clock.now = new Date(ms(200))
       let first: string | null = null
       const orders = [...permutations(events.map((event, at) => ({ ...event, id: `E-${at}` })))]
-      for (const order of orders) {
+      // All orders fold to the same; of very many every seventh is stored as well.
+      const folded = new Set(orders.map((order) => JSON.stringify(foldAll(order))))
+      expect(folded.size).toBe(1)
+      for (const order of orders.length > 200 ? orders.filter((_, at) => at % 7 === 0) : orders) {
         await forgetAll(app)
-        for (const event of order) await deliver(app, event)
-        for (const event of order) expect(await deliver(app, event)).toBe('duplicate')
+        for (const event of order) await receive(app, event)
+        for (const event of order) expect(await receive(app, event)).toBe('duplicate')
         const state = await stateOf(app)
         first ??= state
         expect(state).toBe(first)
@@ -41,6 +55,16 @@ describe('X1, X2, X3, X12: in every order, with every event twice, the end is th
     60_000,
   )
 })
+
+/** The lines of a story by the pure steps alone. */
+function foldAll(told: Told[]) {
+  const log = told.flatMap((one) => {
+    const event = readEvent(bodyOf(one), Buffer.from(''))
+    return event ? [{ ...event, orderedAt: ms(one.at) }] : []
+  })
+  const keys = [...new Set(log.flatMap((event) => lineKeyOf(event) ?? []))].toSorted()
+  return keys.map((key) => [key, foldLine(log.filter((event) => lineKeyOf(event) === key))])
+}
 
 /** Whether `user` may use `pro` at `day`, judged by the pure steps over what is stored. */
 async function accessOf(app: TestApp, user: string, day: number) {

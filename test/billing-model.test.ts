@@ -8,7 +8,7 @@ import { compareEvents, lineKeyOf } from '../src/features/billing/line.ts'
 import { holdersOf } from '../src/features/billing/ownership.ts'
 import { nameIn } from '../src/features/billing/stored-line.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
-import { bodyOf, deliver, ms, type Told } from './support/billing.ts'
+import { bodyOf, ms, receive, type Told } from './support/billing.ts'
 import { accessByModel, type Logged } from './support/billing-model.ts'
 
 const USERS = ['ann', 'bob', 'eve']
@@ -82,8 +82,8 @@ test('83: what is stored after random deliveries, with duplicates, agrees with t
   await fc.assert(
     fc.asyncProperty(sequence, async (told) => {
       await clear(app)
-      for (const event of told) await deliver(app, event)
-      for (const event of told.slice(0, 2)) await deliver(app, event)
+      for (const event of told) await receive(app, event)
+      for (const event of told.slice(0, 2)) await receive(app, event)
       expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(changed).toEqual([])
@@ -106,7 +106,7 @@ test.each([
       fc.asyncProperty(longSequence, fc.infiniteStream(fc.nat(3)), async (told, random) => {
         await clear(app)
         for (const event of told) {
-          await deliver(app, event)
+          await receive(app, event)
           // Sometimes what is left to do is done before the next event, sometimes only after all.
           if (random.next().value === 0) await backlog.drain()
         }

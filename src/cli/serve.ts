@@ -12,11 +12,10 @@ import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './control.ts'
 import { DataError, databasePath, openData } from './data.ts'
 import { dataCommands } from './data-commands.ts'
+import { drain } from './drain.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024
-/** How long requests in flight may take once we are told to stop, in ms. */
-const DRAIN_TIMEOUT = 10_000
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -72,17 +71,6 @@ function listen(services: Services, log: Log) {
   } catch (error) {
     if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
     throw new DataError(`Port ${port} is in use: choose another one with PORT or --port.`)
-  }
-}
-
-/** Lets requests in flight finish; after the time limit, or when told again, they are cut. */
-async function drain(server: Bun.Server<unknown>, again: Promise<unknown>, log: Log) {
-  const graceful = server.stop().then(() => 'done')
-  const limit = Bun.sleep(DRAIN_TIMEOUT).then(() => 'timeout')
-  const outcome = await Promise.race([graceful, limit, again.then(() => 'told again')])
-  if (outcome !== 'done') {
-    log.warn({ outcome }, 'requests in flight were cut off')
-    await server.stop(true)
   }
 }
 

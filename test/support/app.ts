@@ -1,4 +1,5 @@
-import { mkdtemp, rm } from 'node:fs/promises'
+import { afterAll } from 'bun:test'
+import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createApp } from '../../src/app.ts'
@@ -38,6 +39,19 @@ type World = {
 
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
+let template: Promise<string> | null = null
+afterAll(async () => {
+  if (template) await rm(await template, { recursive: true, force: true })
+})
+
+/** A data directory as the first start leaves it, which each test gets a copy of. */
+async function makeTemplate(): Promise<string> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-template-'))
+  const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' })
+  await using _data = await openData(config, createLog('error'))
+  return dataDir
+}
+
 /**
  * The whole application on a data directory of its own, with a clock that tests move. A test that
  * leaves an error in the log fails, unless it has called `expectErrors`.
@@ -46,7 +60,9 @@ export async function createTestApp(
   environment: Record<string, string> = {},
   { mode = 'plain', ...world }: World = {},
 ) {
+  template ??= makeTemplate()
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
+  await cp(await template, dataDir, { recursive: true })
   const lines: string[] = []
   const clock = { now: new Date(), advance }
   let errorsExpected = false

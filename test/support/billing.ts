@@ -1,4 +1,4 @@
-import type { BillingEvent } from '../../src/features/billing/event.ts'
+import { type BillingEvent, readEvent } from '../../src/features/billing/event.ts'
 import { type TestApp, WEBHOOK_TOKEN } from './app.ts'
 
 export const DAY = 24 * 60 * 60 * 1000
@@ -66,6 +66,15 @@ export async function deliver(app: TestApp, told: Told | object) {
   const answer = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
   if (answer.status !== 200) throw new Error(`a delivery was answered ${answer.text}`)
   return answer.json.code as string
+}
+
+/** Takes an event in as the webhook does behind HTTP, for tests that deliver thousands. */
+export async function receive({ services }: TestApp, told: Told): Promise<string> {
+  const body = bodyOf(told)
+  const bytes = Buffer.from(JSON.stringify(body))
+  const event = readEvent(body, bytes)
+  if (!event) throw new Error('the story has no event')
+  return services.billing.receive(event, bytes)
 }
 
 /** Every order of a list. */

@@ -1,14 +1,51 @@
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WEBHOOK_TOKEN } from './app.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
+/** After so many ms a build was broken off. */
+const BUILD_TIME = 60_000
 
 export type Server = Awaited<ReturnType<Awaited<ReturnType<typeof installExecutable>>['start']>>
 
-/** Builds `dist/homeport`. */
+/** Builds `dist/homeport` where it is older than its sources; tests that run side by side build it once. */
 export async function buildExecutable() {
+  const lock = join(ROOT, 'dist', 'building')
+  await mkdir(join(ROOT, 'dist'), { recursive: true })
+  while (
+    !(await mkdir(lock)
+      .then(() => true)
+      .catch(() => false))
+  ) {
+    const { mtimeMs } = await stat(lock).catch(() => ({ mtimeMs: Date.now() }))
+    if (Date.now() - mtimeMs > BUILD_TIME) await rm(lock, { recursive: true, force: true })
+    await Bun.sleep(50)
+  }
+  try {
+    if (!(await isBuilt())) await build()
+  } finally {
+    await rm(lock, { recursive: true, force: true })
+  }
+}
+
+async function isBuilt(): Promise<boolean> {
+  const built = await stat(join(ROOT, 'dist', 'homeport')).catch(() => null)
+  if (!built) return false
+  const sources = ['build.ts', 'bun.lock', 'package.json', '{src,drizzle,data/seed}/**/*']
+  for (const pattern of sources) {
+    for await (const path of new Bun.Glob(pattern).scan({
+      cwd: ROOT,
+      absolute: true,
+      onlyFiles: false,
+    })) {
+      if ((await stat(path)).mtimeMs > built.mtimeMs) return false
+    }
+  }
+  return true
+}
+
+async function build() {
   const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: ROOT, stderr: 'pipe' })
   if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())
 }
