@@ -77,7 +77,7 @@ function embedSharp(platform: string): BunPlugin {
       ({ path, hash }, index) =>
         `{ embedded: part${index}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`,
     )
-    const native = join(import.meta.dir, 'src/features/attachments/native.ts')
+    const native = join(import.meta.dir, 'src/features/attachments/images/native.ts')
     return `${imports.join('\n')}
 import { loadNative } from ${JSON.stringify(native)}
 export const addon = loadNative([${list.join(', ')}])

@@ -7,7 +7,7 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['lib', /^lib\//],
   ['config', /^(config|secrets|version)\.ts$/],
   ['db', /^db\//],
-  ['http', /^http\//],
+  ['protocol', /^(http|limits|outbox|encryption)\//],
   ['features', /^features\//],
   ['services', /^(services|app|timers|seed)\.ts$/],
   ['cli', /^cli\//],

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
-import { entitlementsOf, standingAt } from '../src/features/billing/access.ts'
-import { readEvent } from '../src/features/billing/event.ts'
-import { foldLine } from '../src/features/billing/fold.ts'
-import { lineKeyOf } from '../src/features/billing/line.ts'
+import { readEvent } from '../src/features/billing/inbox/event.ts'
+import { entitlementsOf, standingAt } from '../src/features/billing/lines/access.ts'
+import { foldLine } from '../src/features/billing/lines/fold.ts'
+import { lineKeyOf } from '../src/features/billing/lines/line.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import {
   bodyOf,

@@ -4,8 +4,9 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import { type Migration, migrate, readMigrations, schemaVersion } from '../src/db/migrate.ts'
-import { createDb, openDatabase, refusalOf } from '../src/db/open.ts'
+import type { Tx } from '../src/db/db.ts'
+import { type Migration, migrate, readMigrations, schemaVersion } from '../src/db/sqlite/migrate.ts'
+import { createDb, openDatabase, refusalOf } from '../src/db/sqlite/open.ts'
 import { asset } from '../src/lib/asset.ts'
 import { AppError } from '../src/lib/errors.ts'
 
@@ -51,8 +52,12 @@ test('a write inside a write throws instead of waiting for itself', async () => 
 test('a prepared change runs inside a write only', async () => {
   const { db, names } = await openTestDb()
   const insert = db.prepareWrite((tx) => tx.insert(db.tables.contentVersions).values(row('a')))
-  expect(insert).toThrow('inside write() only')
-  await db.write(async () => void (await insert().execute()))
+  let past: Tx | null = null
+  await db.write(async (tx) => {
+    past = tx
+    await insert(tx).execute()
+  })
+  expect(() => insert(past as unknown as Tx)).toThrow('inside write() only')
   expect(await names()).toEqual(['a'])
 })
 

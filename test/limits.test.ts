@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createAddressOf } from '../src/http/client-address.ts'
+import { createAddressOf } from '../src/http/client-ip.ts'
 import { createLog } from '../src/lib/log.ts'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 

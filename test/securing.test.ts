@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
-import { PURPOSES } from '../src/features/auth/one-time-tokens.ts'
+import { PURPOSES } from '../src/features/people/credentials/one-time-tokens.ts'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 import { startSmtp, tokenIn } from './support/smtp.ts'
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { randomBytes, randomFillSync } from 'node:crypto'
 import { CompactEncrypt, importJWK } from 'jose'
 import { openReply, sealRequest } from '../src/client/sealing.ts'
-import { openRequest, sealReply } from '../src/http/sealed-message.ts'
+import { openRequest, sealReply } from '../src/encryption/message.ts'
 import {
   rawOpenUnderKey,
   rawOpenWithKey,

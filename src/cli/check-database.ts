@@ -1,4 +1,4 @@
-import { isIntact } from '../db/open.ts'
+import { isIntact } from '../db/sqlite/open.ts'
 import { EXIT } from './command.ts'
 import { programCommand } from './program.ts'
 

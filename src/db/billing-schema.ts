@@ -1,5 +1,5 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Columns } from './columns.ts'
+import type { Columns } from './sqlite/columns.ts'
 
 /** The billing provider's log, and the subscription state that is folded from it. */
 export function buildBillingTables(columns: Columns) {

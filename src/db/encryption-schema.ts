@@ -1,4 +1,4 @@
-import type { Columns } from './columns.ts'
+import type { Columns } from './sqlite/columns.ts'
 
 /** What payload encryption keeps. */
 export function buildEncryptionTables({ table, text, ms }: Columns) {

@@ -1,6 +1,6 @@
 import { buildBillingTables } from './billing-schema.ts'
-import type { Columns } from './columns.ts'
 import { buildEncryptionTables } from './encryption-schema.ts'
+import type { Columns } from './sqlite/columns.ts'
 
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>

@@ -1,6 +1,6 @@
 import type { ValueError } from '@sinclair/typebox/errors'
 import { Elysia, ValidationError } from 'elysia'
-import { asStorageError } from '../db/storage-error.ts'
+import { asStorageError } from '../db/sqlite/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { detailsOf } from '../lib/schema.ts'

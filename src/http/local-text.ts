@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { asLocale } from '../lib/locale.ts'
-import { chooseLanguage, languagesOf } from './client-hints.ts'
+import { chooseLanguage, languagesOf } from './request-headers.ts'
 
 const text = t.String({ maxLength: 10_000 })
 

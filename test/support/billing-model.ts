@@ -1,4 +1,4 @@
-import type { BillingEvent } from '../../src/features/billing/event.ts'
+import type { BillingEvent } from '../../src/features/billing/inbox/event.ts'
 
 /**
  * The rules of `docs/billing.md` once more, as naively as they can be written: everything in one place,

@@ -1,4 +1,4 @@
-import { type BillingEvent, readEvent } from '../../src/features/billing/event.ts'
+import { type BillingEvent, readEvent } from '../../src/features/billing/inbox/event.ts'
 import { type TestApp, WEBHOOK_TOKEN } from './app.ts'
 
 export const DAY = 24 * 60 * 60 * 1000

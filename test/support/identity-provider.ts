@@ -1,5 +1,8 @@
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
-import type { IdentityProviders, ProviderName } from '../../src/features/auth/identity-providers.ts'
+import type {
+  IdentityProviders,
+  ProviderName,
+} from '../../src/features/people/social/identity-providers.ts'
 
 const ISSUERS: Record<ProviderName, string> = {
   google: 'https://accounts.google.com',

@@ -1,12 +1,13 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../../http/body.ts'
-import type { AddressOf } from '../../http/client-address.ts'
+import type { AddressOf } from '../../http/client-ip.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
 import { originOf } from '../../http/request-url.ts'
 import { AppError } from '../../lib/errors.ts'
+import { WIDTHS } from './images/variants.ts'
 import {
   AttachmentDetails,
   AttachmentRecord,
@@ -16,11 +17,10 @@ import {
   UploadQuery,
   UploadRequestBody,
 } from './model.ts'
-import { serveFile } from './serve.ts'
 import type { Attachments } from './service.ts'
-import type { Staging } from './staging.ts'
-import { receiveUploads } from './upload.ts'
-import { WIDTHS } from './variants.ts'
+import { serveFile } from './storage/serve.ts'
+import type { Staging } from './upload/staging.ts'
+import { receiveUploads } from './upload/upload.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']

@@ -7,11 +7,11 @@ import { malformed, notFound } from '../../http/errors.ts'
 import { wantedLanguages } from '../../http/local-text.ts'
 import { equalInConstantTime } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
-import { readEvent } from './event.ts'
+import type { Billing, Receipt } from './inbox/deliveries.ts'
+import { readEvent } from './inbox/event.ts'
+import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReply } from './model.ts'
-import type { Billing, Receipt } from './service.ts'
-import { isSigned } from './signature.ts'
-import type { PlanLike, Subscription } from './subscription.ts'
+import type { PlanLike, Subscription } from './projection/subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
 

@@ -1,6 +1,5 @@
 import { asc, sql } from 'drizzle-orm'
-import type { Db } from '../../db/open.ts'
-import type { Tx } from '../../db/write.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import { check } from '../../lib/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
 

@@ -1,6 +1,5 @@
 import { asc, eq, isNull } from 'drizzle-orm'
-import type { Db } from '../../db/open.ts'
-import type { Tx } from '../../db/write.ts'
+import type { Db, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'

@@ -1,6 +1,5 @@
 import { desc, eq } from 'drizzle-orm'
-import type { Db } from '../../db/open.ts'
-import type { Tx } from '../../db/write.ts'
+import type { Db, Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
@@ -160,7 +159,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return baseCode in completed(set, pegs)
   }
 
-  async function feedState(from: Pick<Tx, 'select'>, provider: string) {
+  async function feedState(from: Reader, provider: string) {
     const [state] = await from.select().from(rateFeeds).where(eq(rateFeeds.provider, provider))
     return state
   }
@@ -180,12 +179,12 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     }
   }
 
-  async function loadSet(from: Pick<Tx, 'select'>, provider: string): Promise<RateSet | null> {
+  async function loadSet(from: Reader, provider: string): Promise<RateSet | null> {
     const row = await newestSet(from, provider)
     return row ? { ...row, rates: await ratesOf(from, row.id) } : null
   }
 
-  async function newestSet(from: Pick<Tx, 'select'>, provider: string) {
+  async function newestSet(from: Reader, provider: string) {
     const [row] = await from
       .select()
       .from(rateSets)
@@ -195,7 +194,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return row
   }
 
-  async function ratesOf(from: Pick<Tx, 'select'>, setId: string) {
+  async function ratesOf(from: Reader, setId: string) {
     const rows = await from.select().from(rates).where(eq(rates.setId, setId))
     return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
   }

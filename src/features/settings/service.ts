@@ -1,5 +1,4 @@
-import type { Db } from '../../db/open.ts'
-import type { Tx } from '../../db/write.ts'
+import type { Db, Reader, Tx } from '../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
 import { AppSettings } from './model.ts'
@@ -56,7 +55,7 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
     }
   }
 
-  async function load(from: Pick<Tx, 'select'>): Promise<AppSettings> {
+  async function load(from: Reader): Promise<AppSettings> {
     const rows = await from.select().from(settings)
     return check(
       AppSettings,

@@ -1,0 +1,127 @@
+import { Database } from 'bun:sqlite'
+import { drizzle } from 'drizzle-orm/bun-sqlite'
+import type { Db } from '../db.ts'
+import { type Migration, schemaVersion } from './migrate.ts'
+import { sqliteCode } from './storage-error.ts'
+import * as tables from './tables.ts'
+import { createWriter } from './write.ts'
+
+/** The data layer over SQLite, with what its process has to do. */
+export type OpenDb = Db & {
+  client: Database
+  /** Whether a change would get through. */
+  isWritable(): Promise<boolean>
+  /** Refuses further changes and waits for those under way. */
+  stopWriting(reason: unknown): Promise<void>
+  close(): void
+}
+
+/** `Home` in ASCII: tells our files from other SQLite databases. */
+const APPLICATION_ID = 0x486f6d65
+const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
+/** Changes of a large log touch pages all over it: with 2 MiB each was read and written again and again. */
+const CACHE_KIB = 64 * 1024
+const CHECKPOINT_PAGES = 8_000
+
+/** Opens or creates the database at `path`. Its schema may still be old: see `migrate`. */
+export function openDatabase(path: string): Database {
+  const client = new Database(path, { create: true, readwrite: true })
+  setPragmas(client)
+  client.run('PRAGMA journal_mode = WAL')
+  client.run('PRAGMA synchronous = FULL')
+  client.run(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
+  client.run(`PRAGMA cache_size = ${-CACHE_KIB}`)
+  client.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  if (applicationId(client) !== APPLICATION_ID) {
+    client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
+  }
+  return client
+}
+
+/** The data layer over an open database whose schema is up to date. */
+export function createDb(client: Database): OpenDb {
+  const reader = new Database(client.filename, { readonly: true })
+  setPragmas(reader)
+  const read = drizzle(reader, { casing: 'snake_case' })
+  const writer = createWriter(client, drizzle(client, { casing: 'snake_case' }))
+  return {
+    tables,
+    read,
+    write: writer.write,
+    prepareWrite: writer.prepareWrite,
+    client,
+    isWritable: () => writer.write(async () => true).catch(() => false),
+    stopWriting: writer.stop,
+    close() {
+      reader.close()
+      client.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      client.close()
+    },
+  }
+}
+
+/**
+ * Why the file at `path` must not be opened, in a sentence, or null when it may be.
+ * The file is left as it is.
+ */
+export async function refusalOf(path: string, migrations: Migration[]): Promise<string | null> {
+  const file = Bun.file(path)
+  if (!(await file.exists()) || file.size === 0) return null
+  const header = new TextDecoder('latin1').decode(await file.slice(0, 16).arrayBuffer())
+  if (header !== 'SQLite format 3\0') return notOurs(path)
+  using client = new Database(path, { readwrite: true })
+  try {
+    if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return notOurs(path)
+    if (schemaVersion(client) > migrations.length) {
+      return `${path} was written by a newer homeport: start that version, or restore a backup`
+    }
+  } catch (error) {
+    return `${path} cannot be read (${sqliteCode(error) ?? error}): restore it from a backup`
+  }
+  return null
+}
+
+function applicationId(client: Database): number {
+  const row = client.query('PRAGMA application_id').get() as { application_id: number }
+  return row.application_id
+}
+
+/** A start that was cut off before the first migration leaves an empty database behind. */
+function isEmpty(client: Database): boolean {
+  return client.query('SELECT 1 FROM sqlite_master').get() === null
+}
+
+/** Reads the whole database at `path` and says whether it is undamaged: about half a second a gigabyte. */
+export function isIntact(path: string): boolean {
+  using client = new Database(path, { readonly: true })
+  try {
+    const row = client.query('PRAGMA quick_check(1)').get() as { quick_check: string } | null
+    return row?.quick_check === 'ok'
+  } catch (error) {
+    if (/^SQLITE_(CORRUPT|NOTADB)/.test(sqliteCode(error) ?? '')) return false
+    throw error
+  }
+}
+
+/** How many migrations the database at `path` has had. It is only read. */
+export function appliedIn(path: string): number {
+  using client = new Database(path, { readonly: true })
+  return schemaVersion(client)
+}
+
+function notOurs(path: string): string {
+  return `${path} is damaged or not a database of homeport: restore it from a backup`
+}
+
+function setPragmas(client: Database) {
+  for (const pragma of [
+    'busy_timeout = 0',
+    'foreign_keys = ON',
+    'trusted_schema = OFF',
+    'cell_size_check = ON',
+    'mmap_size = 0',
+    'temp_store = MEMORY',
+  ]) {
+    client.run(`PRAGMA ${pragma}`)
+  }
+}

@@ -1,0 +1,32 @@
+import { AppError } from '../../lib/errors.ts'
+
+/** SQLite's own word for what went wrong, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
+export function sqliteCode(error: unknown): string | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string' && code.startsWith('SQLITE_')) return code
+  }
+  return null
+}
+
+/** A failure of the storage (not of the query) as callers may see it, or null when it is none. */
+export function asStorageError(error: unknown): AppError | null {
+  const code = sqliteCode(error)
+  if (code === null) return null
+  if (code === 'SQLITE_FULL') {
+    return new AppError('insufficient_storage', 'The server has no space left. Try again later.', {
+      cause: error,
+    })
+  }
+  if (/^SQLITE_(BUSY|IOERR|READONLY|NOMEM|CANTOPEN|CORRUPT|NOTADB|LOCKED|PROTOCOL)/.test(code)) {
+    return unavailable(error)
+  }
+  return null
+}
+
+export function unavailable(cause?: unknown): AppError {
+  return new AppError('unavailable', 'The storage does not answer. Try again in a moment.', {
+    retryAfterSeconds: 5,
+    cause,
+  })
+}

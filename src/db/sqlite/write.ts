@@ -1,0 +1,177 @@
+import type { Database } from 'bun:sqlite'
+import { AsyncLocalStorage } from 'node:async_hooks'
+import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import type { Db, Prepared, Tx } from '../db.ts'
+import { asStorageError, sqliteCode, unavailable } from './storage-error.ts'
+
+type Job = {
+  work: (tx: Tx) => Promise<unknown>
+  resolve: (value: unknown) => void
+  reject: (error: unknown) => void
+}
+type Outcome = { job: Job; value?: unknown; error?: unknown; effects: Effects }
+type Effects = (() => void)[]
+
+/** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
+const BATCH_LIMIT = 256
+const BATCH_TIME = 8
+/** How long a foreign lock on the database is waited for, and how often it is tried, in ms. */
+const LOCK_WAIT = 2_000
+const LOCK_RETRY = 20
+
+/**
+ * The one queue of all changes. What is queued is committed as one transaction (one fsync), with a
+ * savepoint for each change, and acknowledged after the commit.
+ */
+export function createWriter(client: Database, queries: BunSQLiteDatabase) {
+  const queue: Job[] = []
+  const savepoint = client.query('SAVEPOINT job')
+  const release = client.query('RELEASE job')
+  const attempting = client.query('SAVEPOINT attempt')
+  const attempted = client.query('RELEASE attempt')
+  const beginning = client.query('BEGIN IMMEDIATE')
+  const committing = client.query('COMMIT')
+  const inside = new AsyncLocalStorage<true>()
+  const bound = {
+    select: queries.select.bind(queries),
+    selectDistinct: queries.selectDistinct.bind(queries),
+    insert: queries.insert.bind(queries),
+    update: queries.update.bind(queries),
+    delete: queries.delete.bind(queries),
+    $count: queries.$count.bind(queries),
+  }
+  /** The change that is being made. */
+  let current: Tx | null = null
+  let draining: Promise<void> | null = null
+  let refusal: unknown = null
+
+  return { write: write as Db['write'], prepareWrite, stop }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (inside.getStore()) {
+      throw new Error('write inside a write would wait for itself: pass tx on instead')
+    }
+    if (refusal) return Promise.reject(unavailable(refusal))
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    queue.push({ work, resolve: resolve as Job['resolve'], reject })
+    draining ??= drain().finally(() => {
+      draining = null
+    })
+    return promise
+  }
+
+  function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
+    const query = build(txWith([])).prepare()
+    return (tx) => {
+      if (tx !== current) throw new Error('a prepared change runs inside write() only')
+      return query
+    }
+  }
+
+  function txWith(effects: Effects): Tx {
+    return {
+      ...bound,
+      attempt: (work) => attempt(work, effects),
+      afterCommit: (effect) => void effects.push(effect),
+    } as Tx
+  }
+
+  async function attempt(work: () => Promise<void>, effects: Effects): Promise<unknown> {
+    const before = effects.length
+    attempting.run()
+    try {
+      await work()
+      attempted.run()
+      return null
+    } catch (error) {
+      // The storage's own failures are the whole change's.
+      if (!client.inTransaction || asStorageError(error)) throw error
+      client.run('ROLLBACK TO attempt')
+      client.run('RELEASE attempt')
+      effects.length = before
+      return error ?? new Error('an attempt threw nothing')
+    }
+  }
+
+  /** Refuses every further change with 503 and waits for those under way. */
+  async function stop(reason: unknown) {
+    refusal = reason
+    await draining
+  }
+
+  async function drain() {
+    // Requests that arrived together are read in one turn of the loop: wait for its end to commit them as one.
+    await endOfTurn()
+    while (queue.length > 0) {
+      const batch = queue.splice(0, BATCH_LIMIT)
+      try {
+        const outcomes = await commit(batch)
+        for (const { job, value, error, effects } of outcomes) {
+          if (error === undefined) job.resolve(value)
+          else job.reject(error)
+          for (const effect of effects) effect()
+        }
+        queue.unshift(...batch.slice(outcomes.length))
+      } catch (error) {
+        const failure = asStorageError(error) ?? error
+        for (const job of batch) job.reject(failure)
+      }
+      await endOfTurn()
+    }
+  }
+
+  /** Commits all of `batch` that succeeds and that there is time for. Throws when nothing of it could be committed. */
+  async function commit(batch: Job[]): Promise<Outcome[]> {
+    await begin()
+    const outcomes: Outcome[] = []
+    try {
+      const deadline = performance.now() + BATCH_TIME
+      for (const job of batch) {
+        outcomes.push(await runJob(job))
+        if (performance.now() > deadline) break
+      }
+      committing.run()
+      return outcomes
+    } catch (error) {
+      if (client.inTransaction) client.run('ROLLBACK')
+      throw error
+    }
+  }
+
+  async function runJob(job: Job): Promise<Outcome> {
+    savepoint.run()
+    const effects: Effects = []
+    try {
+      const tx = txWith(effects)
+      current = tx
+      const value = await inside.run(true, () => job.work(tx))
+      release.run()
+      return { job, value, effects }
+    } catch (error) {
+      // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+      if (!client.inTransaction) throw error
+      client.run('ROLLBACK TO job')
+      release.run()
+      const failure = asStorageError(error) ?? error ?? new Error('a change threw nothing')
+      return { job, error: failure, effects: [] }
+    } finally {
+      current = null
+    }
+  }
+
+  /** A foreign lock is waited for between turns of the loop, never inside SQLite, which would stop it. */
+  async function begin() {
+    for (const deadline = Date.now() + LOCK_WAIT; ; await Bun.sleep(LOCK_RETRY)) {
+      try {
+        beginning.run()
+        return
+      } catch (error) {
+        if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error
+      }
+    }
+  }
+}
+
+function endOfTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve))
+}

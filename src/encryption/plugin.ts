@@ -1,0 +1,130 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../http/body.ts'
+import type { AddressOf } from '../http/client-ip.ts'
+import { failureBody, internalError, malformed } from '../http/errors.ts'
+import { noteOpened } from '../http/opened-request.ts'
+import { seenRequest } from '../http/request-id.ts'
+import { pathOf } from '../http/request-url.ts'
+import { sha256 } from '../lib/crypto.ts'
+import { AppError } from '../lib/errors.ts'
+import { type Log, plainLines } from '../lib/log.ts'
+import { type OpenedRequest, sealReply } from './message.ts'
+import { createOpener, isJose, type OpenerDeps } from './opener.ts'
+
+/** `isRequired`: plain requests are refused. */
+export type EncryptionDeps = OpenerDeps & { isRequired: boolean; addressOf: AddressOf; log: Log }
+
+type Handle = (request: Request) => Response | Promise<Response>
+
+const PLAIN_WORD = /^[\w-]{1,32}$/
+/** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
+const OPEN_PATHS =
+  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset|cancel)|account\/delete)$/
+/** Never sealed: they are large, and whoever has their address may have them. */
+const FILES = /^\/files\//
+/** Bytes of a body that is worth a look for garbage. */
+const LARGE = 1024 * 1024
+
+/**
+ * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
+ * ordinary request. What stops a request before its route is answered in plain.
+ */
+export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDeps) {
+  const { now } = deps
+  const { isUpload, admitUpload, open } = createOpener(deps)
+  const refusals = new WeakMap<Request, unknown>()
+  const logMessage = plainLines(log)
+  let server: Server<unknown> | null = null
+  return new Elysia({ name: 'encryption' })
+    .onStart((app) => {
+      server = app.server
+    })
+    .onRequest(({ request }) => {
+      if (refusals.has(request)) throw refusals.get(request)
+    })
+    .wrap((next, request) => {
+      const handle = next as unknown as Handle
+      const env = request.headers.get('env') ?? 'test'
+      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
+      if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
+      if (FILES.test(pathOf(request))) return handle
+      const looksSealed = request.headers.has('payload') || isJose(request)
+      return looksSealed || !isOpen(request) ? () => exchange(handle, request) : handle
+
+      function refused(failure: AppError): Handle {
+        refusals.set(request, failure)
+        return handle
+      }
+    })
+
+  async function exchange(handle: Handle, request: Request): Promise<Response> {
+    using held = new DisposableStack()
+    const arrivedAt = now()
+    const isLarge = isUpload(request)
+    let opened: OpenedRequest
+    try {
+      if (isLarge) {
+        // While it arrives it has a time limit of its own, by its size.
+        server?.timeout(request, 0)
+        held.use(await admitUpload(request, addressOf(request, server)))
+      }
+      opened = await open(request, arrivedAt)
+      if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)
+    } catch (error) {
+      refusals.set(request, error)
+      // What is still on its way to a refused upload is not waited for.
+      if (isLarge) server?.timeout(request, 1)
+      const reply = await handle(request)
+      note(request, { result: error instanceof AppError ? error.code : 'failed' })
+      return reply
+    }
+    // A large one leaves six times its size behind, and by itself the engine is slow to notice.
+    if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
+    const { head, kid } = opened
+    noteOpened(request, { ...opened, token: head.at })
+    const plain = await answer(handle, request)
+    if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
+    const { status, headers } = plain
+    const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
+    const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
+    const sizes = { bytesIn: opened.body.byteLength, bytesOut: reply.body.byteLength }
+    note(request, { result: 'ok', kid, message: sha256(head.jti), ...sizes })
+    return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
+  }
+
+  /** What is thrown past every hook would be answered by the server itself, in plain. */
+  async function answer(handle: Handle, request: Request): Promise<Response> {
+    try {
+      return await handle(request)
+    } catch (err) {
+      const { id } = seenRequest(request)
+      log.error({ requestId: id, err }, 'request failed')
+      return Response.json(failureBody(internalError(), id), { status: 500 })
+    }
+  }
+
+  /** A line about a message: nothing of its content, not even its id. */
+  function note(request: Request, fields: Record<string, string | number>) {
+    logMessage({ requestId: seenRequest(request).id, ...fields })
+  }
+}
+
+function sealedHeaders(plain: Headers): Headers {
+  const headers = new Headers(plain)
+  headers.set('content-type', 'application/jose')
+  headers.set('cache-control', 'no-store')
+  for (const name of ['content-length', 'etag', 'vary']) headers.delete(name)
+  return headers
+}
+
+function isOpen(request: Request): boolean {
+  const path = pathOf(request)
+  return OPEN_PATHS.test(path) || FILES.test(path)
+}
+
+function required(): AppError {
+  const sentence =
+    'This server takes sealed requests only: set the header env and seal the payload.'
+  return new AppError('encryption_required', sentence)
+}

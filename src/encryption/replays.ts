@@ -1,0 +1,28 @@
+import { lt, sql } from 'drizzle-orm'
+import type { Db } from '../db/db.ts'
+
+export type Replays = ReturnType<typeof createReplays>
+
+/** The sealed requests that were carried out: none is a second time, not after a restart either. */
+export function createReplays({ db, now }: { db: Db; now: () => Date }) {
+  const { sealedRequests } = db.tables
+  const insert = db.prepareWrite((tx) =>
+    tx
+      .insert(sealedRequests)
+      .values({ id: sql.placeholder('id'), forgetAt: sql.placeholder('forgetAt') })
+      .onConflictDoNothing()
+      .returning({ id: sealedRequests.id }),
+  )
+  return { remember, sweep }
+
+  /** Notes a request durably before it is carried out; false when it has come before. */
+  function remember(id: string, forgetAt: Date): Promise<boolean> {
+    return db.write(async (tx) => (await insert(tx).execute({ id, forgetAt })).length === 1)
+  }
+
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, now()))
+    })
+  }
+}

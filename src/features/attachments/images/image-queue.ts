@@ -1,0 +1,104 @@
+import { createBudget } from '../../../lib/budget.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import type { DiskSpace } from '../storage/disk-space.ts'
+import type { ImageJob, ImageResult } from './image.ts'
+import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker.ts'
+
+export type ImageQueueDeps = {
+  /** The command line of the worker process. */
+  command: string[]
+  space: DiskSpace
+  /** How many cores the machine has. */
+  cores: number
+  log: Log
+}
+
+/** For whom a picture is made: an IP, and the person where one is signed in. */
+export type Customer = { ip: string; userId: string | null }
+
+export type ImageQueue = ReturnType<typeof createImageQueue>
+export type MakeImage = ImageQueue['make']
+
+export const RESULT_LIMIT = 25 * 1024 * 1024
+/** FAULTS 111: ten seconds a picture, whatever its shape. */
+const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 512 * 1024 * 1024 }
+/** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
+const JOBS_PER_WORKER = 500
+const MEMORY_PER_WORKER = 256 * 1024 * 1024
+const IDLE_TIMEOUT = 60_000
+/** Pictures that wait: in all, of one person or IP, and for how long, in ms. */
+const QUEUE = { queueLimit: 64, queueShare: 16 }
+const LONGEST_WAIT = 60_000
+
+/**
+ * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
+ * than there are cores, and nobody has them all: who floods leaves one to others.
+ */
+export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
+  const rules = { share: cores, ...QUEUE, onFull: busy }
+  const ofPerson = createBudget({ total: Number.POSITIVE_INFINITY, ...rules })
+  const ofIp = createBudget({ total: cores + 1, ...rules })
+  const workers = new Set<ImageWorker>()
+  const resting: ImageWorker[] = []
+  let idle: Timer | undefined
+  let failing = false
+  return { make, isFailing, stop }
+
+  /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
+  async function make(job: ImageJob, { ip, userId }: Customer): Promise<ImageResult> {
+    const patience = AbortSignal.timeout(LONGEST_WAIT)
+    using _own = userId === null ? null : await ofPerson(userId, 1, patience)
+    using _place = await ofIp(ip, 1, patience)
+    using _room = await space.reserve(RESULT_LIMIT)
+    clearTimeout(idle)
+    const worker = hire()
+    const result = await worker.make(job)
+    rest(worker)
+    failing = result.kind === 'crashed'
+    if (result.kind !== 'crashed') return result
+    log.warn('an image worker ended in mid-work')
+    throw busy()
+  }
+
+  /** Whether the last picture was lost with its worker. */
+  function isFailing(): boolean {
+    return failing
+  }
+
+  async function stop() {
+    clearTimeout(idle)
+    await Promise.all([...workers].map((worker) => worker.stop()))
+  }
+
+  function hire(): ImageWorker {
+    for (let worker = resting.pop(); worker; worker = resting.pop()) {
+      if (worker.isAlive()) return worker
+      workers.delete(worker)
+    }
+    const worker = startImageWorker(command, LIMITS)
+    workers.add(worker)
+    return worker
+  }
+
+  function rest(worker: ImageWorker) {
+    const { jobs, peak } = worker.usage()
+    const isWorn = jobs >= JOBS_PER_WORKER || peak > MEMORY_PER_WORKER
+    if (isWorn || !worker.isAlive()) {
+      log.debug({ jobs, megabytes: Math.round(peak / 1e6) }, 'an image worker is replaced')
+      dismiss(worker)
+    } else resting.push(worker)
+    clearTimeout(idle)
+    idle = setTimeout(() => resting.splice(0).forEach(dismiss), IDLE_TIMEOUT).unref()
+  }
+
+  function dismiss(worker: ImageWorker) {
+    void worker.stop().then(() => workers.delete(worker))
+  }
+}
+
+function busy(): AppError {
+  return new AppError('unavailable', 'The picture could not be made just now. Send it again.', {
+    retryAfterSeconds: 5,
+  })
+}

@@ -1,0 +1,124 @@
+import { eq } from 'drizzle-orm'
+import type { Db } from '../../../db/db.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { noSpace } from '../storage/disk-space.ts'
+import type { Files } from '../storage/files.ts'
+import { isImage } from '../upload/kinds.ts'
+import type { Row } from '../upload/preparing.ts'
+import type { Staging } from '../upload/staging.ts'
+import type { ImageFormat } from './image.ts'
+import type { MakeImage } from './image-queue.ts'
+
+export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const
+export type VariantWish = { width: number; format: ImageFormat | null }
+
+export type VariantsDeps = {
+  db: Db
+  files: Files
+  staging: Staging
+  makeImage: MakeImage
+}
+export type Variants = ReturnType<typeof createVariants>
+
+type Opened = { file: Blob; size: number }
+
+const QUALITY = 80
+/** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
+const HOT_FILE = 64 * 1024
+const HOT_FILES = 256
+
+/** Pictures in the widths that apps show them in, each made once and kept beside its original. */
+export function createVariants({ db, files, staging, makeImage }: VariantsDeps) {
+  const { variants, attachments } = db.tables
+  const underWay = new Map<string, Promise<void>>()
+  const hot = new Map<string, Opened>()
+  return { open, listOf, removeOf }
+
+  /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
+  async function open(row: Row, { width, format }: VariantWish, ip: string) {
+    if (!isImage(row.itemType)) {
+      throw new AppError('validation_failed', 'Only pictures have variants.', {
+        details: [{ path: 'width', message: 'is for pictures' }],
+      })
+    }
+    const itemType = format ? `image/${format}` : row.itemType
+    const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
+    const opened = hot.get(key) ?? (await openStored(key))
+    if (opened) return { ...opened, itemType, etag: key }
+    const making =
+      underWay.get(key) ?? make(row, key, width, itemType, ip).finally(() => underWay.delete(key))
+    underWay.set(key, making)
+    await making
+    const made = await openStored(key)
+    if (!made) throw new AppError('not_found', 'There is nothing here.')
+    return { ...made, itemType, etag: key }
+  }
+
+  /** The variants of all pictures of a user. */
+  async function listOf(userId: string) {
+    return db.read
+      .select({ key: variants.key, original: variants.original })
+      .from(variants)
+      .innerJoin(attachments, eq(attachments.key, variants.original))
+      .where(eq(attachments.userId, userId))
+  }
+
+  /** Drops the variants of originals that are gone. Their rows went with the originals. */
+  async function removeOf(originals: string[]) {
+    for (const original of originals) {
+      for (const width of WIDTHS) {
+        for (const format of ['jpeg', 'png', 'webp']) await drop(`${original}.w${width}.${format}`)
+      }
+    }
+  }
+
+  async function drop(key: string) {
+    hot.delete(key)
+    await files.remove(key)
+  }
+
+  /** Small variants, such as avatars, are asked for again and again: they stay in memory. */
+  async function openStored(key: string): Promise<Opened | null> {
+    const stored = await files.open(key)
+    if (stored === null || stored.size > HOT_FILE) return stored
+    const opened = { file: new Blob([await stored.file.arrayBuffer()]), size: stored.size }
+    if (hot.size >= HOT_FILES) hot.clear()
+    hot.set(key, opened)
+    return opened
+  }
+
+  async function make(row: Row, key: string, width: number, itemType: string, ip: string) {
+    const original = await files.open(row.key)
+    if (!original?.file.name) throw new AppError('not_found', 'There is nothing here.')
+    const output = await staging.newPath()
+    try {
+      const format = itemType.slice('image/'.length) as ImageFormat
+      const job = { input: original.file.name, output, format, quality: QUALITY, width }
+      const result = await makeImage(job, { ip, userId: null })
+      if (result.kind === 'no_space') throw noSpace()
+      if (result.kind !== 'made') {
+        throw new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
+      }
+      await files.keep(output, key)
+      await note(row.key, key, result.size)
+    } finally {
+      await staging.discard([{ path: output }])
+    }
+  }
+
+  /** The original may have been deleted meanwhile: then the variant goes as well. */
+  async function note(original: string, key: string, size: number) {
+    const isThere = await db.write(async (tx) => {
+      const rows = await tx.select().from(attachments).where(eq(attachments.key, original))
+      if (rows.length > 0)
+        await tx.insert(variants).values({ key, original, size }).onConflictDoNothing()
+      return rows.length > 0
+    })
+    if (!isThere) await drop(key)
+  }
+}
+
+/** The key of the original that a stored file is, or is a variant of. */
+export function originalOf(key: string): string {
+  return key.split('.').slice(0, 2).join('.')
+}

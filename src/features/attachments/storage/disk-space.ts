@@ -1,0 +1,64 @@
+import { statfs } from 'node:fs/promises'
+import { makeFolder } from '../../../lib/durable-file.ts'
+import { AppError } from '../../../lib/errors.ts'
+
+/** Room on the disk that was promised to somebody. Dispose of it when the bytes are kept or removed. */
+export type Reservation = {
+  /** Counts bytes that are on the disk by now. Throws `insufficient_storage` when it fills up all the same. */
+  grew: (bytes: number) => Promise<void>
+} & Disposable
+
+export type DiskSpace = ReturnType<typeof createDiskSpace>
+
+/** What others write to the disk is looked at once in so many bytes of ours. */
+const LOOK_AFTER = 1024 * 1024
+
+/** Keeps `minFreeBytes` of the disk that `folder` is on free: who wants to store must ask before. */
+export function createDiskSpace(folder: string, minFreeBytes: number) {
+  /** Promised, but not written yet, in bytes. */
+  let promised = 0
+  return { check, reserve }
+
+  /** Throws `insufficient_storage` when nothing more should be stored. */
+  async function check() {
+    await makeFolder(folder)
+    const { bavail, bsize } = await statfs(folder)
+    if (bavail * bsize - promised < minFreeBytes) throw noSpace()
+  }
+
+  /** Promises `bytes`, or throws `insufficient_storage` when they would go below the floor. */
+  async function reserve(bytes: number): Promise<Reservation> {
+    // Before the disk is asked, so that two at once cannot both count on the same room.
+    promised += bytes
+    let left = bytes
+    let unlooked = 0
+    const reservation = { grew, [Symbol.dispose]: giveBack }
+    try {
+      await check()
+      return reservation
+    } catch (error) {
+      giveBack()
+      throw error
+    }
+
+    async function grew(written: number) {
+      const kept = Math.min(written, left)
+      left -= kept
+      promised -= kept
+      unlooked += written
+      if (unlooked < LOOK_AFTER) return
+      unlooked = 0
+      await check()
+    }
+
+    function giveBack() {
+      promised -= left
+      left = 0
+    }
+  }
+}
+
+export function noSpace(cause?: unknown): AppError {
+  const message = 'The server has no space for files. Try again later.'
+  return new AppError('insufficient_storage', message, { cause })
+}

@@ -1,0 +1,74 @@
+import type { Context } from 'elysia'
+import { matches } from '../../../http/public-reply.ts'
+import { wholeReply } from '../../../http/whole-reply.ts'
+import { isImage } from '../upload/kinds.ts'
+
+export type Served = {
+  row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
+  file: Blob
+  size: number
+  /** Of a variant: what it is, and its tag. */
+  itemType?: string
+  etag?: string
+}
+
+/** The reply to GET and HEAD of a file: whole, a single range, or 304. */
+export function serveFile(
+  { row, file, size, itemType = row.itemType, etag: tag = row.key }: Served,
+  { request: { headers }, set }: Pick<Context, 'request' | 'set'>,
+): Response {
+  const etag = `"${tag}"`
+  const lastModified = row.createdAt.toUTCString()
+  const reply: Record<string, string> = {
+    'content-type': itemType,
+    'content-disposition': disposition(itemType, row.fileName),
+    'content-security-policy': "default-src 'none'; sandbox",
+    'cross-origin-resource-policy': 'cross-origin',
+    'cache-control':
+      row.type === 'publicAsset' ? 'public, max-age=31536000, immutable' : 'private, no-store',
+    'accept-ranges': 'bytes',
+    'last-modified': lastModified,
+    etag,
+  }
+  if (matches(headers.get('if-none-match'), etag)) {
+    return wholeReply(set, null, reply, 304)
+  }
+  const ifRange = headers.get('if-range')
+  const mayBePart = ifRange === null || ifRange === etag || ifRange === lastModified
+  const range = mayBePart ? rangeOf(headers.get('range'), size) : null
+  if (range === null) return wholeReply(set, file, reply)
+  if (range === 'unsatisfiable') {
+    return wholeReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
+  }
+  const { first, last } = range
+  const part = { ...reply, 'content-range': `bytes ${first}-${last}/${size}` }
+  return wholeReply(set, file.slice(first, last + 1), part, 206)
+}
+
+/** RFC 9110 §14: one range of bytes; several, or none that can be read, mean the whole. */
+export function rangeOf(
+  header: string | null,
+  size: number,
+): { first: number; last: number } | 'unsatisfiable' | null {
+  const [, from, to] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header ?? '') ?? []
+  if (from === undefined || to === undefined || (from === '' && to === '')) return null
+  if (from === '') {
+    const length = Math.min(Number(to), size)
+    return length === 0 ? 'unsatisfiable' : { first: size - length, last: size - 1 }
+  }
+  const first = Number(from)
+  const last = to === '' ? size - 1 : Math.min(Number(to), size - 1)
+  if (to !== '' && Number(to) < first) return null
+  return first < size ? { first, last } : 'unsatisfiable'
+}
+
+/** RFC 6266: pictures are shown, all else is saved; the true name goes percent-encoded. */
+function disposition(itemType: string, fileName: string): string {
+  const how = isImage(itemType) ? 'inline' : 'attachment'
+  const ascii = fileName.replace(/[^\w. -]/g, '_')
+  const encoded = encodeURIComponent(fileName).replace(
+    /['()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+  return `${how}; filename="${ascii}"; filename*=UTF-8''${encoded}`
+}

@@ -1,0 +1,22 @@
+import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
+
+const LIFE = 15 * 60 * 1000
+
+export type UrlSigner = ReturnType<typeof createUrlSigner>
+
+/** Signs the URLs of private files with HMAC-SHA256; each lives 15 minutes. */
+export function createUrlSigner(key: Uint8Array, now: () => Date) {
+  return { sign, verify }
+
+  function sign(fileKey: string): { query: string; expiresAt: Date } {
+    const expiresAt = new Date(now().getTime() + LIFE)
+    const expires = String(expiresAt.getTime())
+    const signature = hmac(key, `${fileKey}.${expires}`)
+    return { query: new URLSearchParams({ expires, signature }).toString(), expiresAt }
+  }
+
+  function verify(fileKey: string, expires: string | undefined, signature: string | undefined) {
+    const known = equalInConstantTime(signature ?? '', hmac(key, `${fileKey}.${expires}`))
+    return known && Number(expires) > now().getTime()
+  }
+}

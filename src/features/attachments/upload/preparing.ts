@@ -1,0 +1,133 @@
+import { extname } from 'node:path'
+import type { Db } from '../../../db/db.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { ImageFormat } from '../images/image.ts'
+import { type Customer, type MakeImage, RESULT_LIMIT } from '../images/image-queue.ts'
+import { noSpace } from '../storage/disk-space.ts'
+import { extensionOf, isImage, sniff } from './kinds.ts'
+import type { Staging } from './staging.ts'
+import type { Upload } from './upload.ts'
+
+/** What the sender wants to become of an upload. */
+export type Wish = {
+  type: 'supportTicket' | 'publicAsset'
+  compression: boolean
+  targetType: ImageFormat | null
+}
+
+export type Row = Db['tables']['attachments']['$inferSelect']
+/** A file ready to be kept, and the row that will tell of it. */
+export type Prepared = { path: string; row: Row }
+
+export type PreparingDeps = {
+  staging: Staging
+  makeImage: MakeImage
+  now: () => Date
+  newKey: () => string
+}
+
+const COMPRESSED = { quality: 80, longSide: 2_560 }
+const FAITHFUL = { quality: 90, longSide: 8_192 }
+
+/** Tells what an upload is, by its content, and makes of it what was asked for. */
+export function createPreparing({ staging, makeImage, now, newKey }: PreparingDeps) {
+  return prepare
+
+  async function prepare(
+    userId: string,
+    ip: string,
+    upload: Upload,
+    wish: Wish,
+  ): Promise<Prepared> {
+    const itemType = await sniff(upload)
+    if (itemType === null || (wish.type === 'publicAsset' && !isImage(itemType))) {
+      throw wrongKind(wish.type)
+    }
+    const made = await convert(upload, itemType, wish, { userId, ip })
+    const extension = extensionOf(made.itemType)
+    const row = {
+      key: `${newKey()}.${extension}`,
+      userId,
+      type: wish.type,
+      fileName: cleanName(upload.fileName, extension),
+      itemType: made.itemType,
+      size: made.size,
+      width: made.width,
+      height: made.height,
+      createdAt: now(),
+    }
+    return { path: made.path, row }
+  }
+
+  /** The file as it will be kept: its own bytes, or a picture made of it. */
+  async function convert(upload: Upload, itemType: string, wish: Wish, customer: Customer) {
+    const unchanged = { path: upload.path, size: upload.size, itemType, width: null, height: null }
+    const { type, compression, targetType } = wish
+    if (!isImage(itemType)) {
+      if (targetType === null) return unchanged
+      throw new AppError(
+        'unsupported_media_type',
+        'Only pictures (JPEG, PNG, WebP) can be converted.',
+      )
+    }
+    if (type === 'supportTicket' && !compression && targetType === null) return unchanged
+    const format = targetType ?? (itemType.slice('image/'.length) as ImageFormat)
+    const output = await staging.newPath()
+    const settings = compression ? COMPRESSED : FAITHFUL
+    try {
+      const job = { input: upload.path, output, format, ...settings }
+      const result = await makeImage(job, customer)
+      if (result.kind === 'unreadable') throw unreadable()
+      if (result.kind === 'no_space') throw noSpace()
+      if (result.kind === 'too_slow') throw imageTooSlow()
+      if (result.kind === 'too_large' || result.size > RESULT_LIMIT) throw imageTooLarge()
+      if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
+        await staging.discard([{ path: output }])
+        return unchanged
+      }
+      const { size, width, height } = result
+      return { path: output, size, itemType: `image/${format}`, width, height }
+    } catch (error) {
+      await staging.discard([{ path: output }])
+      throw error
+    }
+  }
+}
+
+/** The sender's name for the file, fit to be shown: no path, no control characters, the true extension. */
+export function cleanName(name: string, extension: string): string {
+  const base = name
+    .replace(/^.*[/\\]/s, '')
+    .replace(/[\p{C}\u2028\u2029]/gu, '')
+    .trim()
+  const stem = base.slice(0, base.length - extname(base).length).replace(/^\.+/, '')
+  // Cut by characters: half an emoji is none.
+  const short = [...stem.toWellFormed()].slice(0, 100).join('')
+  return `${short || 'file'}.${extension}`
+}
+
+function wrongKind(type: Wish['type']): AppError {
+  const allowed =
+    type === 'publicAsset'
+      ? 'a JPEG, PNG or WebP picture (HEIC: save it as JPEG)'
+      : 'a JPEG, PNG or WebP picture, PDF, text, JSON, ZIP or MP4'
+  return new AppError(
+    'unsupported_media_type',
+    `Send ${allowed}. The content decides, not the name.`,
+  )
+}
+
+function unreadable(): AppError {
+  return new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
+}
+
+function imageTooLarge(): AppError {
+  return new AppError(
+    'image_too_large',
+    'The picture is too large: 64 megapixels, 16,384 pixels a side and 25 MiB at most.',
+  )
+}
+
+function imageTooSlow(): AppError {
+  return new AppError('image_too_large', 'The picture takes too long to make: send a smaller one.')
+}

@@ -1,0 +1,67 @@
+import { open, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { makeFolder } from '../../../lib/durable-file.ts'
+import { newKey } from '../../../lib/ids.ts'
+import { type DiskSpace, noSpace, type Reservation } from '../storage/disk-space.ts'
+
+/** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind. */
+export type Staged = { path: string; size: number; head: Uint8Array }
+
+export type Staging = ReturnType<typeof createStaging>
+
+const HEAD_BYTES = 4_100
+/** Temporary files older than this belong to nobody, in ms. */
+const ABANDONED_AFTER = 60 * 60 * 1000
+
+/** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
+export function createStaging(folder: string, space: DiskSpace) {
+  return { reserve: space.reserve, receive, newPath, discard, sweep }
+
+  /**
+   * Streams `source` into a temporary file, in room that was reserved. Throws `tooLarge()` beyond `limit`
+   * bytes and `insufficient_storage` when the disk fills up; nothing is left behind then.
+   */
+  async function receive(
+    source: AsyncIterable<Uint8Array>,
+    limit: number,
+    tooLarge: () => Error,
+    room: Reservation,
+  ): Promise<Staged> {
+    const path = await newPath()
+    try {
+      await using file = await open(path, 'wx', 0o600)
+      const head: Uint8Array[] = []
+      let size = 0
+      for await (const chunk of source) {
+        if (size < HEAD_BYTES) head.push(chunk.slice(0, HEAD_BYTES - size))
+        size += chunk.byteLength
+        if (size > limit) throw tooLarge()
+        // writeFile on a handle goes on after a short write; a bare write would lose the rest.
+        await file.writeFile(chunk)
+        await room.grew(chunk.byteLength)
+      }
+      return { path, size, head: Buffer.concat(head) }
+    } catch (error) {
+      await rm(path, { force: true })
+      throw (error as { code?: string }).code === 'ENOSPC' ? noSpace(error) : error
+    }
+  }
+
+  async function newPath(): Promise<string> {
+    await makeFolder(folder)
+    return join(folder, newKey())
+  }
+
+  async function discard(staged: Pick<Staged, 'path'>[]) {
+    for (const { path } of staged) await rm(path, { force: true })
+  }
+
+  /** Removes what uploads that broke off have left. */
+  async function sweep(now: Date) {
+    for (const name of await readdir(folder).catch(() => [])) {
+      const path = join(folder, name)
+      const found = await stat(path).catch(() => null)
+      if (found && now.getTime() - found.mtimeMs > ABANDONED_AFTER) await rm(path, { force: true })
+    }
+  }
+}

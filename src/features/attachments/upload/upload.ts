@@ -1,0 +1,116 @@
+import { pipeline } from 'node:stream/promises'
+import { Busboy, type BusboyInstance } from '@fastify/busboy'
+import {
+  announcedLength,
+  chunksOf,
+  refuseEncoded,
+  refuseLonger,
+  tooLarge,
+} from '../../../http/body.ts'
+import { malformed } from '../../../http/errors.ts'
+import { decodedHeader } from '../../../http/request-headers.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reservation } from '../storage/disk-space.ts'
+import type { Staged, Staging } from './staging.ts'
+
+export const FILE_LIMIT = 25 * 1024 * 1024
+export const REQUEST_LIMIT = 64 * 1024 * 1024
+export const FILES_LIMIT = 10
+const PARTS_LIMIT = 50
+
+/** A file as it was sent: staged on disk, with the name that the sender gave it. */
+export type Upload = Staged & { fileName: string }
+
+/** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
+export async function receiveUploads(
+  request: Request,
+  staging: Pick<Staging, 'reserve' | 'receive' | 'discard'>,
+): Promise<Upload[]> {
+  refuseEncoded(request)
+  const type = request.headers.get('content-type') ?? ''
+  const isForm = /^multipart\/form-data/i.test(type)
+  const limit = isForm ? REQUEST_LIMIT : FILE_LIMIT
+  refuseLonger(request, limit)
+  // Before a byte is taken: what does not say its length may be as long as it is allowed to be.
+  using room = await staging.reserve(announcedLength(request) ?? limit)
+  if (isForm) return await receiveForm(request, type, staging, room)
+  const staged = await staging.receive(chunksOf(request), FILE_LIMIT, fileTooLarge, room)
+  return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
+}
+
+async function receiveForm(
+  request: Request,
+  contentType: string,
+  { receive, discard }: Pick<Staging, 'receive' | 'discard'>,
+  room: Reservation,
+): Promise<Upload[]> {
+  const parser = parserOf(contentType)
+  const arriving: Promise<Upload>[] = []
+  const parts: { destroy(error: unknown): unknown }[] = []
+  let fault: Error | null = null
+  parser.on('file', (_field, stream, fileName) => {
+    parts.push(stream)
+    stream.on('limit', () => stream.destroy(fileTooLarge()))
+    // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
+    stream.on('error', (error) => stream.destroy(error))
+    const arrival = receive(stream, FILE_LIMIT, fileTooLarge, room)
+    // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
+    arrival.catch((error: Error) => {
+      fault ??= error
+      parser.destroy(error)
+    })
+    arriving.push(arrival.then((staged) => ({ ...staged, fileName: fileName ?? '' })))
+  })
+  parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
+  parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
+  try {
+    await pipeline(limited(chunksOf(request)), parser)
+    return await Promise.all(arriving)
+  } catch (error) {
+    // A part that was cut off ends with the request; its reader would wait for ever.
+    for (const part of parts) part.destroy(error)
+    const settled = await Promise.allSettled(arriving)
+    await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
+    const cause = fault ?? error
+    throw cause instanceof AppError ? cause : malformed('The form is damaged or incomplete.')
+  }
+}
+
+function parserOf(contentType: string): BusboyInstance {
+  try {
+    return new Busboy({
+      headers: { 'content-type': contentType },
+      isPartAFile: (_field, type, fileName) =>
+        fileName !== undefined || type === 'application/octet-stream',
+      limits: {
+        files: FILES_LIMIT,
+        parts: PARTS_LIMIT,
+        fileSize: FILE_LIMIT + 1,
+        fieldSize: 4_096,
+      },
+    })
+  } catch {
+    throw malformed(
+      'The form has no boundary. Do not set Content-Type yourself: the client adds it with the boundary.',
+    )
+  }
+}
+
+async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let size = 0
+  for await (const chunk of chunks) {
+    size += chunk.byteLength
+    if (size > REQUEST_LIMIT) throw tooLarge(REQUEST_LIMIT)
+    yield chunk
+  }
+}
+
+function fileTooLarge(): AppError {
+  return new AppError('payload_too_large', `A file may have ${FILE_LIMIT} bytes at most.`)
+}
+
+function tooManyFiles(): AppError {
+  return new AppError('validation_failed', `Send ${FILES_LIMIT} files at most.`, {
+    details: [{ path: 'body', message: `must have ${FILES_LIMIT} files or less` }],
+  })
+}

@@ -1,0 +1,236 @@
+import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import { sha256 } from '../../../lib/crypto.ts'
+import type { Log } from '../../../lib/log.ts'
+import { hasEffect, lineKeyOf, type OrderedEvent, placeInTime } from '../lines/line.ts'
+import type { Backlog } from '../projection/backlog.ts'
+import type { Projection } from '../projection/projection.ts'
+import type { Delivery, ForgottenPeople } from './erasure.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+import { ordered } from './event-log.ts'
+
+export type BillingDeps = {
+  db: Db
+  projection: Projection
+  people: ForgottenPeople
+  backlog: Backlog
+  /** Sandbox events are recorded and change nothing. */
+  ignoresSandbox: boolean
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+/** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
+export type Receipt = 'ok' | 'duplicate' | 'ignored'
+
+export type EventFilter = { type?: string; user?: string; failed?: boolean; limit?: number }
+
+export type Billing = ReturnType<typeof createBilling>
+
+const PROVIDER = 'revenuecat'
+const LIST_LIMIT = 50
+const RETRY_LIMIT = 1_000
+const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
+
+/** The log of everything that the billing provider has told us. Rows are never removed. */
+export function createBilling(deps: BillingDeps) {
+  const { db, projection, people, backlog, ignoresSandbox, now, newId, log } = deps
+  const { billingEvents } = db.tables
+  const findEvent = db.prepareWrite((tx) =>
+    tx
+      .select({ id: billingEvents.id, bodyHash: billingEvents.bodyHash })
+      .from(billingEvents)
+      .where(
+        and(
+          eq(billingEvents.provider, PROVIDER),
+          eq(billingEvents.eventId, sql.placeholder('eventId')),
+        ),
+      ),
+  )
+  const insertEvent = db.prepareWrite((tx) =>
+    tx.insert(billingEvents).values({
+      id: sql.placeholder('id'),
+      provider: PROVIDER,
+      eventId: sql.placeholder('eventId'),
+      type: sql.placeholder('type'),
+      // As raw milliseconds: a placeholder of a time column cannot be null.
+      eventAt: sql`${sql.placeholder('eventAt')}`,
+      receivedAt: sql.placeholder('receivedAt'),
+      body: sql.placeholder('body'),
+      bodyHash: sql.placeholder('bodyHash'),
+      orderedAt: sql.placeholder('orderedAt'),
+      lineKey: sql.placeholder('lineKey'),
+      clockIsOff: sql.placeholder('clockIsOff'),
+      environment: sql.placeholder('environment'),
+      appUserId: sql.placeholder('appUserId'),
+      outcome: sql.placeholder('outcome'),
+      error: null,
+      duplicates: 0,
+      conflicting: false,
+    }),
+  )
+  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, recordOwn, list, show }
+
+  /**
+   * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
+   * An event that cannot be folded is kept, marked and tried again; it hinders no other.
+   */
+  async function receive(event: BillingEvent, bytes: Uint8Array): Promise<Receipt> {
+    const bodyHash = sha256(bytes, 'hex')
+    return db.write(async (tx) => {
+      const [earlier] = await findEvent(tx).execute({ eventId: event.id })
+      if (earlier) {
+        const conflict = earlier.bodyHash === bodyHash ? {} : { conflicting: true }
+        await tx
+          .update(billingEvents)
+          .set({ duplicates: sql`${billingEvents.duplicates} + 1`, ...conflict })
+          .where(eq(billingEvents.id, earlier.id))
+        return 'duplicate'
+      }
+      return record(tx, await people.scrub(tx, event, bytes), bodyHash)
+    })
+  }
+
+  /** Stores an event that is new, as part of the change, and folds it. */
+  async function record(tx: Tx, { event, bytes }: Delivery, bodyHash: string): Promise<Receipt> {
+    const id = newId()
+    const receivedAt = now()
+    const { orderedAt, isOff } = placeInTime(event, receivedAt.getTime())
+    const counts = hasEffect(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
+    await insertEvent(tx).execute({
+      id,
+      eventId: event.id,
+      type: event.type,
+      eventAt: event.at,
+      receivedAt,
+      orderedAt,
+      lineKey: counts ? lineKeyOf(event) : null,
+      body: bytes,
+      bodyHash,
+      environment: event.environment,
+      appUserId: event.appUserId,
+      outcome: counts ? 'applied' : 'ignored',
+      clockIsOff: isOff,
+    })
+    if (!counts) return 'ignored'
+    const failure = await attempt(tx, { ...event, orderedAt }, id, true)
+    if (failure !== null) await markFailed(tx, id, failure)
+    return 'ok'
+  }
+
+  /** Tries again what could not be folded. Answers how many succeeded. */
+  async function retryFailed(signal: AbortSignal): Promise<number> {
+    const failed = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(eq(billingEvents.outcome, 'failed'))
+      .limit(RETRY_LIMIT)
+    let succeeded = 0
+    for (const { id } of failed) {
+      if (signal.aborted) break
+      if (await replayRow(id)) succeeded++
+    }
+    return succeeded
+  }
+
+  /** Folds an event of the log again; false when that fails, null when there is no such event. */
+  async function replay(eventId: string): Promise<boolean | null> {
+    const [row] = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(eq(billingEvents.eventId, eventId))
+    return row ? replayRow(row.id) : null
+  }
+
+  function replayRow(id: string): Promise<boolean> {
+    return db.write(async (tx) => {
+      const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
+      const event = row && ordered(row)
+      if (!row || !event || row.outcome === 'ignored') return true
+      const failure = await attempt(tx, event, id, false)
+      if (failure !== null) await markFailed(tx, id, failure)
+      else {
+        const applied = { outcome: 'applied', error: null }
+        await tx.update(billingEvents).set(applied).where(eq(billingEvents.id, id))
+      }
+      return failure === null
+    })
+  }
+
+  /** Folds an event, or undoes all of it and returns why that failed. */
+  async function attempt(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
+    return tx.attempt(async () => {
+      if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.nudge)
+    })
+  }
+
+  async function markFailed(tx: Tx, id: string, failure: unknown) {
+    log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
+    const error = failure instanceof Error ? failure.message.slice(0, 500) : 'unknown'
+    await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
+  }
+
+  /** Of the telemetry of paywalls only id and hash are kept for long: there is much of it, and it says nothing. */
+  async function forgetTelemetry() {
+    const before = new Date(now().getTime() - TELEMETRY_LIFE)
+    await db.write(async (tx) => {
+      await tx
+        .update(billingEvents)
+        .set({ body: Buffer.from('{}') })
+        .where(and(like(billingEvents.type, 'PAYWALL_%'), lt(billingEvents.receivedAt, before)))
+    })
+  }
+
+  /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
+  function joinUsers(tx: Tx, from: string, to: string) {
+    return own(tx, 'SUBSCRIBER_ALIAS', now().getTime(), { app_user_id: to, aliases: [from] })
+  }
+
+  /** Stores an event that we have made ourselves, such as a difference found by asking the provider. */
+  function recordOwn(type: string, at: number, fields: Record<string, unknown>) {
+    return db.write((tx) => own(tx, type, at, fields))
+  }
+
+  async function own(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
+    const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
+    const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
+    const parsed = readEvent({ event }, bytes)
+    if (parsed) await record(tx, await people.scrub(tx, parsed, bytes), sha256(bytes, 'hex'))
+  }
+
+  /** The newest events first, without their bodies. */
+  async function list({ type, user, failed, limit = LIST_LIMIT }: EventFilter) {
+    const rows = await db.read
+      .select({
+        eventId: billingEvents.eventId,
+        type: billingEvents.type,
+        eventAt: billingEvents.eventAt,
+        receivedAt: billingEvents.receivedAt,
+        environment: billingEvents.environment,
+        appUserId: billingEvents.appUserId,
+        outcome: billingEvents.outcome,
+        duplicates: billingEvents.duplicates,
+      })
+      .from(billingEvents)
+      .where(
+        and(
+          type === undefined ? undefined : eq(billingEvents.type, type),
+          user === undefined ? undefined : eq(billingEvents.appUserId, user),
+          failed ? eq(billingEvents.outcome, 'failed') : undefined,
+        ),
+      )
+      .orderBy(desc(billingEvents.receivedAt), desc(billingEvents.id))
+      .limit(limit)
+    return rows
+  }
+
+  /** One event by the provider's id, with its body as text; null when it never came. */
+  async function show(eventId: string) {
+    const [row] = await db.read
+      .select()
+      .from(billingEvents)
+      .where(eq(billingEvents.eventId, eventId))
+    return row ? { ...row, body: row.body.toString('utf8') } : null
+  }
+}

@@ -1,0 +1,159 @@
+import { eq, inArray, or } from 'drizzle-orm'
+import type { Db, Reader, Tx } from '../../../db/db.ts'
+import { hmac } from '../../../lib/crypto.ts'
+import type { Projection } from '../projection/projection.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+import { ordered } from './event-log.ts'
+
+/** An event and the bytes that are kept of it. */
+export type Delivery = { event: BillingEvent; bytes: Uint8Array }
+
+export type ForgottenPeople = ReturnType<typeof createForgottenPeople>
+
+export type ForgottenPeopleDeps = { db: Db; projection: Projection; pseudonymKey: Uint8Array }
+
+/** People who have deleted their account: the events stay, what is personal in them goes. */
+export function createForgottenPeople({ db, projection, pseudonymKey }: ForgottenPeopleDeps) {
+  const { billingEvents, billingAliases, billingTombstones, users } = db.tables
+  const { transferIds } = db.tables
+  let anybody: boolean | null = null
+  return { forget, scrub, dataOf }
+
+  /**
+   * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
+   * folds the lines again under the new names. The hash of what came stays.
+   */
+  async function forget(tx: Tx, userId: string) {
+    const ids = await idsOf(tx, userId)
+    await tx
+      .insert(billingTombstones)
+      .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
+      .onConflictDoNothing()
+    anybody = true
+    const rows = await scrubEvents(tx, ids)
+    await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
+    await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
+    for (const row of rows) {
+      const event = row.outcome === 'ignored' ? null : ordered(row)
+      if (event?.type === 'TRANSFER') await projection.apply(tx, event, row.id, false)
+      else if (event) await projection.relink(tx, event)
+    }
+    const lines = new Set(rows.flatMap(({ lineKey }) => lineKey ?? []))
+    await projection.restart(tx, [...lines])
+  }
+
+  /** Everything that `forget` would rewrite: the ids of the person and the events with their bodies, for the export. */
+  async function dataOf(userId: string) {
+    const ids = await idsOf(db.read, userId)
+    const rows = await eventsAbout(db.read, ids)
+    const events = rows
+      .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
+      .map(({ receivedAt, body }) => ({
+        receivedAt: receivedAt.toISOString(),
+        body: body.toString('utf8'),
+      }))
+    return { ids, events }
+  }
+
+  /** What is kept of an event that comes later for somebody who is gone. */
+  async function scrub(tx: Tx, event: BillingEvent, bytes: Uint8Array): Promise<Delivery> {
+    anybody ??= (await tx.$count(billingTombstones)) > 0
+    if (!anybody) return { event, bytes }
+    const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
+    if (byPseudonym.size === 0) return { event, bytes }
+    const gone = await tx
+      .select()
+      .from(billingTombstones)
+      .where(inArray(billingTombstones.pseudonym, [...byPseudonym.keys()]))
+    if (gone.length === 0) return { event, bytes }
+    const scrubbed = withoutPerson(
+      bytes,
+      gone.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
+    )
+    const known = readEvent(JSON.parse(scrubbed.toString('utf8')), scrubbed)
+    return { event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
+  }
+
+  /** All ids of the person's customer, but those of other people who are still with us. */
+  async function idsOf(from: Reader, userId: string): Promise<string[]> {
+    const [own] = await from
+      .select()
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, userId))
+    if (!own) return [userId]
+    const rows = await from
+      .select({ appUserId: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, own.customerId))
+    const ids = rows.map(({ appUserId }) => appUserId)
+    const others = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    const living = new Set(others.map(({ id }) => id).filter((id) => id !== userId))
+    return ids.filter((id) => !living.has(id))
+  }
+
+  /** Rewrites every event about one of `ids` and returns them. */
+  async function scrubEvents(tx: Tx, ids: string[]) {
+    const scrubbed = (await eventsAbout(tx, ids)).map((row) => ({
+      ...row,
+      body: withoutPerson(row.body, ids),
+      appUserId: ids.includes(row.appUserId ?? '')
+        ? pseudonymOf(row.appUserId ?? '')
+        : row.appUserId,
+    }))
+    for (const { id, body, appUserId } of scrubbed) {
+      await tx.update(billingEvents).set({ body, appUserId }).where(eq(billingEvents.id, id))
+    }
+    return scrubbed
+  }
+
+  /** Every event that names one of `ids` or speaks of one of their lines. */
+  async function eventsAbout(from: Reader, ids: string[]) {
+    const transfers = await from
+      .select({ eventRow: transferIds.eventRow })
+      .from(transferIds)
+      .where(inArray(transferIds.appUserId, ids))
+    const named = await from
+      .select()
+      .from(billingEvents)
+      .where(
+        or(
+          inArray(billingEvents.appUserId, ids),
+          inArray(billingEvents.id, [...new Set(transfers.map(({ eventRow }) => eventRow))]),
+        ),
+      )
+    const lines = new Set(named.flatMap(({ lineKey }) => lineKey ?? []))
+    const siblings = await from
+      .select()
+      .from(billingEvents)
+      .where(inArray(billingEvents.lineKey, [...lines]))
+    return [...new Map([...named, ...siblings].map((row) => [row.id, row])).values()]
+  }
+
+  function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {
+    const names = new Set(ids)
+    const text = JSON.stringify(JSON.parse(Buffer.from(bytes).toString('utf8')), (key, value) => {
+      if (key === 'subscriber_attributes') return undefined
+      return typeof value === 'string' && names.has(value) ? pseudonymOf(value) : value
+    })
+    return Buffer.from(text)
+  }
+
+  function pseudonymOf(id: string): string {
+    return id.startsWith(PREFIX) ? id : PREFIX + hmac(pseudonymKey, id)
+  }
+}
+
+const PREFIX = 'deleted:'
+
+function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
+  const { aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy } = event
+  const single = [appUserId, originalAppUserId].filter((id) => id !== null)
+  return [
+    ...single,
+    ...aliases,
+    ...transferredFrom,
+    ...transferredTo,
+    ...redeemedFrom,
+    ...redeemedBy,
+  ]
+}

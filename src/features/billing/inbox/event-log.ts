@@ -1,0 +1,70 @@
+import { and, asc, eq, gt } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import { compareEvents, type OrderedEvent } from '../lines/line.ts'
+import { nameIn } from '../projection/stored-line.ts'
+import { type BillingEvent, readEvent } from './event.ts'
+
+export type EventLog = ReturnType<typeof createEventLog>
+
+/** Some events of a line in their order; `isLast`: the line has none after them. */
+export type Page = { events: OrderedEvent[]; isLast: boolean }
+
+/** Reads the log as the fold takes it. */
+export function createEventLog(db: Db) {
+  const { billingEvents } = db.tables
+  const columns = {
+    body: billingEvents.body,
+    orderedAt: billingEvents.orderedAt,
+    eventId: billingEvents.eventId,
+  }
+  return { pageAfter, firstAfter, eventAt }
+
+  /** Events of a line after an instant in ms, about `limit` of them: those of one instant stay together. */
+  async function pageAfter(tx: Tx, lineKey: string, after: number, limit: number): Promise<Page> {
+    const isLater = and(eq(billingEvents.lineKey, lineKey), gt(billingEvents.orderedAt, after))
+    const rows = await tx
+      .select(columns)
+      .from(billingEvents)
+      .where(isLater)
+      .orderBy(asc(billingEvents.orderedAt))
+      .limit(limit)
+    if (rows.length < limit) return { events: inOrder(rows), isLast: true }
+    const last = rows.at(-1)?.orderedAt ?? after
+    const whole = rows.filter(({ orderedAt }) => orderedAt < last)
+    if (whole.length > 0) return { events: inOrder(whole), isLast: false }
+    const group = await tx
+      .select(columns)
+      .from(billingEvents)
+      .where(and(eq(billingEvents.lineKey, lineKey), eq(billingEvents.orderedAt, last)))
+    return { events: inOrder(group), isLast: false }
+  }
+
+  /** The first event of a line that comes after `event`, which may be another one's, and names somebody. */
+  async function firstAfter(tx: Tx, lineKey: string, event: OrderedEvent) {
+    for (let after = event.orderedAt - 1; ; ) {
+      const { events, isLast } = await pageAfter(tx, lineKey, after, FEW)
+      const found = events.find((one) => compareEvents(one, event) > 0 && nameIn(one) !== null)
+      if (found || isLast) return found ?? null
+      after = events.at(-1)?.orderedAt ?? after
+    }
+  }
+
+  async function eventAt(tx: Tx, eventRow: string): Promise<OrderedEvent | null> {
+    const [row] = await tx.select(columns).from(billingEvents).where(eq(billingEvents.id, eventRow))
+    return row ? ordered(row) : null
+  }
+}
+
+const FEW = 4
+
+type Row = { body: Buffer; orderedAt: number; eventId: string }
+
+/** An event of the log as the fold takes it. */
+export function ordered(row: Row): OrderedEvent | null {
+  const event: BillingEvent | null = readEvent(JSON.parse(row.body.toString('utf8')), row.body)
+  return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
+}
+
+function inOrder(rows: Row[]): OrderedEvent[] {
+  return rows.flatMap((row) => ordered(row) ?? []).toSorted(compareEvents)
+}

@@ -1,0 +1,115 @@
+import { sha256 } from '../../../lib/crypto.ts'
+
+/** What the log and the fold need to know of an event; everything else stays in the raw body. */
+export type BillingEvent = {
+  id: string
+  type: string
+  /** When the provider made it, in ms; null when that is missing or no time. */
+  at: number | null
+  environment: 'PRODUCTION' | 'SANDBOX'
+  appUserId: string | null
+  originalAppUserId: string | null
+  aliases: string[]
+  transferredFrom: string[]
+  transferredTo: string[]
+  redeemedFrom: string[]
+  redeemedBy: string[]
+  redemptionOutcome: string | null
+  store: string | null
+  productId: string | null
+  newProductId: string | null
+  priceId: string | null
+  entitlementIds: string[]
+  periodType: string | null
+  purchasedAt: number | null
+  expiresAt: number | null
+  graceExpiresAt: number | null
+  autoResumeAt: number | null
+  transactionId: string | null
+  originalTransactionId: string | null
+  cancelReason: string | null
+  expirationReason: string | null
+  price: number | null
+  /** Of our own type only: what the provider's REST interface said. */
+  unsubscribedAt: number | null
+  billingIssueAt: number | null
+  refundedAt: number | null
+  hasEnvironment: boolean
+}
+
+const ID_LIMIT = 255
+/** The greatest time that a `Date` can hold, in ms. */
+const LAST_MS = 8.64e15
+const LIST_LIMIT = 1_000
+
+type Fields = Record<string, unknown>
+
+/**
+ * Reads a webhook body tolerantly: all it must have is an `event` object with a `type`. Null when it
+ * has not. Without an `id` the event is known by its `event_id`, else by the hash of its bytes.
+ */
+export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null {
+  const event = isObject(body) ? body['event'] : null
+  if (!isObject(event)) return null
+  const type = shortText(event['type'])
+  if (type === null) return null
+  const id = shortText(event['id']) ?? shortText(event['event_id'])
+  return { id: id ?? `sha256:${sha256(bytes, 'hex')}`, type, ...readFields(event) }
+}
+
+function readFields(event: Fields): Omit<BillingEvent, 'id' | 'type'> {
+  const text = (name: string) => shortText(event[name])
+  const environment = text('environment') ?? text('purchase_environment')
+  const entitlements = list(event['entitlement_ids'])
+  const single = text('entitlement_id')
+  return {
+    at: time(event['event_timestamp_ms']),
+    environment: environment?.toUpperCase() === 'SANDBOX' ? 'SANDBOX' : 'PRODUCTION',
+    hasEnvironment: environment !== null,
+    appUserId: text('app_user_id'),
+    originalAppUserId: text('original_app_user_id'),
+    aliases: list(event['aliases']),
+    transferredFrom: list(event['transferred_from']),
+    transferredTo: list(event['transferred_to']),
+    redeemedFrom: list(event['redeemed_from']),
+    redeemedBy: list(event['redeemed_by']),
+    redemptionOutcome: text('redemption_outcome'),
+    store: text('store'),
+    productId: text('product_id'),
+    newProductId: text('new_product_id'),
+    priceId: text('price_id'),
+    entitlementIds: entitlements.length === 0 && single !== null ? [single] : entitlements,
+    periodType: text('period_type'),
+    purchasedAt: time(event['purchased_at_ms']),
+    expiresAt: time(event['expiration_at_ms']),
+    graceExpiresAt: time(event['grace_period_expiration_at_ms']),
+    autoResumeAt: time(event['auto_resume_at_ms']),
+    transactionId: text('transaction_id'),
+    originalTransactionId: text('original_transaction_id'),
+    cancelReason: text('cancel_reason'),
+    expirationReason: text('expiration_reason'),
+    unsubscribedAt: time(event['unsubscribe_detected_at_ms']),
+    billingIssueAt: time(event['billing_issues_detected_at_ms']),
+    refundedAt: time(event['refunded_at_ms']),
+    price: typeof event['price'] === 'number' ? event['price'] : null,
+  }
+}
+
+function isObject(value: unknown): value is Fields {
+  return value !== null && typeof value === 'object' && !Array.isArray(value)
+}
+
+function shortText(value: unknown): string | null {
+  if (typeof value !== 'string' || value === '' || value.length > ID_LIMIT) return null
+  return value.isWellFormed() ? value : null
+}
+
+function list(value: unknown): string[] {
+  if (!Array.isArray(value)) return []
+  return value.slice(0, LIST_LIMIT).flatMap((item) => shortText(item) ?? [])
+}
+
+function time(value: unknown): number | null {
+  const isTime = typeof value === 'number' && Number.isInteger(value) && value >= 0
+  return isTime && value <= LAST_MS ? value : null
+}

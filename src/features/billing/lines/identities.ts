@@ -1,0 +1,35 @@
+import type { BillingEvent } from '../inbox/event.ts'
+import { joins, lineKeyOf } from './line.ts'
+
+/** The ids that an event says are one customer. Transfers move lines between customers, they join none. */
+export function idsJoinedBy(event: BillingEvent): string[] {
+  const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
+  if (type === 'TEST' || type === 'TRANSFER') return []
+  if (type === 'PURCHASE_REDEEMED') {
+    return joins(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
+  }
+  if (lineKeyOf(event) === null && !joins(event)) return []
+  return unique([appUserId, originalAppUserId, ...aliases].filter((id) => id !== null)).filter(
+    isSomebody,
+  )
+}
+
+/** The id of a customer of these ids: the least, so that it does not depend on who came first. */
+export function customerIdOf(ids: string[]): string {
+  return ids.toSorted()[0] ?? ''
+}
+
+/** Ids that apps send when they know none: they would make strangers one customer. */
+const NOBODY = new Set(
+  'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
+    ' ',
+  ),
+)
+
+function isSomebody(id: string): boolean {
+  return !NOBODY.has(id.toLowerCase()) && id !== '[object Object]' && id.trim() !== ''
+}
+
+function unique(ids: string[]): string[] {
+  return [...new Set(ids)]
+}

@@ -1,0 +1,36 @@
+import type { Db } from '../../../db/db.ts'
+import type { Log } from '../../../lib/log.ts'
+import { oneAtATime } from '../../../lib/one-at-a-time.ts'
+import type { Projection } from './projection.ts'
+
+export type BacklogDeps = { db: Db; projection: Projection; log: Log }
+
+export type Backlog = ReturnType<typeof createBacklog>
+
+/** A rest between two slices, in ms, in which others are served. */
+const REST = 2
+
+/** Does what events have left to do, slice by slice, so that nobody waits for it for long. */
+export function createBacklog({ db, projection, log }: BacklogDeps) {
+  let stopped = false
+  /** Works until nothing is left. */
+  const drain = oneAtATime(work)
+  return { nudge, drain, stop }
+
+  /** Begins soon, without anybody waiting for it. */
+  function nudge() {
+    drain().catch((err) => {
+      if (!stopped) log.error({ err }, 'the backlog of billing events cannot be worked on')
+    })
+  }
+
+  /** Ends with the slice under way. What is left is in the database and goes on at the next start. */
+  async function stop() {
+    stopped = true
+    await drain().catch(() => {})
+  }
+
+  async function work() {
+    while (!stopped && (await db.write(projection.workOn))) await Bun.sleep(REST)
+  }
+}

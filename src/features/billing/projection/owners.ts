@@ -1,0 +1,98 @@
+import { eq, inArray } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { EventLog } from '../inbox/event-log.ts'
+import type { OrderedEvent } from '../lines/line.ts'
+import { holdersOf } from '../lines/ownership.ts'
+import type { LineFolding } from './line-folding.ts'
+import type { ProjectionQueries } from './queries.ts'
+import { type FoldedLine, lineIn, type Naming, nameIn } from './stored-line.ts'
+
+export type OwnersDeps = {
+  db: Db
+  eventLog: EventLog
+  lineFolding: LineFolding
+  queries: ProjectionQueries
+}
+
+export type Owners = ReturnType<typeof createOwners>
+
+/** Which customer a line belongs to, and which ones have held it. */
+export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps) {
+  const { billingAliases, lineHolders, subscriptions } = db.tables
+  const { findLine, storeHolder, touchesTransfer } = queries
+  return { customersOf, takesNothingFrom, assign }
+
+  /** The customers of app user ids; one that was never seen is its own. */
+  async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
+    const rows = await tx
+      .select()
+      .from(billingAliases)
+      .where(inArray(billingAliases.appUserId, ids))
+    const known = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
+    return new Map(ids.map((id) => [id, known.get(id) ?? id]))
+  }
+
+  /** Whether no transfer has ever taken anything from a customer. */
+  async function takesNothingFrom(tx: Tx, customerId: string): Promise<boolean> {
+    return (await touchesTransfer(tx).execute({ customerId })).length === 0
+  }
+
+  /** Finds the owner of a line by replaying all who held it, and stores it. Its state must be complete. */
+  async function assign(tx: Tx, lineKey: string) {
+    const [row] = await findLine(tx).execute({ lineKey })
+    if (!row) return
+    const { holders, customerId } = await replay(tx, lineKey, row.state as FoldedLine)
+    await tx.delete(lineHolders).where(eq(lineHolders.lineKey, lineKey))
+    for (const holder of new Set(holders)) {
+      await storeHolder(tx).execute({ lineKey, customerId: holder })
+    }
+    if (customerId === row.customerId) return
+    await tx.update(subscriptions).set({ customerId }).where(eq(subscriptions.lineKey, lineKey))
+  }
+
+  /** Each transfer may bring in a holder from whom another transfer takes the line. */
+  async function replay(tx: Tx, lineKey: string, state: FoldedLine) {
+    const namings = await lineFolding.namingsOf(tx, lineKey, state)
+    const traits = { environment: lineIn(state).environment, store: state.store ?? null }
+    const customers = await customersOf(tx, [...new Set(namings.map(({ name }) => name))])
+    const transfers = new Map<string, OrderedEvent>()
+    const followers: Naming[] = []
+    for (;;) {
+      const steps = [...namings, ...followers]
+      const holders = holdersOf(steps, [...transfers.values()], traits, (id) => {
+        return customers.get(id) ?? id
+      })
+      const news = await unknownTransfers(tx, holders, transfers)
+      if (news.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
+      for (const [eventRow, transfer] of news) {
+        transfers.set(eventRow, transfer)
+        const follower = await eventLog.firstAfter(tx, lineKey, transfer)
+        const name = follower && nameIn(follower)
+        if (follower && name !== null) followers.push({ ...follower, name } as Naming)
+        await learn(tx, customers, [
+          ...(name === null ? [] : [name]),
+          ...transfer.transferredFrom,
+          ...transfer.transferredTo,
+        ])
+      }
+    }
+  }
+
+  async function unknownTransfers(tx: Tx, holders: string[], known: Map<string, OrderedEvent>) {
+    const found = new Map<string, OrderedEvent>()
+    for (const customerId of new Set(holders)) {
+      for (const { eventRow } of await touchesTransfer(tx).execute({ customerId })) {
+        if (known.has(eventRow) || found.has(eventRow)) continue
+        const transfer = await eventLog.eventAt(tx, eventRow)
+        if (transfer) found.set(eventRow, transfer)
+      }
+    }
+    return [...found]
+  }
+
+  async function learn(tx: Tx, customers: Map<string, string>, ids: string[]) {
+    const missing = ids.filter((id) => !customers.has(id))
+    if (missing.length === 0) return
+    for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)
+  }
+}

@@ -1,0 +1,155 @@
+import { inArray } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { EventLog } from '../inbox/event-log.ts'
+import type { Line } from '../lines/fold.ts'
+import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
+import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/line.ts'
+import { createLineFolding, type FoldingSizes } from './line-folding.ts'
+import { createOwners } from './owners.ts'
+import { prepareQueries } from './queries.ts'
+import { createStaleWork } from './stale-work.ts'
+import { type FoldedLine, type Folding, lineIn, nameIn, packed, unpacked } from './stored-line.ts'
+
+export type Projection = ReturnType<typeof createProjection>
+
+export type ProjectionDeps = { db: Db; eventLog: EventLog; sizes?: FoldingSizes }
+
+const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
+
+/**
+ * Keeps the subscription state in step with the log. Every function but `linesOf` runs inside a change, and
+ * does so much at once as a slice holds; what is left is noted in the database and done by `workOn`.
+ */
+export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
+  const { billingAliases, transferIds } = db.tables
+  const queries = prepareQueries(db)
+  const { findAlias, storeAlias, storeHolder, findLine, insertLine, updateState, readLines } =
+    queries
+  const lineFolding = createLineFolding({ db, eventLog, sizes })
+  const owners = createOwners({ db, eventLog, lineFolding, queries })
+  const stale = createStaleWork({ db, lineFolding, owners, queries })
+  const { restart, workOn } = stale
+  return { apply, relink, linesOf, restart, workOn }
+
+  /**
+   * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
+   * may be added to its line as it stands. Returns whether work is left.
+   */
+  async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew = true) {
+    const merged = await link(tx, event)
+    if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
+    const key = lineKeyOf(event)
+    const isAppended = key === null || (isNew && (await append(tx, key, event)))
+    const isLeft = !isAppended && (await stale.insertLate(tx, key, event))
+    return (merged.length > 0 && (await stale.reassign(tx, merged))) || isLeft
+  }
+
+  /** Takes from an event that was taken in before only who is who. Returns whether work is left. */
+  async function relink(tx: Tx, event: OrderedEvent): Promise<boolean> {
+    return stale.reassign(tx, await link(tx, event))
+  }
+
+  /** Makes the ids of an event one customer. Returns the customers whose lines may have another owner by that. */
+  async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
+    const ids = idsJoinedBy(event)
+    if (ids.length === 0) return []
+    const known = await knownCustomers(tx, ids)
+    const customers = new Set(known.values())
+    const missing = ids.filter((id) => !known.has(id))
+    const customerId = customerIdOf([...customers, ...missing])
+    await storeAliases(tx, missing, customerId)
+    const others = [...customers].filter((id) => id !== customerId)
+    if (others.length === 0) return []
+    await tx
+      .update(billingAliases)
+      .set({ customerId })
+      .where(inArray(billingAliases.customerId, others))
+    return [customerId, ...others]
+  }
+
+  /** The lines that a customer holds, in one environment, as of the last commit. Many are read in several turns of the loop. */
+  async function linesOf(customerId: string, environment: string): Promise<Line[]> {
+    const lines: Line[] = []
+    for (let after = ''; ; ) {
+      const rows = await readLines.execute({ customerId, environment, after })
+      const last = rows.at(-1)
+      if (!last) return lines
+      for (const { state } of rows) lines.push(lineIn(state as FoldedLine))
+      after = last.lineKey
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+  }
+
+  /**
+   * The common case: the event is the latest of its line, and no transfer ever touched its customer.
+   * Then one step more is the same fold. False when it is not that simple.
+   */
+  async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
+    const name = nameIn(event)
+    if (name === null) return false
+    const [alias] = await findAlias(tx).execute({ id: name })
+    if (!alias || !(await owners.takesNothingFrom(tx, alias.customerId))) return false
+    const { customerId } = alias
+    const [row] = await findLine(tx).execute({ lineKey: key })
+    const state = (row?.state ?? null) as FoldedLine | null
+    const before = state && unpacked(state)
+    if (row && (before === null || state?.stale || row.customerId !== customerId)) return false
+    if (before && !isBehind(before, event)) return false
+    const after = packed(await lineFolding.added(tx, key, before, event))
+    if (row) {
+      await updateState(tx).execute({ lineKey: key, state: JSON.stringify(after) })
+    } else {
+      await storeHolder(tx).execute({ lineKey: key, customerId })
+      const { environment } = event
+      await insertLine(tx).execute({ lineKey: key, customerId, environment, state: after })
+    }
+    return true
+  }
+
+  async function applyTransfer(tx: Tx, event: OrderedEvent, eventRow: string) {
+    const { transferredFrom, transferredTo } = event
+    const named = [
+      ...transferredFrom.map((appUserId) => ({ appUserId, eventRow, isSource: true })),
+      ...transferredTo.map((appUserId) => ({ appUserId, eventRow, isSource: false })),
+    ]
+    if (named.length === 0) return false
+    await tx.insert(transferIds).values(named).onConflictDoNothing()
+    const sources = await owners.customersOf(tx, transferredFrom)
+    // An id that was only ever named by a transfer is a customer too.
+    await tx
+      .insert(billingAliases)
+      .values(named.map(({ appUserId }) => ({ appUserId, customerId: appUserId })))
+      .onConflictDoNothing()
+    return stale.reassign(tx, [...new Set(sources.values())])
+  }
+
+  async function knownCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
+    if (ids.length > FEW_IDS) {
+      const rows = await tx
+        .select()
+        .from(billingAliases)
+        .where(inArray(billingAliases.appUserId, ids))
+      return new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
+    }
+    const known = new Map<string, string>()
+    for (const id of ids) {
+      const [alias] = await findAlias(tx).execute({ id })
+      if (alias) known.set(id, alias.customerId)
+    }
+    return known
+  }
+
+  async function storeAliases(tx: Tx, ids: string[], customerId: string) {
+    if (ids.length > FEW_IDS) {
+      await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
+    } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
+  }
+}
+
+/** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
+function isBehind({ last, count }: Folding, event: OrderedEvent): boolean {
+  return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
+}
+
+/** So many ids are asked for one by one with a prepared query, more in one query. */
+const FEW_IDS = 4

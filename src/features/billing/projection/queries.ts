@@ -1,0 +1,85 @@
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/db.ts'
+
+export type ProjectionQueries = ReturnType<typeof prepareQueries>
+
+/** How many lines of a customer are read at once. */
+const LINES_AT_ONCE = 500
+
+/** The hot queries of the projection, prepared once. */
+export function prepareQueries(db: Db) {
+  const { billingAliases, subscriptions, lineHolders, transferIds } = db.tables
+  const findAlias = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
+  )
+  const storeAlias = db.prepareWrite((tx) =>
+    tx.insert(billingAliases).values({
+      appUserId: sql.placeholder('id'),
+      customerId: sql.placeholder('customerId'),
+    }),
+  )
+  const storeHolder = db.prepareWrite((tx) =>
+    tx.insert(lineHolders).values({
+      lineKey: sql.placeholder('lineKey'),
+      customerId: sql.placeholder('customerId'),
+    }),
+  )
+  const findLine = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
+  )
+  const insertLine = db.prepareWrite((tx) =>
+    tx.insert(subscriptions).values({
+      lineKey: sql.placeholder('lineKey'),
+      customerId: sql.placeholder('customerId'),
+      environment: sql.placeholder('environment'),
+      state: sql.placeholder('state'),
+    }),
+  )
+  const touchesTransfer = db.prepareWrite((tx) =>
+    tx
+      .select({ eventRow: transferIds.eventRow })
+      .from(billingAliases)
+      .innerJoin(transferIds, eq(transferIds.appUserId, billingAliases.appUserId))
+      .where(
+        and(
+          eq(billingAliases.customerId, sql.placeholder('customerId')),
+          eq(transferIds.isSource, true),
+        ),
+      ),
+  )
+  const updateState = db.prepareWrite((tx) =>
+    tx
+      .update(subscriptions)
+      .set({ state: sql`${sql.placeholder('state')}` })
+      .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
+  )
+  const readLines = db.read
+    .select({ lineKey: subscriptions.lineKey, state: subscriptions.state })
+    .from(subscriptions)
+    .where(
+      and(
+        eq(subscriptions.customerId, sql.placeholder('customerId')),
+        eq(subscriptions.environment, sql.placeholder('environment')),
+        gt(subscriptions.lineKey, sql.placeholder('after')),
+      ),
+    )
+    .orderBy(asc(subscriptions.lineKey))
+    .limit(LINES_AT_ONCE)
+    .prepare()
+  return {
+    findAlias,
+    storeAlias,
+    storeHolder,
+    findLine,
+    insertLine,
+    touchesTransfer,
+    updateState,
+    readLines,
+  }
+}

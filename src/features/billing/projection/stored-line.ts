@@ -1,0 +1,81 @@
+import { EMPTY_LINE, type Line, step } from '../lines/fold.ts'
+import type { EventOrder, OrderedEvent } from '../lines/line.ts'
+
+/** An event that names another app user id than the one before it: there the owner may change. */
+export type Naming = EventOrder & { name: string }
+
+/** A line while it is folded. */
+export type Folding = {
+  line: Line
+  last: EventOrder
+  /** The first store that any of its events has named. */
+  store: string | null
+  /** Events since the last checkpoint, and where the id that they name changed. */
+  count: number
+  names: Naming[]
+}
+
+/**
+ * What `subscriptions.state` and `line_checkpoints.state` hold: the line without what is null in it, and
+ * what a later event needs in order to be added. States of older programs lack `tail`.
+ */
+export type FoldedLine = {
+  line: Partial<Line>
+  last: EventOrder
+  store?: string
+  tail?: { count: number; names: Naming[] }
+  /** Events of the log are not in it yet: see `stale_lines`. */
+  stale?: true
+}
+
+/** One event more, which comes after all that `before` knows. */
+export function fold(before: Folding | null, event: OrderedEvent): Folding {
+  const name = nameIn(event)
+  const names = before?.names ?? []
+  const isSame = name === null || names.at(-1)?.name === name
+  return {
+    line: step(before?.line ?? null, event),
+    last: orderOf(event),
+    store: before?.store ?? event.store,
+    count: (before?.count ?? 0) + 1,
+    names: isSame ? names : [...names, { ...orderOf(event), name }],
+  }
+}
+
+/** The same line at a checkpoint, with nothing after it. */
+export function atCheckpoint(folding: Folding): Folding {
+  return { ...folding, count: 0, names: [] }
+}
+
+/** The line in a stored state. */
+export function lineIn({ line }: FoldedLine): Line {
+  return { ...EMPTY_LINE, ...line }
+}
+
+/** A line as it is stored. */
+export function packed({ line, last, store, count, names }: Folding): FoldedLine {
+  const known = Object.entries(line).filter(([, value]) => value !== null)
+  const tail = { count, names }
+  return { line: Object.fromEntries(known), last, ...(store === null ? {} : { store }), tail }
+}
+
+/** A stored line, to be folded on. Null for a state of an older program. */
+export function unpacked(state: FoldedLine): Folding | null {
+  if (state.tail === undefined) return null
+  return { line: lineIn(state), last: state.last, store: state.store ?? null, ...state.tail }
+}
+
+/** Whether two states are the same line after the same events; how their events are cut does not matter. */
+export function isSameState(a: FoldedLine, b: FoldedLine): boolean {
+  const essence = ({ line, last, store }: FoldedLine) => JSON.stringify([line, last, store])
+  return essence(a) === essence(b)
+}
+
+/** The app user id that an event names as the owner. */
+export function nameIn({ appUserId, originalAppUserId, aliases }: OrderedEvent): string | null {
+  return appUserId ?? originalAppUserId ?? aliases[0] ?? null
+}
+
+function orderOf({ orderedAt, purchasedAt, type, id }: EventOrder): EventOrder {
+  return { orderedAt, purchasedAt, type, id }
+}

@@ -1,0 +1,154 @@
+import { desc, eq, sql } from 'drizzle-orm'
+import type { Db } from '../../../db/db.ts'
+import { entitlementsOf, type Standing, standingAt } from '../lines/access.ts'
+import type { Line } from '../lines/fold.ts'
+import type { Projection } from './projection.ts'
+
+/** What of a pricing plan matters here: by what it is bought, and what it allows. */
+export type PlanLike = {
+  code: string
+  paymentProductId: string
+  paymentPriceId: string
+  price: number
+} & Record<(typeof LIMITS)[number], number>
+
+export type SubscriptionDeps<Plan extends PlanLike> = {
+  db: Db
+  projection: Projection
+  /** The plans on sale, in the language that suits best of those that are wanted. */
+  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  now: () => Date
+}
+
+export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
+export type Environment = 'production' | 'sandbox'
+
+/** The best ones; nobody has more, but a history gone wrong. */
+const LINES_SHOWN = 100
+const YEAR_10000 = Date.UTC(10_000, 0)
+const LIMITS = [
+  'seatLimit',
+  'appLimit',
+  'keywordLimit',
+  'apiRequestLimit',
+  'competitorLimitPerApp',
+  'aiMonthlyCreditLimit',
+  'storefrontLimit',
+] as const
+
+/** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
+export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
+  const { db, projection, listPlans, now } = deps
+  const { billingAliases, billingEvents, users } = db.tables
+  const ownAlias = db.read
+    .select({ customerId: billingAliases.customerId })
+    .from(billingAliases)
+    .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
+    .prepare()
+  const usersOf = db.read
+    .select({ id: users.id })
+    .from(billingAliases)
+    .innerJoin(users, eq(users.id, billingAliases.appUserId))
+    .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
+    .orderBy(desc(users.id))
+    .prepare()
+  const latestNaming = db.read
+    .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
+    .from(billingEvents)
+    .where(eq(billingEvents.appUserId, sql.placeholder('id')))
+    .orderBy(desc(billingEvents.orderedAt))
+    .limit(1)
+    .prepare()
+  return { read, isKnown }
+
+  /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
+  async function read(userId: string, environment: Environment, wanted: string[]) {
+    const { plans, language } = await listPlans(wanted)
+    const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
+    const lines = standingAt(await linesOf(userId, environment), now().getTime(), price)
+    const best = lines.find(({ active }) => active)
+    const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
+    const subscription = {
+      environment,
+      entitlements: entitlementsOf(lines).map(({ id, active, line }) => ({
+        id,
+        active,
+        expiresAt: iso(line.effectiveEnd),
+        gracePeriodExpiresAt: iso(line.graceExpiresAt),
+        productId: line.productId,
+        store: line.store,
+        periodType: line.periodType,
+        willRenew: line.willRenew,
+      })),
+      subscriptions: lines.slice(0, LINES_SHOWN).map(show),
+      plan,
+      limits: plan && Object.fromEntries(LIMITS.map((name) => [name, plan[name]])),
+    }
+    return { subscription, language }
+  }
+
+  /** Whether an id is that of a user, or of somebody whom an event has named. */
+  async function isKnown(id: string): Promise<boolean> {
+    const [alias] = await ownAlias.execute({ userId: id })
+    return alias !== undefined || (await db.read.$count(users, eq(users.id, id))) > 0
+  }
+
+  /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
+  async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
+    const [alias] = await ownAlias.execute({ userId })
+    if (!alias) return []
+    const people = await usersOf.execute({ customerId: alias.customerId })
+    if (people.length > 1 && (await lastNamed(people.map(({ id }) => id))) !== userId) return []
+    return projection.linesOf(alias.customerId, environment.toUpperCase())
+  }
+
+  /** The user whom the latest event names. */
+  async function lastNamed(ids: string[]): Promise<string | null | undefined> {
+    let latest: { appUserId: string | null; orderedAt: number } | undefined
+    for (const id of ids.toSorted().toReversed()) {
+      const [row] = await latestNaming.execute({ id })
+      if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
+    }
+    return latest?.appUserId
+  }
+}
+
+/** By price, else by product (Google also without its base plan), else by an entitlement named as the plan. */
+function planOf<Plan extends PlanLike>(line: Line, plans: Plan[]): Plan | undefined {
+  const { priceId, productId, entitlementIds } = line
+  const products = [productId, productId?.split(':')[0]]
+  return (
+    plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
+    plans.find(({ paymentProductId: id }) => id !== '' && products.includes(id)) ??
+    plans.find(({ code }) => entitlementIds.includes(code))
+  )
+}
+
+function show(line: Standing) {
+  return {
+    productId: line.productId,
+    ...given('priceId', line.priceId),
+    store: line.store,
+    status: line.status,
+    periodType: line.periodType,
+    purchasedAt: iso(line.purchasedAt),
+    expiresAt: iso(line.expiresAt),
+    effectiveEndAt: iso(line.effectiveEnd),
+    willRenew: line.willRenew,
+    ...given('pendingProductId', line.pendingProductId),
+    ...given('cancelReason', line.cancelReason),
+    ...given('unsubscribeDetectedAt', iso(line.unsubscribeDetectedAt)),
+    ...given('billingIssueDetectedAt', iso(line.billingIssueDetectedAt)),
+    ...given('refundedAt', iso(line.refundedAt)),
+    ...given('autoResumeAt', iso(line.autoResumeAt)),
+  }
+}
+
+function given<K extends string>(name: K, value: string | null): { [key in K]?: string } {
+  return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
+}
+
+/** ISO 8601; null also for years of five digits, which no app can read: they mean never. */
+function iso(ms: number | null): string | null {
+  return ms === null || ms >= YEAR_10000 ? null : new Date(ms).toISOString()
+}

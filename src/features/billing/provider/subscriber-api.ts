@@ -1,0 +1,93 @@
+import { readLimited } from '../../../lib/read-limited.ts'
+
+/** What the provider's REST interface says of one subscription of a customer. */
+export type ReportedSubscription = {
+  productId: string
+  transactionId: string | null
+  store: string
+  environment: 'PRODUCTION' | 'SANDBOX'
+  entitlementIds: string[]
+  periodType: string
+  purchasedAt: number | null
+  expiresAt: number | null
+  graceExpiresAt: number | null
+  unsubscribedAt: number | null
+  billingIssueAt: number | null
+  refundedAt: number | null
+  autoResumeAt: number | null
+}
+
+export type ReadSubscriber = (
+  appUserId: string,
+  signal: AbortSignal,
+) => Promise<{ at: number; subscriptions: ReportedSubscription[] } | { failed: string }>
+
+type Json = Record<string, unknown>
+
+const TIMEOUT = 10_000
+const BODY_LIMIT = 1024 * 1024
+
+/**
+ * `GET /v1/subscribers/{id}` of the provider. It makes a customer of an unknown id, so it is asked for known
+ * ones only. https://www.revenuecat.com/docs/api-v1#tag/customers
+ */
+export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {
+  return async (appUserId, signal) => {
+    try {
+      const response = await fetch(`${url}/v1/subscribers/${encodeURIComponent(appUserId)}`, {
+        redirect: 'error',
+        decompress: false,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
+        headers: {
+          authorization: `Bearer ${apiKey}`,
+          accept: 'application/json',
+          'accept-encoding': 'identity',
+        },
+      })
+      if (!response.ok) {
+        await response.body?.cancel()
+        return { failed: `the provider answered ${response.status}` }
+      }
+      const body = await readLimited(response, BODY_LIMIT)
+      return body === null ? { failed: 'the answer is too long' } : readReport(JSON.parse(body))
+    } catch {
+      return { failed: 'the provider cannot be reached or understood' }
+    }
+  }
+}
+
+function readReport(body: Json) {
+  const subscriber = (body['subscriber'] ?? {}) as Json
+  const entitlements = Object.entries((subscriber['entitlements'] ?? {}) as Record<string, Json>)
+  const grants = (productId: string) =>
+    entitlements
+      .filter(([, { product_identifier: product }]) => product === productId)
+      .map(([id]) => id)
+  const subscriptions = Object.entries((subscriber['subscriptions'] ?? {}) as Record<string, Json>)
+  return {
+    at: typeof body['request_date_ms'] === 'number' ? body['request_date_ms'] : Date.now(),
+    subscriptions: subscriptions.map(([productId, one]): ReportedSubscription => {
+      const plan = one['product_plan_identifier']
+      return {
+        productId: typeof plan === 'string' ? `${productId}:${plan}` : productId,
+        transactionId: one['store_transaction_id'] ? String(one['store_transaction_id']) : null,
+        store: String(one['store'] ?? '').toUpperCase(),
+        environment: one['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
+        entitlementIds: grants(productId),
+        periodType: String(one['period_type'] ?? 'normal').toUpperCase(),
+        purchasedAt: time(one['purchase_date']),
+        expiresAt: time(one['expires_date']),
+        graceExpiresAt: time(one['grace_period_expires_date']),
+        unsubscribedAt: time(one['unsubscribe_detected_at']),
+        billingIssueAt: time(one['billing_issues_detected_at']),
+        refundedAt: time(one['refunded_at']),
+        autoResumeAt: time(one['auto_resume_date']),
+      }
+    }),
+  }
+}
+
+function time(value: unknown): number | null {
+  const ms = typeof value === 'string' ? Date.parse(value) : Number.NaN
+  return Number.isNaN(ms) ? null : ms
+}

@@ -1,0 +1,64 @@
+import { and, eq, gte, lt, notExists } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { Client } from '../credentials/password-login.ts'
+import type { SignIn } from '../sessions/sign-in.ts'
+import type { Account, Accounts, Hints } from './accounts.ts'
+
+export type GuestsDeps = {
+  db: Db
+  accounts: Accounts
+  signIn: SignIn
+  limits: Limits
+  now: () => Date
+  /** Gives what one user has to another, as part of the change. */
+  moveBelongings: (tx: Tx, from: string, to: string) => Promise<void>
+  /** Removes a user with everything that is the user's. */
+  removeAccount: (userId: string) => Promise<void>
+}
+
+export type Guests = ReturnType<typeof createGuests>
+
+const PER_ADDRESS: WindowRule = { name: 'guest', most: 100, seconds: 60 * 60 }
+const IDLE_DAYS = 90
+const BATCH = 200
+
+/** People who have not said yet who they are. */
+export function createGuests(deps: GuestsDeps) {
+  const { db, accounts, signIn, limits, now, moveBelongings, removeAccount } = deps
+  const { users, sessions } = db.tables
+  return { create, mergeInto, sweep }
+
+  async function create(hints: Hints, { address, device }: Client) {
+    await limits.reserve([{ rule: PER_ADDRESS, key: address }])
+    const admission = await db.write(async (tx) => {
+      const guest = await accounts.create(tx, 'guest', hints)
+      return signIn.admit(tx, guest, device)
+    })
+    return signIn.answer(admission)
+  }
+
+  /** The guest turns out to be somebody we know: the belongings move, the guest goes. */
+  async function mergeInto(tx: Tx, guest: Account, user: Account) {
+    await moveBelongings(tx, guest.id, user.id)
+    await tx.delete(users).where(eq(users.id, guest.id))
+  }
+
+  /** Removes guests who have not come back for 90 days. */
+  async function sweep(signal: AbortSignal) {
+    const cutoff = new Date(now().getTime() - IDLE_DAYS * 24 * 60 * 60 * 1000)
+    const recent = db.read
+      .select()
+      .from(sessions)
+      .where(and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff)))
+    const idle = await db.read
+      .select({ id: users.id })
+      .from(users)
+      .where(and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff), notExists(recent)))
+      .limit(BATCH)
+    for (const { id } of idle) {
+      if (signal.aborted) return
+      await removeAccount(id)
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import { and, eq, isNull } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { Devices } from '../sessions/devices.ts'
+import type { Identities } from '../social/identities.ts'
+
+export type SecuringDeps = {
+  db: Db
+  devices: Devices
+  linked: Identities
+  oneTimeTokens: OneTimeTokens
+}
+
+export type Securing = ReturnType<typeof createSecuring>
+
+/** What every act that recovers or secures an account does, so that nothing begun before outlives it. */
+export function createSecuring({ db, devices, linked, oneTimeTokens }: SecuringDeps) {
+  const { users, recoveryCodes, knownDevices } = db.tables
+  return { secure, endOtherSessions, reclaim }
+
+  /**
+   * Ends the sessions of a user but `keptSession` (null: all) and voids every one-time token and pending
+   * change, as part of the change that secures the account.
+   */
+  async function secure(tx: Tx, userId: string, keptSession: string | null) {
+    if (keptSession === null) await devices.endAll(tx, userId)
+    else await devices.endOthers(tx, userId, keptSession)
+    await oneTimeTokens.voidAll(tx, userId)
+    await tx
+      .update(users)
+      .set({ twoFactorSecret: null })
+      .where(and(eq(users.id, userId), isNull(users.twoFactorSince)))
+  }
+
+  /** Ends the other devices' sessions because their owner says so. */
+  async function endOtherSessions(userId: string, sessionId: string) {
+    await db.write((tx) => secure(tx, userId, sessionId))
+  }
+
+  /**
+   * Removes every way to sign in that was set up before anybody had proven the address: it was
+   * somebody else's doing. The caller sets a new password and secures the account.
+   */
+  async function reclaim(tx: Tx, userId: string) {
+    const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
+    await tx.update(users).set(off).where(eq(users.id, userId))
+    await linked.removeAll(tx, userId)
+    for (const table of [recoveryCodes, knownDevices]) {
+      await tx.delete(table).where(eq(table.userId, userId))
+    }
+  }
+}

@@ -1,0 +1,101 @@
+import { randomBytes } from 'node:crypto'
+import { and, eq, lt } from 'drizzle-orm'
+import type { Db, Reader, Tx } from '../../../db/db.ts'
+import { sha256 } from '../../../lib/crypto.ts'
+
+export const PURPOSES = [
+  'verify-email',
+  'change-email',
+  'cancel-email-change',
+  'reset-password',
+  'two-factor',
+] as const
+export type Purpose = (typeof PURPOSES)[number]
+
+const MINUTE = 60_000
+
+/** How long a token of each purpose lives, in ms. */
+export const LIFE: Record<Purpose, number> = {
+  'verify-email': 24 * 60 * MINUTE,
+  'change-email': 24 * 60 * MINUTE,
+  'cancel-email-change': 24 * 60 * MINUTE,
+  'reset-password': 30 * MINUTE,
+  'two-factor': 5 * MINUTE,
+}
+
+/** Sign-ins under way on several devices, and every mail that tells of a change of address. */
+const PARALLEL = new Set<Purpose>(['two-factor', 'cancel-email-change'])
+
+export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
+
+/** Tokens of 256 bits that work once. Only their hash is kept. */
+export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
+  const { oneTimeTokens } = db.tables
+  return { issue, find, take, fail, list, voidAll, sweep }
+
+  /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `PARALLEL`. */
+  async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
+    if (!PARALLEL.has(purpose)) {
+      await tx
+        .delete(oneTimeTokens)
+        .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
+    }
+    const token = randomBytes(32).toString('base64url')
+    const expiresAt = new Date(now().getTime() + LIFE[purpose])
+    const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
+    await tx.insert(oneTimeTokens).values(row)
+    return token
+  }
+
+  /** The token's row when it is good for `purpose`. */
+  async function find(from: Reader, purpose: Purpose, token: string) {
+    const [row] = await from
+      .select()
+      .from(oneTimeTokens)
+      .where(eq(oneTimeTokens.hash, sha256(token)))
+    return row?.purpose === purpose && row.expiresAt > now() ? row : null
+  }
+
+  /** Uses a token up as part of the change; null when it is not good (any more). */
+  async function take(tx: Tx, purpose: Purpose, token: string) {
+    const row = await find(tx, purpose, token)
+    if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
+    return row
+  }
+
+  /** Counts a wrong answer; with the last one that is allowed the token dies. */
+  async function fail(
+    tx: Tx,
+    { hash, failures }: { hash: string; failures: number },
+    most: number,
+  ) {
+    const isSame = eq(oneTimeTokens.hash, hash)
+    if (failures + 1 >= most) await tx.delete(oneTimeTokens).where(isSame)
+    else
+      await tx
+        .update(oneTimeTokens)
+        .set({ failures: failures + 1 })
+        .where(isSame)
+  }
+
+  /** What is pending for a user, such as a change to another address, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
+    return rows.map(({ purpose, email, expiresAt }) => ({
+      purpose,
+      email,
+      expiresAt: expiresAt.toISOString(),
+    }))
+  }
+
+  /** Ends all tokens of a user, whatever they are for, as part of the change. */
+  async function voidAll(tx: Tx, userId: string) {
+    await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
+  }
+
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(oneTimeTokens).where(lt(oneTimeTokens.expiresAt, now()))
+    })
+  }
+}

@@ -1,0 +1,43 @@
+import { AppError } from '../../../lib/errors.ts'
+
+const MAX_LENGTH = 256
+
+let common: Promise<Set<string>> | null = null
+
+/**
+ * Refuses a password that others would guess: short, among the 49,000 most common, or the person's own
+ * address or name. `field` is where it stands in the request.
+ */
+export async function checkPassword(
+  password: string,
+  {
+    minLength,
+    email,
+    name,
+    field,
+  }: { minLength: number; email: string; name: string; field: string },
+) {
+  const fault = await faultOf(password, minLength, [email, email.split('@')[0] ?? '', name])
+  if (fault === null) return
+  throw new AppError('validation_failed', `The password ${fault}.`, {
+    details: [{ path: field, message: fault }],
+  })
+}
+
+async function faultOf(password: string, minLength: number, own: string[]): Promise<string | null> {
+  if (password.length < minLength) return `must have ${minLength} characters or more`
+  if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or less`
+  const plain = password.toLowerCase()
+  if (own.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
+    return 'must not be your address or name'
+  }
+  if (new Set(password).size === 1) return 'must not be one character over and over'
+  common ??= loadCommon()
+  return (await common).has(plain) ? 'is among the most common ones' : null
+}
+
+/** Loaded with the first password that is chosen: a megabyte that most hours do without. */
+async function loadCommon(): Promise<Set<string>> {
+  const { dictionary } = await import('@zxcvbn-ts/language-common')
+  return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))
+}

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto'
+import { AppError } from '../../../lib/errors.ts'
+import { createSemaphore } from '../../../lib/semaphore.ts'
+
+/** What a guess costs: KiB of memory, and passes over it. */
+export type PasswordCost = { memoryCost: number; timeCost: number }
+
+/** OWASP's argon2id: 64 MiB, two passes; Bun runs one lane. */
+export const PASSWORD_COST: PasswordCost = { memoryCost: 65_536, timeCost: 2 }
+
+/** Each hash takes 64 MiB and a core for some 100 ms: so many side by side, so many waiting, so many ms. */
+const QUEUE = { limit: 2, queueLimit: 256, longestWait: 2_000, onFull: tooMany }
+
+export type Passwords = ReturnType<typeof createPasswords>
+
+/** Hashes and verifies off the event loop, a few at a time. Throws `unavailable` when too many wait. */
+export function createPasswords({ memoryCost, timeCost }: PasswordCost) {
+  const options = { algorithm: 'argon2id', memoryCost, timeCost } as const
+  /** What a stored hash of today's cost begins with. */
+  const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
+  const inTurn = createSemaphore(QUEUE)
+  const decoy = `${current}${randomBase64()}$${randomBase64()}`
+  return { hash, verify, isOutdated }
+
+  function hash(password: string): Promise<string> {
+    return inTurn(() => Bun.password.hash(password, options))
+  }
+
+  /** Without a hash (no such user) a hash that no password has is tried: the same work is done, so that the time tells nothing. */
+  function verify(password: string, stored: string | null): Promise<boolean> {
+    return inTurn(async () => {
+      const matches = await Bun.password.verify(password, stored ?? decoy)
+      return matches && stored !== null
+    })
+  }
+
+  /** Whether a hash was made with other parameters than today's. */
+  function isOutdated(stored: string): boolean {
+    return !stored.startsWith(current)
+  }
+}
+
+function randomBase64(): string {
+  return randomBytes(32).toString('base64').replace('=', '')
+}
+
+function tooMany(): AppError {
+  return new AppError('unavailable', 'Too many people sign in just now. Try again in a moment.', {
+    retryAfterSeconds: 5,
+  })
+}

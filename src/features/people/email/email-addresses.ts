@@ -1,0 +1,208 @@
+import { eq } from 'drizzle-orm'
+import type { Db, Reader, Tx } from '../../../db/db.ts'
+import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { Securing } from '../accounts/securing.ts'
+import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
+import type { PeopleOutbox } from '../messages.ts'
+import type { MailKind } from './mail-texts.ts'
+import { MAILS, type Notices, UNPROVEN } from './notices.ts'
+
+export type EmailAddressesDeps = {
+  db: Db
+  accounts: Accounts
+  oneTimeTokens: OneTimeTokens
+  outbox: PeopleOutbox
+  notices: Notices
+  securing: Securing
+  limits: Limits
+  /** What links in mails begin with, without a slash at the end. */
+  linkBase: string
+  /** The same for links that a browser must open, as older apps do not know them. */
+  pageBase: string
+  now: () => Date
+}
+
+export type EmailAddresses = ReturnType<typeof createEmailAddresses>
+
+/** Throws when what was proven before the change holds no more: the password may have been replaced. */
+export type StillProven = (tx: Tx) => Promise<void>
+
+const PER_IP: WindowRule = { name: 'mail-address', most: 30, seconds: 60 * 60 }
+
+/** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
+export function createEmailAddresses(deps: EmailAddressesDeps) {
+  const { db, accounts, oneTimeTokens, outbox, notices, securing, limits, now } = deps
+  const { linkBase, pageBase } = deps
+  const { users } = db.tables
+  return {
+    askToVerify,
+    verify,
+    resend,
+    change,
+    cancelChange,
+    forgot,
+    sendReset,
+    ownerOfReset,
+    takeReset,
+  }
+
+  /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
+  async function askToVerify(tx: Tx, user: Account) {
+    if (user.email === null) return
+    const isAllowed = await limits.allows(tx, { rule: UNPROVEN, key: emailKeyOf(user.email) })
+    if (isAllowed) await sendLink(tx, user, 'verify-email', 'verify', user.email)
+  }
+
+  async function resend(userId: string, ip: string) {
+    const user = await accounts.find(db.read, userId)
+    if (user.email === null || user.emailVerifiedAt !== null) {
+      throw new AppError('conflict', 'There is no address to confirm.')
+    }
+    const { email } = user
+    await reserveMail(email, ip)
+    await db.write((tx) => sendLink(tx, user, 'verify-email', 'verify', email))
+    outbox.nudge()
+  }
+
+  /** Confirms the address of an account, or lets a changed one take effect. */
+  async function verify(token: string) {
+    await db.write(async (tx) => {
+      const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
+      if (confirmed) return confirm(tx, confirmed.userId, confirmed.email)
+      const changed = await oneTimeTokens.take(tx, 'change-email', token)
+      if (!changed) throw spentLink()
+      return replace(tx, changed.userId, changed.email ?? '')
+    })
+    outbox.nudge()
+  }
+
+  /**
+   * Sends a link to the new address; until it is opened nothing changes. The old address is told at once,
+   * with a link that cancels the change: the password may be in a thief's hands.
+   */
+  async function change(userId: string, email: string, ip: string, stillProven: StillProven) {
+    requireMailbox(email)
+    await reserveMail(email, ip)
+    await db.write(async (tx) => {
+      await stillProven(tx)
+      const user = await accounts.find(tx, userId)
+      const holder = await accounts.findByEmail(tx, email)
+      if (holder && holder.id !== userId) throw addressTaken()
+      await sendLink(tx, user, 'change-email', 'verify', email)
+      const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
+      const link = `${pageBase}/auth/cancel?token=${token}`
+      const isTold = await notices.tell(tx, user, 'email-change-requested', { detail: email, link })
+      // A proven address is told, or nothing is begun; one that nobody has proven may be mistyped.
+      if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
+    })
+    outbox.nudge()
+  }
+
+  /** Ends a pending change of address with the link that the old address got. */
+  async function cancelChange(token: string) {
+    await db.write(async (tx) => {
+      const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
+      if (!cancelled) throw spentLink()
+      await oneTimeTokens.voidAll(tx, cancelled.userId)
+    })
+  }
+
+  /** Leaves word that a link to choose a new password is wanted: known or not, the same is done until the reply. */
+  async function forgot(email: string, ip: string) {
+    await reserveMail(email, ip)
+    await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email }))
+    outbox.nudge()
+  }
+
+  /** Sends a link to choose a new password, if there is such an account. */
+  async function sendReset(email: string) {
+    await db.write(async (tx) => {
+      const user = await accounts.findByEmail(tx, email)
+      if (user?.email) await sendLink(tx, user, 'reset-password', 'reset', user.email)
+    })
+  }
+
+  async function ownerOfReset(from: Reader, token: string): Promise<Account> {
+    const row = await oneTimeTokens.find(from, 'reset-password', token)
+    if (!row) throw spentLink()
+    return accounts.find(from, row.userId)
+  }
+
+  /**
+   * Uses up the token of a reset. Who holds it has read the mail: the address is proven. Where nobody had
+   * proven it before, what was set up until now may be a stranger's, and goes.
+   */
+  async function takeReset(tx: Tx, token: string): Promise<Account> {
+    const row = await oneTimeTokens.take(tx, 'reset-password', token)
+    if (!row) throw spentLink()
+    const { emailVerifiedAt } = await accounts.find(tx, row.userId)
+    if (emailVerifiedAt === null) await securing.reclaim(tx, row.userId)
+    await confirm(tx, row.userId, row.email)
+    return accounts.find(tx, row.userId)
+  }
+
+  /** The address may have changed since the mail was sent: then it proves nothing any more. */
+  async function confirm(tx: Tx, userId: string, email: string | null) {
+    const user = await accounts.find(tx, userId)
+    if (user.email !== email) throw spentLink()
+    await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
+  }
+
+  async function replace(tx: Tx, userId: string, email: string) {
+    const user = await accounts.find(tx, userId)
+    const holder = await accounts.findByEmail(tx, email)
+    if (holder && holder.id !== userId) throw addressTaken()
+    const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
+    await tx.update(users).set(changes).where(eq(users.id, userId))
+    // Links that the old address got are of no account any more.
+    await oneTimeTokens.voidAll(tx, userId)
+    await notices.tell(tx, user, 'email-changed', { detail: email })
+  }
+
+  async function sendLink(
+    tx: Tx,
+    user: Account,
+    purpose: Purpose & MailKind,
+    page: 'verify' | 'reset',
+    to: string,
+  ) {
+    const token = await oneTimeTokens.issue(tx, purpose, user.id, to)
+    const link = `${linkBase}/auth/${page}?token=${token}`
+    await outbox.add(tx, { kind: 'mail', mail: purpose, to, locale: user.locale, link })
+  }
+
+  async function reserveMail(email: string, ip: string) {
+    await limits.reserve([
+      { rule: MAILS, key: emailKeyOf(email) },
+      { rule: PER_IP, key: ip },
+    ])
+  }
+}
+
+/** Throws `validation_failed` unless `email` is one bare address that mail can be sent to. */
+export function requireMailbox(email: string) {
+  if (mailboxOf(email) !== null) return
+  throw new AppError('validation_failed', 'Some fields are not as they must be.', {
+    details: [{ path: 'email', message: 'must be an e-mail address' }],
+  })
+}
+
+function tooManyChanges(): AppError {
+  return new AppError('rate_limited', 'The address was to be changed too often. Try again later.', {
+    retryAfterSeconds: 60 * 60,
+  })
+}
+
+function spentLink(): AppError {
+  return new AppError(
+    'unauthenticated',
+    'This link was used before or is too old: ask for a new one.',
+  )
+}
+
+function addressTaken(): AppError {
+  return new AppError('email_taken', 'Another account has this e-mail address.')
+}

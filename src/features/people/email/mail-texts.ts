@@ -1,0 +1,95 @@
+export type MailKind =
+  | 'verify-email'
+  | 'change-email'
+  | 'email-change-requested'
+  | 'reset-password'
+  | 'email-changed'
+  | 'new-device'
+  | 'token-reused'
+
+type Text = { subject: string; body: string; action?: string }
+type Filling = { mail: MailKind; locale: string; link?: string; detail?: string }
+
+/** Each mail in each language. `%s` is the detail: a device, or an address. */
+const ENGLISH: Record<MailKind, Text> = {
+  'verify-email': {
+    subject: 'Confirm your e-mail address',
+    body: 'Please confirm that this address is yours. The link works for 24 hours.',
+    action: 'Confirm the address',
+  },
+  'change-email': {
+    subject: 'Confirm your new e-mail address',
+    body: 'You want to sign in with this address from now on. The link works for 24 hours. Until then nothing changes.',
+    action: 'Use this address',
+  },
+  'email-change-requested': {
+    subject: 'Somebody wants to change your e-mail address',
+    body: 'Your account is to get the address %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: somebody knows yours.',
+    action: 'Cancel the change',
+  },
+  'reset-password': {
+    subject: 'Choose a new password',
+    body: 'Somebody, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, do nothing.',
+    action: 'Choose a password',
+  },
+  'email-changed': {
+    subject: 'Your e-mail address was changed',
+    body: 'Your account now has the address %s. If it was not you, answer to this mail at once.',
+  },
+  'new-device': {
+    subject: 'A new device has signed in',
+    body: 'A device that we have not seen before has signed in to your account: %s. If it was not you, change your password.',
+  },
+  'token-reused': {
+    subject: 'We have signed out one of your devices',
+    body: 'Somebody has used an old key of your device %s, which can mean that it was stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
+  },
+}
+
+const GERMAN: Record<MailKind, Text> = {
+  'verify-email': {
+    subject: 'Bestätige deine E-Mail-Adresse',
+    body: 'Bitte bestätige, dass diese Adresse dir gehört. Der Link gilt 24 Stunden.',
+    action: 'Adresse bestätigen',
+  },
+  'change-email': {
+    subject: 'Bestätige deine neue E-Mail-Adresse',
+    body: 'Du möchtest dich künftig mit dieser Adresse anmelden. Der Link gilt 24 Stunden. Bis dahin ändert sich nichts.',
+    action: 'Diese Adresse verwenden',
+  },
+  'email-change-requested': {
+    subject: 'Jemand möchte deine E-Mail-Adresse ändern',
+    body: 'Dein Konto soll die Adresse %s bekommen. Warst du es, musst du nichts tun. Warst du es nicht, brich die Änderung innerhalb von 24 Stunden ab und wähle ein neues Passwort: Jemand kennt deines.',
+    action: 'Änderung abbrechen',
+  },
+  'reset-password': {
+    subject: 'Wähle ein neues Passwort',
+    body: 'Jemand, hoffentlich du, hat ein neues Passwort angefordert. Der Link gilt 30 Minuten. Warst du es nicht, musst du nichts tun.',
+    action: 'Passwort wählen',
+  },
+  'email-changed': {
+    subject: 'Deine E-Mail-Adresse wurde geändert',
+    body: 'Dein Konto hat jetzt die Adresse %s. Warst du es nicht, antworte sofort auf diese Mail.',
+  },
+  'new-device': {
+    subject: 'Ein neues Gerät hat sich angemeldet',
+    body: 'Ein Gerät, das wir noch nicht kennen, hat sich in deinem Konto angemeldet: %s. Warst du es nicht, ändere dein Passwort.',
+  },
+  'token-reused': {
+    subject: 'Wir haben eines deiner Geräte abgemeldet',
+    body: 'Jemand hat einen alten Schlüssel deines Geräts %s benutzt; er könnte gestohlen sein. Wir haben die Sitzung beendet. Melde dich neu an und ändere dein Passwort, wenn dir etwas seltsam vorkommt.',
+  },
+}
+
+const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN }
+
+/** Subject, plain text and HTML of a mail in the language of `locale`, else in English. */
+export function render({ mail, locale, link, detail = '' }: Filling) {
+  const [language = 'en'] = locale.split('-')
+  const { subject, body, action } = (TEXTS[language] ?? ENGLISH)[mail]
+  const filled = body.replace('%s', () => detail)
+  const text = link === undefined ? `${filled}\n` : `${filled}\n\n${action}:\n${link}\n`
+  const button = link === undefined ? '' : `<p><a href="${Bun.escapeHTML(link)}">${action}</a></p>`
+  const html = `<!doctype html><html lang="${TEXTS[language] ? language : 'en'}"><body><p>${Bun.escapeHTML(filled)}</p>${button}</body></html>`
+  return { subject, text, html }
+}

@@ -1,0 +1,37 @@
+import type { Tx } from '../../../db/db.ts'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { Account } from '../accounts/accounts.ts'
+import type { PeopleOutbox } from '../messages.ts'
+import type { MailKind } from './mail-texts.ts'
+
+export type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
+
+export type Notices = ReturnType<typeof createNotices>
+
+/** Mails that somebody has asked for. */
+export const MAILS: WindowRule = { name: 'mail', most: 3, seconds: 60 * 60 }
+/** Mails that nobody has asked for, to an address that nobody has proven: it may be a stranger's. */
+export const UNPROVEN: WindowRule = { name: 'mail-unproven', most: 5, seconds: 60 * 60 }
+/** Counted apart: what strangers ask for must not keep an owner from being told. */
+const NOTICES: WindowRule = { name: 'notice', most: 10, seconds: 60 * 60 }
+
+/** Mails that tell the owner of an account what happened to it. */
+export function createNotices({ limits, outbox }: NoticesDeps) {
+  return { tell }
+
+  /** Leaves a notice to the account's own address as part of the change; false when too many were sent. */
+  async function tell(
+    tx: Tx,
+    { email, emailVerifiedAt, locale }: Account,
+    mail: MailKind,
+    { detail, link }: { detail: string; link?: string },
+  ): Promise<boolean> {
+    if (email === null) return true
+    const rule = emailVerifiedAt === null ? UNPROVEN : NOTICES
+    if (!(await limits.allows(tx, { rule, key: emailKeyOf(email) }))) return false
+    const content = { mail, to: email, locale, detail, ...(link === undefined ? {} : { link }) }
+    await outbox.add(tx, { kind: 'mail', ...content })
+    return true
+  }
+}

@@ -1,0 +1,21 @@
+import type { Outbox } from '../../outbox/outbox.ts'
+import type { MailKind } from './email/mail-texts.ts'
+
+/**
+ * What people's changes leave to be done after the commit: a mail, the end of a grant that Apple has to be
+ * told of, or a forgotten password, so that its reply takes the same time whether or not the address is
+ * known. `link` or `detail` fill in what a mail speaks of.
+ */
+export type PeopleMessage =
+  | {
+      kind: 'mail'
+      mail: MailKind
+      to: string
+      locale: string
+      link?: string
+      detail?: string
+    }
+  | { kind: 'forgotten-password'; email: string }
+  | { kind: 'apple-revocation'; clientId: string; token: string }
+
+export type PeopleOutbox = Outbox<PeopleMessage>

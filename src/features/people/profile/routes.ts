@@ -1,0 +1,63 @@
+import { Elysia, t } from 'elysia'
+import type { authenticate } from '../../../http/authenticate.ts'
+import { json } from '../../../http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
+import { startLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
+import { ProfilePatch } from './model.ts'
+import type { Profile } from './service.ts'
+import { UserProfile } from './user-profile.ts'
+
+const PATH = '/api/user/profile/v1'
+const tags = ['Profile']
+
+export type ProfileRoutesDeps = {
+  profile: Profile
+  removeAccount: (userId: string) => Promise<void>
+  readExport: (userId: string) => Promise<Record<string, unknown>>
+  signedIn: ReturnType<typeof authenticate>
+}
+
+export function profileRoutes(deps: ProfileRoutesDeps) {
+  const { profile, removeAccount, readExport, signedIn } = deps
+  return new Elysia({ name: 'profile' })
+    .use(signedIn)
+    .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
+      signedIn: true,
+      response: responses(DataOf(UserProfile), 400, 401),
+      detail: { tags, operationId: 'readProfile', summary: 'Read the own profile' },
+    })
+    .patch(
+      PATH,
+      async ({ session, body, request: { headers } }) =>
+        data(
+          await profile.change(session.userId, body, {
+            locale: startLocaleOf(headers),
+            timezone: timezoneOf(headers),
+          }),
+        ),
+      {
+        ...json(ProfilePatch),
+        signedIn: true,
+        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
+        detail: { tags, operationId: 'changeProfile', summary: 'Change the own profile' },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session }) => {
+        await removeAccount(session.userId)
+        return message('The account and everything in it is gone.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 503, 507),
+        detail: { tags, operationId: 'deleteProfile', summary: 'Delete the account' },
+      },
+    )
+    .get('/api/user/export/v1', async ({ session }) => data(await readExport(session.userId)), {
+      signedIn: true,
+      response: responses(DataOf(t.Object({}, { additionalProperties: true })), 400, 401, 503),
+      detail: { tags, operationId: 'exportData', summary: 'Everything held about the person' },
+    })
+}

@@ -1,0 +1,131 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
+import { isSealed } from '../../../http/opened-request.ts'
+import { deviceOf, startLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
+import {
+  ChallengeBody,
+  LoginBody,
+  ProviderQuery,
+  RefreshBody,
+  RegisterBody,
+  SessionReply,
+  SignInReply,
+  SocialBody,
+} from '../model.ts'
+import type { AuthRoutesDeps } from './deps.ts'
+
+const tags = ['Signing in']
+
+/** Every way to get a session, and out of it. */
+export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesDeps) {
+  const { passwordLogin, signIn, socialLogin, guests, sessions } = auth
+  return new Elysia({ name: 'auth-sign-in' })
+    .use(signedIn)
+    .post(
+      '/api/auth/register/v1',
+      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+        passwordLogin.register(
+          { ...login, name, ...placeOf(request) },
+          { address: addressOf(request, server), device: deviceOf(request) },
+          await guestOf(bearer, isSealed(request)),
+        ),
+      {
+        ...json(RegisterBody),
+        response: responses(SignInReply, 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        detail: { tags, operationId: 'register', summary: 'Make an account and sign in' },
+      },
+    )
+    .post(
+      '/api/auth/login/v1',
+      async ({ body: { email, password }, request, server }) =>
+        passwordLogin.login(email, password, {
+          address: addressOf(request, server),
+          device: deviceOf(request),
+        }),
+      {
+        ...json(LoginBody),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: { tags, operationId: 'login', summary: 'Sign in' },
+      },
+    )
+    .post(
+      '/api/auth/login/v1/two_factor',
+      async ({ body: { challengeToken, code }, request }) =>
+        data(await signIn.passChallenge(challengeToken, code, deviceOf(request))),
+      {
+        ...json(ChallengeBody),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: { tags, operationId: 'passTwoFactor', summary: 'Sign in: the second step' },
+      },
+    )
+    .post(
+      '/api/auth/social/v1',
+      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+        socialLogin.login(
+          login,
+          { name, ...placeOf(request) },
+          { address: addressOf(request, server), device: deviceOf(request) },
+          await guestOf(bearer, isSealed(request)),
+        ),
+      {
+        ...json(SocialBody),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: { tags, operationId: 'signInSocially', summary: 'Sign in with Google or Apple' },
+      },
+    )
+    .delete(
+      '/api/auth/social/v1',
+      async ({ session: { userId, sessionId }, query: { provider } }) => {
+        await socialLogin.unlink(userId, sessionId, provider)
+        return message('The provider is unlinked. Other devices are signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: ProviderQuery,
+        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        detail: { tags, operationId: 'unlinkProvider', summary: 'Unlink Google or Apple' },
+      },
+    )
+    .post(
+      '/api/auth/guest/v1',
+      async ({ request, server }) =>
+        guests.create(
+          { name: '', ...placeOf(request) },
+          { address: addressOf(request, server), device: deviceOf(request) },
+        ),
+      {
+        parse: 'none',
+        response: responses(SignInReply, 400, 429, 503, 507),
+        detail: { tags, operationId: 'startAsGuest', summary: 'Start without an account' },
+      },
+    )
+    .post(
+      '/api/auth/refresh/v1',
+      async ({ body, request }) => data(await signIn.refresh(body.refreshToken, isSealed(request))),
+      {
+        ...json(RefreshBody),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 503, 507),
+        detail: { tags, operationId: 'refresh', summary: 'Exchange the refresh token' },
+      },
+    )
+    .post(
+      '/api/auth/logout/v1',
+      async ({ session }) => {
+        await sessions.end(session.sessionId)
+        return message('Signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 503),
+        detail: { tags, operationId: 'logout', summary: 'Sign out of this session' },
+      },
+    )
+}
+
+/** What the phone tells of where it is. */
+function placeOf({ headers }: Request) {
+  return { locale: startLocaleOf(headers), timezone: timezoneOf(headers) }
+}

@@ -1,0 +1,159 @@
+import { isNotNull } from 'drizzle-orm'
+import type { Db, Tx } from '../../db/db.ts'
+import type { Log } from '../../lib/log.ts'
+import type { Limits } from '../../limits/limits.ts'
+import type { SendMail } from '../../outbox/mailer.ts'
+import { createOutbox } from '../../outbox/outbox.ts'
+import { createAccounts } from './accounts/accounts.ts'
+import { createGuests } from './accounts/guests.ts'
+import { createSecuring } from './accounts/securing.ts'
+import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
+import { createPasswordLogin } from './credentials/password-login.ts'
+import { createPasswords, type PasswordCost } from './credentials/passwords.ts'
+import { createEmailAddresses } from './email/email-addresses.ts'
+import { render } from './email/mail-texts.ts'
+import { createNotices } from './email/notices.ts'
+import type { PeopleMessage } from './messages.ts'
+import type { UserProfile } from './profile/user-profile.ts'
+import { createDevices } from './sessions/devices.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createSignIn } from './sessions/sign-in.ts'
+import type { Tokens } from './sessions/tokens.ts'
+import type { AppleGrants } from './social/apple-grants.ts'
+import { createIdentities } from './social/identities.ts'
+import type { VerifyIdToken } from './social/identity-providers.ts'
+import { createSocialLogin } from './social/social-login.ts'
+import { createTwoFactor } from './two-factor/two-factor.ts'
+
+export type AuthDeps = {
+  db: Db
+  tokens: Tokens
+  limits: Limits
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  passwordMinLength: number
+  passwordCost: PasswordCost
+  /** The name of the app in authenticator apps. */
+  appName: string
+  linkBase: string
+  pageBase: string
+  sendMail: SendMail
+  verifyIdToken: VerifyIdToken
+  appleGrants: AppleGrants | null
+  readProfile: (userId: string) => Promise<UserProfile>
+  moveBelongings: (tx: Tx, from: string, to: string) => Promise<void>
+  removeAccount: (userId: string) => Promise<void>
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type Auth = ReturnType<typeof createAuth>
+
+/** The rooms of this feature and what each gets of the others. */
+export function createAuth(deps: AuthDeps) {
+  const { db, now, newId, tokens, limits, log, sealKey, sendMail, appleGrants } = deps
+  const accounts = createAccounts({ db, now, newId })
+  const devices = createDevices({ db, now })
+  const oneTimeTokens = createOneTimeTokens({ db, now })
+  const passwords = createPasswords(deps.passwordCost)
+  const outbox = createOutbox<PeopleMessage>({
+    db,
+    key: sealKey,
+    now,
+    newId,
+    log,
+    async deliver(message) {
+      if (message.kind === 'mail') return sendMail({ to: message.to, ...render(message) })
+      if (message.kind === 'forgotten-password') return addresses.sendReset(message.email)
+      await appleGrants?.revoke(message.token, message.clientId)
+    },
+  })
+  const notices = createNotices({ limits, outbox })
+  const linked = createIdentities({ db, outbox, sealKey })
+  const securing = createSecuring({ db, devices, linked, oneTimeTokens })
+  const sessions = createSessions({ db, tokens, now, newId, onTheft })
+  const twoFactor = createTwoFactor({
+    ...deps,
+    issuer: deps.appName,
+    provePassword: (userId, password) => passwordLogin.proveOwn(userId, password),
+    securing,
+  })
+  const signIn = createSignIn({
+    ...deps,
+    accounts,
+    sessions,
+    devices,
+    oneTimeTokens,
+    twoFactor,
+    outbox,
+    notices,
+  })
+  const addresses = createEmailAddresses({
+    ...deps,
+    accounts,
+    oneTimeTokens,
+    outbox,
+    notices,
+    securing,
+  })
+  const passwordLogin = createPasswordLogin({
+    ...deps,
+    accounts,
+    addresses,
+    securing,
+    passwords,
+    signIn,
+  })
+  const guests = createGuests({ ...deps, accounts, signIn })
+  const socialLogin = createSocialLogin({
+    ...deps,
+    accounts,
+    guests,
+    signIn,
+    outbox,
+    linked,
+    securing,
+  })
+  return {
+    accounts,
+    addresses,
+    devices,
+    guests,
+    linked,
+    oneTimeTokens,
+    outbox,
+    passwordLogin,
+    securing,
+    sessions,
+    signIn,
+    socialLogin,
+    twoFactor,
+    forgetSealed,
+  }
+
+  /** Removes what lost secrets had sealed: nobody can open it again. */
+  async function forgetSealed(lost: string[]) {
+    const { users, identities, recoveryCodes, outbox: messages } = db.tables
+    await db.write(async (tx) => {
+      const isUnreadable = lost.includes('seal.key')
+      if (isUnreadable) {
+        await tx.delete(messages)
+        await tx.update(identities).set({ grant: null })
+        await tx.update(users).set({ twoFactorSecret: null })
+      }
+      if (!lost.includes('recovery-code.key')) return
+      await tx.delete(recoveryCodes)
+      // Without codes of either kind nobody could pass the second step again.
+      if (isUnreadable) {
+        await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
+      }
+    })
+  }
+
+  async function onTheft(tx: Tx, session: { userId: string; sessionId: string; device: string }) {
+    const { userId, sessionId, device } = session
+    log.warn({ userId, sessionId }, 'a used refresh token came back: session ended')
+    await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
+  }
+}

@@ -1,0 +1,199 @@
+import { and, eq, isNull, lte, or, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Device } from '../../../http/request-headers.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const IDLE_LIFE = 60 * DAY
+const ABSOLUTE_LIFE = 365 * DAY
+
+/** How long after its successor was first used a refresh token may come again, in ms. */
+const RETRY_WINDOW = 60_000
+
+export type SessionsDeps = {
+  db: Db
+  tokens: Tokens
+  now: () => Date
+  newId: () => string
+  /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
+  onTheft: (tx: Tx, session: { userId: string; sessionId: string; device: string }) => Promise<void>
+}
+
+/** A new pair of tokens is minted from this. */
+export type Grant = AccessClaims & { refreshToken: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+/** One session a device: a family of refresh tokens, each replaced when it is used. */
+export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps) {
+  const { sessions, refreshTokens } = db.tables
+  const standing = db.read
+    .select({
+      userId: sessions.userId,
+      expiresAt: sessions.expiresAt,
+      firstUsedAt: refreshTokens.firstUsedAt,
+    })
+    .from(sessions)
+    .innerJoin(refreshTokens, eq(refreshTokens.sessionId, sessions.id))
+    .where(
+      and(
+        eq(sessions.id, sql.placeholder('sessionId')),
+        eq(refreshTokens.generation, sql.placeholder('generation')),
+      ),
+    )
+    .prepare()
+  return { open, check, refresh, end, sweep }
+
+  /** Opens a session inside the change `tx`. */
+  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<Grant> {
+    const at = now()
+    const id = newId()
+    const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
+    const times = { createdAt: at, lastUsedAt: at, expiresAt }
+    await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
+    const refreshToken = tokens.mintRefresh()
+    await addToken(tx, refreshToken, id, 0)
+    return { userId, sessionId: id, generation: 0, sealed, refreshToken }
+  }
+
+  /** Whom an access token stands for; its session must stand too, and be asked for as it was opened. */
+  async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
+    const claims = await tokens.verifyAccess(accessToken)
+    const [row] = await standing.execute(claims)
+    if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
+    if (claims.sealed && !sealed) throw openedSealed()
+    if (row.firstUsedAt === null) await noteFirstUse(claims)
+    return claims
+  }
+
+  /**
+   * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
+   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
+   * and so is a second token in a row that comes again when its successor is in use already.
+   */
+  async function refresh(token: string, sealed: boolean): Promise<Grant> {
+    const hash = hashToken(token)
+    const outcome = await db.write(async (tx) => {
+      const at = now()
+      const found = await findFamily(tx, hash)
+      if (!found) return { refused: true } as const
+      const { session, generation } = found
+      const family = { userId: session.userId, sessionId: session.id, sealed: session.sealed }
+      if (session.sealed && !sealed) throw openedSealed()
+      if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
+        await tx.delete(sessions).where(eq(sessions.id, session.id))
+        return { refused: true } as const
+      }
+      if (generation < session.generation) {
+        const usedAt = await firstUse(tx, session.id, generation + 1)
+        if (usedAt !== null && isTheft(session, generation, usedAt, at)) {
+          await tx.delete(sessions).where(eq(sessions.id, session.id))
+          await onTheft(tx, { ...family, device: session.device })
+          return { refused: true } as const
+        }
+        if (usedAt !== null) await markRepeated(tx, session.id, generation)
+      }
+      const successor = tokens.successorOf(token)
+      if (generation === session.generation) {
+        await markUsed(tx, { ...family, generation }, at)
+        await addToken(tx, successor, session.id, generation + 1)
+        await tx
+          .update(sessions)
+          .set({ generation: generation + 1, lastUsedAt: at })
+          .where(eq(sessions.id, session.id))
+      }
+      return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
+    })
+    if ('grant' in outcome) return outcome.grant
+    throw notSignedIn()
+  }
+
+  async function end(sessionId: string) {
+    await db.write(async (tx) => {
+      await tx.delete(sessions).where(eq(sessions.id, sessionId))
+    })
+  }
+
+  /** Removes sessions that are too old or were idle for too long. */
+  async function sweep() {
+    const at = now()
+    await db.write(async (tx) => {
+      const idleSince = new Date(at.getTime() - IDLE_LIFE)
+      await tx
+        .delete(sessions)
+        .where(or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince)))
+    })
+  }
+
+  async function findFamily(tx: Tx, hash: string) {
+    const [row] = await tx
+      .select({ session: sessions, generation: refreshTokens.generation })
+      .from(refreshTokens)
+      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+      .where(eq(refreshTokens.hash, hash))
+    return row
+  }
+
+  async function firstUse(tx: Tx, sessionId: string, generation: number): Promise<Date | null> {
+    const [row] = await tx
+      .select({ firstUsedAt: refreshTokens.firstUsedAt })
+      .from(refreshTokens)
+      .where(and(eq(refreshTokens.sessionId, sessionId), eq(refreshTokens.generation, generation)))
+    return row?.firstUsedAt ?? null
+  }
+
+  async function markRepeated(tx: Tx, sessionId: string, generation: number) {
+    await tx
+      .update(sessions)
+      .set({ repeatedGeneration: generation })
+      .where(eq(sessions.id, sessionId))
+  }
+
+  /** While the disk is full or locked, reading goes on: the next use is noted then. */
+  async function noteFirstUse(claims: AccessClaims) {
+    try {
+      await db.write((tx) => markUsed(tx, claims, now()))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+    }
+  }
+
+  async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
+    await tx
+      .update(refreshTokens)
+      .set({ firstUsedAt: at })
+      .where(
+        and(
+          eq(refreshTokens.sessionId, sessionId),
+          eq(refreshTokens.generation, generation),
+          isNull(refreshTokens.firstUsedAt),
+        ),
+      )
+    await tx.update(sessions).set({ lastUsedAt: at }).where(eq(sessions.id, sessionId))
+  }
+
+  async function addToken(tx: Tx, token: string, sessionId: string, generation: number) {
+    await tx
+      .insert(refreshTokens)
+      .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
+  }
+}
+
+function openedSealed(): AppError {
+  return new AppError(
+    'encryption_required',
+    'This session was opened sealed: seal its requests too.',
+  )
+}
+
+/** A token came again though its successor has been in use since `usedAt`. */
+function isTheft(
+  { repeatedGeneration }: { repeatedGeneration: number | null },
+  generation: number,
+  usedAt: Date,
+  at: Date,
+): boolean {
+  const isLate = at.getTime() - usedAt.getTime() > RETRY_WINDOW
+  return isLate || repeatedGeneration === generation - 1
+}

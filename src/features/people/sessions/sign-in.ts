@@ -1,0 +1,101 @@
+import type { Db, Tx } from '../../../db/db.ts'
+import type { Device } from '../../../http/request-headers.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { Notices } from '../email/notices.ts'
+import type { PeopleOutbox } from '../messages.ts'
+import type { UserProfile } from '../profile/user-profile.ts'
+import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
+import type { Devices } from './devices.ts'
+import type { Grant, Sessions } from './sessions.ts'
+import { ACCESS_TOKEN_LIFE, notSignedIn, type Tokens } from './tokens.ts'
+
+export type SignInDeps = {
+  db: Db
+  accounts: Accounts
+  sessions: Sessions
+  devices: Devices
+  tokens: Tokens
+  oneTimeTokens: OneTimeTokens
+  twoFactor: TwoFactor
+  outbox: PeopleOutbox
+  notices: Notices
+  readProfile: (userId: string) => Promise<UserProfile>
+}
+
+/** What a change leaves when somebody has proven to be `user`: a session, or a challenge for the second factor. */
+export type Admission = { grant: Grant } | { challengeToken: string }
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+const TRIES = 5
+
+/** The last step of every way to sign in. */
+export function createSignIn(deps: SignInDeps) {
+  const { db, accounts, sessions, devices, tokens, oneTimeTokens, twoFactor, outbox, notices } =
+    deps
+  const { readProfile } = deps
+  return { admit, answer, passChallenge, refresh }
+
+  /** Opens a session as part of the change, or asks for the second factor where it is on. */
+  async function admit(tx: Tx, user: Account, device: Device): Promise<Admission> {
+    if (user.twoFactorSince === null) return { grant: await openSession(tx, user, device) }
+    return { challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id) }
+  }
+
+  /** What the phone gets for an admission, after the change is committed. */
+  async function answer(admission: Admission) {
+    outbox.nudge()
+    if ('grant' in admission) return { code: 'ok', response: await asSession(admission.grant) }
+    const { challengeToken } = admission
+    const expiresIn = LIFE['two-factor'] / 1000
+    const methods = ['totp', 'recovery_code']
+    return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
+  }
+
+  /** The second step: five tries a challenge. */
+  async function passChallenge(challengeToken: string, code: string, device: Device) {
+    const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
+    if (!challenge) throw notSignedIn()
+    const reservation = await twoFactor.reserve(challenge.userId)
+    const grant = await db.write(async (tx) => {
+      const standing = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
+      if (!standing) throw notSignedIn()
+      if (!(await twoFactor.check(tx, standing.userId, code))) {
+        await oneTimeTokens.fail(tx, standing, TRIES)
+        return null
+      }
+      await oneTimeTokens.take(tx, 'two-factor', challengeToken)
+      await reservation.giveBack(tx)
+      return openSession(tx, await accounts.find(tx, standing.userId), device)
+    })
+    if (grant === null) throw wrongCode()
+    outbox.nudge()
+    return asSession(grant)
+  }
+
+  async function refresh(refreshToken: string, sealed: boolean) {
+    try {
+      return await asSession(await sessions.refresh(refreshToken, sealed))
+    } finally {
+      outbox.nudge()
+    }
+  }
+
+  async function openSession(tx: Tx, user: Account, device: Device): Promise<Grant> {
+    await devices.makeRoom(tx, user.id)
+    const isNew = await devices.isNew(tx, user.id, device.name)
+    if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
+    return sessions.open(tx, user.id, device)
+  }
+
+  async function asSession(grant: Grant) {
+    return {
+      accessToken: await tokens.mintAccess(grant),
+      refreshToken: grant.refreshToken,
+      tokenType: 'Bearer',
+      expiresIn: ACCESS_TOKEN_LIFE,
+      user: await readProfile(grant.userId),
+    }
+  }
+}

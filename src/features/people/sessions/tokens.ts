@@ -1,0 +1,97 @@
+import { randomBytes } from 'node:crypto'
+import { errors, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import { hmac, sha256 } from '../../../lib/crypto.ts'
+import { AppError } from '../../../lib/errors.ts'
+
+/** Seconds that an access token lives. */
+export const ACCESS_TOKEN_LIFE = 15 * 60
+const TYPE = 'at+jwt'
+
+export type AccessClaims = {
+  userId: string
+  sessionId: string
+  /** The refresh token that it was minted with: its number in the session's family. */
+  generation: number
+  /** The session was opened sealed and is refused in plain. */
+  sealed: boolean
+}
+
+export type TokensDeps = {
+  key: JWK & { kid: string }
+  refreshKey: Uint8Array
+  issuer: string
+  audience: string
+  now: () => Date
+}
+
+export type Tokens = Awaited<ReturnType<typeof createTokens>>
+
+/** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
+export async function createTokens({ key, refreshKey, issuer, audience, now }: TokensDeps) {
+  const privateKey = await importJWK(key, 'ES256')
+  const { d: _secret, ...publicPart } = key
+  const publicJwk = { ...publicPart, alg: 'ES256', use: 'sig' }
+  const publicKey = await importJWK(publicJwk, 'ES256')
+  return { mintAccess, verifyAccess, mintRefresh, successorOf, publicJwk }
+
+  function mintAccess({ userId, sessionId, generation, sealed }: AccessClaims): Promise<string> {
+    const issuedAt = Math.floor(now().getTime() / 1000)
+    return new SignJWT({ sid: sessionId, ...(sealed ? { enc: 1 } : {}) })
+      .setProtectedHeader({ alg: 'ES256', typ: TYPE, kid: key.kid })
+      .setIssuer(issuer)
+      .setAudience(audience)
+      .setSubject(userId)
+      .setIssuedAt(issuedAt)
+      .setExpirationTime(issuedAt + ACCESS_TOKEN_LIFE)
+      .setJti(`${generation}.${crypto.randomUUID()}`)
+      .sign(privateKey)
+  }
+
+  /** Throws `token_expired`, or `unauthenticated` for every other fault. */
+  async function verifyAccess(token: string): Promise<AccessClaims> {
+    try {
+      const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
+        algorithms: ['ES256'],
+        typ: TYPE,
+        issuer,
+        audience,
+        currentDate: now(),
+        requiredClaims: ['sub', 'sid', 'iat', 'exp', 'jti'],
+      })
+      const { sub, sid, jti, enc } = payload
+      const generation = Number.parseInt(String(jti), 10)
+      if (
+        protectedHeader.kid !== key.kid ||
+        typeof sid !== 'string' ||
+        !sub ||
+        !(generation >= 0)
+      ) {
+        throw notSignedIn()
+      }
+      return { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
+    } catch (error) {
+      if (error instanceof errors.JWTExpired) {
+        throw new AppError('token_expired', 'The access token has expired: refresh it.')
+      }
+      throw notSignedIn()
+    }
+  }
+
+  function mintRefresh(): string {
+    return randomBytes(32).toString('base64url')
+  }
+
+  /** The one token that may follow `token`: derived, so that it can be given again but need not be kept. */
+  function successorOf(token: string): string {
+    return hmac(refreshKey, token)
+  }
+}
+
+/** The form in which a refresh token is kept. */
+export function hashToken(token: string): string {
+  return sha256(token)
+}
+
+export function notSignedIn(): AppError {
+  return new AppError('unauthenticated', 'The token is not valid (any more): sign in again.')
+}

@@ -1,0 +1,141 @@
+import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
+import { sha256 } from '../../../lib/crypto.ts'
+import { AppError } from '../../../lib/errors.ts'
+
+export type ProviderName = 'google' | 'apple'
+
+/** Where a provider publishes its keys and what its tokens say. */
+export type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
+
+/** Who a provider says somebody is. */
+export type ProvenIdentity = {
+  provider: ProviderName
+  subject: string
+  email: string | null
+  emailVerified: boolean
+  name: string
+  /** The client id that the token was made for. */
+  clientId: string
+}
+
+export type VerifyIdToken = (
+  provider: ProviderName,
+  idToken: string,
+  nonce: string | undefined,
+) => Promise<ProvenIdentity>
+
+export type IdentityProviders = Record<ProviderName, ProviderSettings>
+
+/** Google: https://developers.google.com/identity/gsi/web/guides/verify-google-id-token. Apple: https://developer.apple.com/documentation/signinwithapple/verifying-a-user. */
+export function knownProviders(google: string[], apple: string[]): IdentityProviders {
+  return {
+    google: {
+      issuers: ['https://accounts.google.com', 'accounts.google.com'],
+      jwksUrl: 'https://www.googleapis.com/oauth2/v3/certs',
+      clientIds: google,
+    },
+    apple: {
+      issuers: ['https://appleid.apple.com'],
+      jwksUrl: 'https://appleid.apple.com/auth/keys',
+      clientIds: apple,
+    },
+  }
+}
+
+const ALGORITHMS = ['RS256', 'ES256']
+/** An unknown key asks the provider again, but not more often than this, in ms. */
+const COOLDOWN = 30_000
+const KEYS_LIFE = 10 * 60_000
+const TIMEOUT = 5_000
+const CLOCK_TOLERANCE = 60
+
+/** Checks native id tokens against the provider's published keys. */
+export function createIdTokenVerifier(
+  providers: IdentityProviders,
+  now: () => Date,
+): VerifyIdToken {
+  const keySets = {
+    google: remoteKeys(providers.google.jwksUrl),
+    apple: remoteKeys(providers.apple.jwksUrl),
+  }
+  return async (provider, idToken, nonce) => {
+    const { issuers, clientIds } = providers[provider]
+    if (clientIds.length === 0) throw notSetUp(provider)
+    try {
+      const { payload } = await jwtVerify(idToken, keySets[provider], {
+        algorithms: ALGORITHMS,
+        issuer: issuers,
+        audience: clientIds,
+        currentDate: now(),
+        clockTolerance: CLOCK_TOLERANCE,
+        requiredClaims: ['sub', 'exp', 'iat'],
+      })
+      if (!payload.sub || !nonceMatches(provider, payload['nonce'], nonce)) throw refused()
+      return {
+        provider,
+        subject: payload.sub,
+        email: typeof payload['email'] === 'string' ? payload['email'] : null,
+        // Apple says it in words.
+        emailVerified: String(payload['email_verified']) === 'true',
+        name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
+        clientId: [payload.aud].flat().find((one) => one && clientIds.includes(one)) ?? '',
+      }
+    } catch (error) {
+      throw isUnreachable(error) ? unreachable(error) : refused()
+    }
+  }
+}
+
+function remoteKeys(url: string) {
+  return createRemoteJWKSet(new URL(url), {
+    cooldownDuration: COOLDOWN,
+    cacheMaxAge: KEYS_LIFE,
+    timeoutDuration: TIMEOUT,
+  })
+}
+
+/** What the app chose must be in the token, and what is in the token must have been chosen by the app. */
+function nonceMatches(
+  provider: ProviderName,
+  claimed: unknown,
+  given: string | undefined,
+): boolean {
+  if (claimed === undefined && given === undefined) return true
+  if (typeof claimed !== 'string' || given === undefined) return false
+  return claimed === given || (provider === 'apple' && claimed === sha256(given, 'hex'))
+}
+
+/** What jose throws of a token is the caller's fault; all else is the way to the provider. */
+function isUnreachable(error: unknown): boolean {
+  if (error instanceof AppError) return false
+  if (error instanceof errors.JWKSTimeout) return true
+  return !(error instanceof errors.JOSEError) || error.code === 'ERR_JOSE_GENERIC'
+}
+
+function refused(): AppError {
+  return new AppError(
+    'unauthenticated',
+    'The id token is not valid here: sign in with the provider again.',
+  )
+}
+
+function unreachable(cause: unknown): AppError {
+  return new AppError(
+    'unavailable',
+    'The identity provider does not answer. Try again in a moment.',
+    {
+      retryAfterSeconds: 10,
+      cause,
+    },
+  )
+}
+
+function notSetUp(provider: ProviderName): AppError {
+  return new AppError(
+    'validation_failed',
+    `Sign-in with ${provider} is not set up on this server.`,
+    {
+      details: [{ path: 'provider', message: 'is not set up' }],
+    },
+  )
+}

@@ -1,0 +1,169 @@
+import { and, eq } from 'drizzle-orm'
+import type { Db, Tx } from '../../../db/db.ts'
+import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { seal } from '../../../lib/seal.ts'
+import type { Account, Accounts, Hints } from '../accounts/accounts.ts'
+import type { Guests } from '../accounts/guests.ts'
+import type { Securing } from '../accounts/securing.ts'
+import type { Client } from '../credentials/password-login.ts'
+import type { PeopleOutbox } from '../messages.ts'
+import type { SignIn } from '../sessions/sign-in.ts'
+import type { AppleGrants } from './apple-grants.ts'
+import type { Identities } from './identities.ts'
+import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
+
+export type SocialLoginDeps = {
+  db: Db
+  accounts: Accounts
+  guests: Guests
+  signIn: SignIn
+  outbox: PeopleOutbox
+  linked: Identities
+  securing: Securing
+  verifyIdToken: VerifyIdToken
+  /** Null without the keys that Apple asks for. */
+  appleGrants: AppleGrants | null
+  sealKey: Uint8Array
+  now: () => Date
+  log: Log
+}
+
+export type SocialRequest = {
+  provider: ProviderName
+  idToken: string
+  nonce?: string | undefined
+  authorizationCode?: string | undefined
+}
+
+export type SocialLogin = ReturnType<typeof createSocialLogin>
+
+/** Signing in with what Google or Apple say of a person. */
+export function createSocialLogin(deps: SocialLoginDeps) {
+  const { db, accounts, guests, signIn, outbox, linked, securing, verifyIdToken } = deps
+  const { appleGrants, sealKey, now, log } = deps
+  const { identities, users } = db.tables
+  return { login, unlink }
+
+  async function login(
+    { provider, idToken, nonce, authorizationCode }: SocialRequest,
+    hints: Hints,
+    { device }: Client,
+    guestId: string | null,
+  ) {
+    const identity = await verifyIdToken(provider, idToken, nonce)
+    const grant = await exchange(identity, authorizationCode)
+    const admission = await db.write(async (tx) => {
+      const user = await accountOf(tx, identity, hints, guestId)
+      if (grant !== null) {
+        const isSame = and(
+          eq(identities.provider, provider),
+          eq(identities.subject, identity.subject),
+        )
+        await tx.update(identities).set({ grant }).where(isSame)
+      }
+      return signIn.admit(tx, user, device)
+    })
+    return signIn.answer(admission)
+  }
+
+  /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */
+  async function unlink(userId: string, sessionId: string, provider: ProviderName) {
+    await db.write(async (tx) => {
+      const user = await accounts.find(tx, userId)
+      if ((await linked.remove(tx, userId, provider)) === 0) throw notLinked()
+      const [other] = await tx.select().from(identities).where(eq(identities.userId, userId))
+      const hasPassword = user.passwordHash !== null && user.emailKey !== null
+      const loginType = hasPassword ? 'email' : other?.provider
+      if (loginType === undefined) throw lastWayIn()
+      await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
+      await securing.secure(tx, userId, sessionId)
+    })
+    outbox.nudge()
+  }
+
+  /** The account of an identity: its own, one with the same proven address, the guest's, or a new one. */
+  async function accountOf(
+    tx: Tx,
+    identity: ProvenIdentity,
+    hints: Hints,
+    guestId: string | null,
+  ): Promise<Account> {
+    const guest = await guestOf(tx, guestId)
+    const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity))
+    if (known) {
+      if (guest) await guests.mergeInto(tx, guest, known)
+      return known
+    }
+    const login = await loginOf(tx, identity)
+    const name = hints.name || identity.name
+    const user = guest
+      ? await accounts.upgrade(tx, guest, identity.provider, name ? { ...login, name } : login)
+      : await accounts.create(tx, identity.provider, { ...hints, name }, login)
+    await link(tx, identity, user.id)
+    return user
+  }
+
+  async function findLinked(
+    tx: Tx,
+    { provider, subject }: ProvenIdentity,
+  ): Promise<Account | null> {
+    const [row] = await tx
+      .select({ user: users })
+      .from(identities)
+      .innerJoin(users, eq(users.id, identities.userId))
+      .where(and(eq(identities.provider, provider), eq(identities.subject, subject)))
+    return row?.user ?? null
+  }
+
+  /** Only where both sides have proven the address: else whoever typed it first would own the account. */
+  async function linkByEmail(tx: Tx, identity: ProvenIdentity): Promise<Account | null> {
+    if (identity.email === null || !identity.emailVerified) return null
+    const user = await accounts.findByEmail(tx, identity.email)
+    if (!user || user.emailVerifiedAt === null) return null
+    await link(tx, identity, user.id)
+    return user
+  }
+
+  /** A new account shows the address; it signs in with it only when nobody else claims it. */
+  async function loginOf(
+    tx: Tx,
+    { email, emailVerified }: ProvenIdentity,
+  ): Promise<Partial<Account>> {
+    if (email === null || mailboxOf(email) === null) return {}
+    const isFree = emailVerified && !(await accounts.findByEmail(tx, email))
+    return isFree ? { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() } : { email }
+  }
+
+  async function link(tx: Tx, { provider, subject, email }: ProvenIdentity, userId: string) {
+    await tx
+      .insert(identities)
+      .values({ provider, subject, userId, email, grant: null, createdAt: now() })
+  }
+
+  async function guestOf(tx: Tx, guestId: string | null): Promise<Account | null> {
+    const user = guestId === null ? null : await accounts.find(tx, guestId)
+    return user?.loginType === 'guest' ? user : null
+  }
+
+  /** A grant that cannot be had hinders nobody from signing in. */
+  async function exchange({ provider, clientId }: ProvenIdentity, code: string | undefined) {
+    if (provider !== 'apple' || code === undefined || appleGrants === null) return null
+    try {
+      const token = await appleGrants.exchange(code, clientId)
+      return seal(sealKey, JSON.stringify({ clientId, token }))
+    } catch (err) {
+      log.warn({ err }, 'the grant of an Apple sign-in was not exchanged')
+      return null
+    }
+  }
+}
+
+function notLinked(): AppError {
+  return new AppError('not_found', 'There is nothing here.')
+}
+
+function lastWayIn(): AppError {
+  return new AppError('conflict', 'This is the only way to sign in: set a password by mail first.')
+}

@@ -1,0 +1,158 @@
+import { randomBytes } from 'node:crypto'
+import { and, eq, isNull, lt, or } from 'drizzle-orm'
+import { Secret, TOTP } from 'otpauth'
+import { renderSVG } from 'uqr'
+import type { Db, Tx } from '../../../db/db.ts'
+import { hmac } from '../../../lib/crypto.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { seal, unseal } from '../../../lib/seal.ts'
+import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { Securing } from '../accounts/securing.ts'
+import type { StillProven } from '../email/email-addresses.ts'
+
+export type TwoFactorDeps = {
+  db: Db
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  limits: Limits
+  /** The name under which authenticator apps show the account. */
+  issuer: string
+  now: () => Date
+  /** Throws `invalid_credentials` when the password is not the user's. */
+  provePassword: (userId: string, password: string) => Promise<StillProven>
+  securing: Securing
+}
+
+export type TwoFactor = ReturnType<typeof createTwoFactor>
+
+const PERIOD = 30_000
+const RECOVERY_CODES = 10
+/** Crockford's base 32: no letter looks like a digit. */
+const CODE_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
+const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', most: 10, seconds: 15 * 60 }
+
+/** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
+export function createTwoFactor(deps: TwoFactorDeps) {
+  const { db, sealKey, recoveryKey, limits, issuer, now, provePassword, securing } = deps
+  const { users, recoveryCodes } = db.tables
+  return { setUp, confirm, disable, reserve, check, prove }
+
+  /** Makes a secret. It counts once it has been confirmed with a code. */
+  async function setUp(userId: string, password: string) {
+    const stillProven = await provePassword(userId, password)
+    const secret = new Secret({ size: 20 })
+    const email = await db.write(async (tx) => {
+      await stillProven(tx)
+      const user = await find(tx, userId)
+      if (user.twoFactorSince !== null) throw new AppError('conflict', 'Two-factor is on already.')
+      const changes = { twoFactorSecret: seal(sealKey, secret.base32), twoFactorStep: null }
+      await tx.update(users).set(changes).where(eq(users.id, userId))
+      return user.email ?? userId
+    })
+    const otpauthUrl = totpOf(secret, email).toString()
+    return { secret: secret.base32, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
+  }
+
+  /** Switches two-factor on, ends the other sessions and answers the recovery codes, this once. */
+  async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
+    const reservation = await reserve(userId)
+    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
+    await db.write(async (tx) => {
+      const user = await find(tx, userId)
+      if (user.twoFactorSince !== null) throw new AppError('conflict', 'Two-factor is on already.')
+      if (!(await acceptTotp(tx, user, code))) throw wrongCode()
+      await reservation.giveBack(tx)
+      await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
+      await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+      await tx
+        .insert(recoveryCodes)
+        .values(codes.map((one) => ({ userId, hash: hashCode(userId, one) })))
+      await securing.secure(tx, userId, sessionId)
+    })
+    return codes
+  }
+
+  async function disable(userId: string, sessionId: string, password: string, code: string) {
+    const stillProven = await provePassword(userId, password)
+    const reservation = await reserve(userId)
+    await db.write(async (tx) => {
+      await stillProven(tx)
+      if (!(await check(tx, userId, code))) throw wrongCode()
+      await reservation.giveBack(tx)
+      const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
+      await tx.update(users).set(off).where(eq(users.id, userId))
+      await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+      await securing.secure(tx, userId, sessionId)
+    })
+  }
+
+  /** Throws unless the code is right; it is used up. */
+  async function prove(userId: string, code: string) {
+    const reservation = await reserve(userId)
+    await db.write(async (tx) => {
+      if (!(await check(tx, userId, code))) throw wrongCode()
+      await reservation.giveBack(tx)
+    })
+  }
+
+  /** Counts a code that is about to be tried: 10 in 15 minutes an account. */
+  function reserve(userId: string) {
+    return limits.reserve([{ rule: CODES_PER_ACCOUNT, key: userId }])
+  }
+
+  /** Whether a code, from the app or of recovery, is right; it is used up by that, as part of the change. */
+  async function check(tx: Tx, userId: string, code: string): Promise<boolean> {
+    const user = await find(tx, userId)
+    if (user.twoFactorSince === null) return false
+    if (/^\d{6}$/.test(code)) return acceptTotp(tx, user, code)
+    const hash = hashCode(userId, code.toLowerCase().replace(/[\s-]/g, ''))
+    const used = await tx
+      .delete(recoveryCodes)
+      .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
+      .returning({ hash: recoveryCodes.hash })
+    return used.length === 1
+  }
+
+  /** A step of this time, the one before or the one after, and later than every step accepted so far. */
+  async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
+    if (user.twoFactorSecret === null) return false
+    const secret = Secret.fromBase32(unseal(sealKey, user.twoFactorSecret))
+    const timestamp = now().getTime()
+    const delta = totpOf(secret, '').validate({ token: code, timestamp, window: 1 })
+    if (delta === null) return false
+    const step = Math.floor(timestamp / PERIOD) + delta
+    const accepted = await tx
+      .update(users)
+      .set({ twoFactorStep: step })
+      .where(
+        and(eq(users.id, user.id), or(isNull(users.twoFactorStep), lt(users.twoFactorStep, step))),
+      )
+      .returning({ id: users.id })
+    return accepted.length === 1
+  }
+
+  function totpOf(secret: Secret, label: string): TOTP {
+    return new TOTP({ issuer, label, secret, algorithm: 'SHA1', digits: 6, period: PERIOD / 1000 })
+  }
+
+  type UserRow = typeof users.$inferSelect
+
+  async function find(tx: Tx, userId: string): Promise<UserRow> {
+    const [user] = await tx.select().from(users).where(eq(users.id, userId))
+    if (!user) throw new AppError('unauthenticated', 'This account is no more.')
+    return user
+  }
+
+  function hashCode(userId: string, code: string): string {
+    return hmac(recoveryKey, `${userId}.${code}`)
+  }
+}
+
+/** Ten characters of five bits. */
+function newRecoveryCode(): string {
+  return Array.from(randomBytes(10), (byte) => CODE_ALPHABET[byte % 32]).join('')
+}
+
+export function wrongCode(): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or used up.')
+}

@@ -1,0 +1,111 @@
+import { eq, lt, sql } from 'drizzle-orm'
+import type { Db, Tx } from '../db/db.ts'
+import { sha256 } from '../lib/crypto.ts'
+import { AppError } from '../lib/errors.ts'
+
+/** So many in a window of so many seconds. */
+export type WindowRule = { name: string; most: number; seconds: number }
+/** So many for free, then a delay after each, which doubles from 1 s up to `longestDelay` seconds. */
+export type BackoffRule = { name: string; free: number; longestDelay: number }
+export type Claim = { rule: WindowRule | BackoffRule; key: string }
+
+/** What was counted. Giving it back is for what turned out to be no abuse: a sign-in that succeeded. */
+export type Reservation = { giveBack: (tx: Tx) => Promise<void> }
+
+export type Limits = ReturnType<typeof createLimits>
+
+type Row = { count: number; until: Date }
+
+const DAY = 24 * 60 * 60 * 1000
+
+/** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
+export function createLimits({ db, now, enabled }: { db: Db; now: () => Date; enabled: boolean }) {
+  const { limits } = db.tables
+  return { reserve, allows, forget, sweep }
+
+  /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
+  async function reserve(claims: Claim[]): Promise<Reservation> {
+    if (!enabled) return { giveBack: async () => {} }
+    await db.write(async (tx) => {
+      for (const claim of claims) await count(tx, claim)
+    })
+    return {
+      async giveBack(tx) {
+        for (const claim of claims) await uncount(tx, claim)
+      },
+    }
+  }
+
+  /** Counts `claim` as part of the change, or returns false when there were too many. */
+  async function allows(tx: Tx, claim: Claim): Promise<boolean> {
+    if (!enabled) return true
+    try {
+      await count(tx, claim)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate_limited') return false
+      throw error
+    }
+  }
+
+  /** Starts a counter anew, as part of the change. */
+  async function forget(tx: Tx, claim: Claim) {
+    await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
+  }
+
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(limits).where(lt(limits.until, new Date(now().getTime() - DAY)))
+    })
+  }
+
+  async function count(tx: Tx, claim: Claim) {
+    const key = keyOf(claim)
+    const at = now()
+    const [row] = await tx.select().from(limits).where(eq(limits.key, key))
+    const { rule } = claim
+    const next = 'most' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
+    await tx
+      .insert(limits)
+      .values({ key, ...next })
+      .onConflictDoUpdate({ target: limits.key, set: next })
+  }
+
+  async function uncount(tx: Tx, claim: Claim) {
+    if ('free' in claim.rule) return forget(tx, claim)
+    await tx
+      .update(limits)
+      .set({ count: sql`max(0, ${limits.count} - 1)` })
+      .where(eq(limits.key, keyOf(claim)))
+  }
+}
+
+function inWindow({ most, seconds }: WindowRule, row: Row | undefined, at: Date): Row {
+  if (!row || row.until <= at) return { count: 1, until: after(at, seconds) }
+  if (row.count >= most) throw limited(row.until, at)
+  return { count: row.count + 1, until: row.until }
+}
+
+function withBackoff({ free, longestDelay }: BackoffRule, row: Row | undefined, at: Date): Row {
+  if (row && row.until > at) throw limited(row.until, at)
+  const isRecent = row && at.getTime() - row.until.getTime() < DAY
+  const count = isRecent ? row.count + 1 : 1
+  const delay = count < free ? 0 : Math.min(2 ** (count - free), longestDelay)
+  return { count, until: after(at, delay) }
+}
+
+function after(at: Date, seconds: number): Date {
+  return new Date(at.getTime() + seconds * 1000)
+}
+
+/** Keys are addresses of people or machines: only a hash of them is kept. */
+function keyOf({ rule, key }: Claim): string {
+  return `${rule.name}:${sha256(key)}`
+}
+
+function limited(until: Date, at: Date): AppError {
+  const seconds = Math.max(1, Math.ceil((until.getTime() - at.getTime()) / 1000))
+  return new AppError('rate_limited', 'Too many tries. Wait a little and try again.', {
+    retryAfterSeconds: seconds,
+  })
+}

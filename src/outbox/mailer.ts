@@ -1,0 +1,45 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { writeDurably } from '../lib/durable-file.ts'
+import { mailboxOf } from '../lib/email-address.ts'
+import { newId } from '../lib/ids.ts'
+
+/** A mail to one mailbox. */
+export type Mail = { to: string; subject: string; text: string; html: string }
+export type SendMail = (mail: Mail) => Promise<void>
+
+export type MailerDeps = {
+  smtpUrl: string | null
+  from: string
+  /** Where mails are written as `.eml` files when there is no SMTP server. */
+  folder: string
+}
+
+/** In ms. */
+const TIMEOUT = 10_000
+
+/**
+ * Sends a mail over SMTP, or writes it as a file. Throws when the server does not take it. The recipient
+ * is one mailbox, never text that could be read as a list; what is no mailbox gets nothing.
+ */
+export function createMailer({ smtpUrl, from, folder }: MailerDeps): SendMail {
+  return async ({ to, ...content }) => {
+    const address = mailboxOf(to)
+    if (address === null) return
+    const { createTransport } = await import('nodemailer')
+    const message = { from, to: { name: '', address }, ...content }
+    if (smtpUrl !== null) {
+      const timeouts = {
+        connectionTimeout: TIMEOUT,
+        greetingTimeout: TIMEOUT,
+        socketTimeout: TIMEOUT,
+      }
+      await createTransport({ url: smtpUrl, ...timeouts }).sendMail(message)
+      return
+    }
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+    const { message: bytes } = await transport.sendMail(message)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeDurably(join(folder, `${newId()}.eml`), bytes as Buffer)
+  }
+}

@@ -1,0 +1,94 @@
+import { asc, eq, lte } from 'drizzle-orm'
+import type { Db, Tx } from '../db/db.ts'
+import type { Log } from '../lib/log.ts'
+import { oneAtATime } from '../lib/one-at-a-time.ts'
+import { seal, unseal } from '../lib/seal.ts'
+/** Something to be done outside of changes, such as a mail to be sent. */
+export type OutboxMessage = { kind: string }
+
+export type OutboxDeps<Message extends OutboxMessage> = {
+  db: Db
+  key: Uint8Array
+  deliver: (message: Message) => Promise<void>
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
+
+const MINUTE = 60_000
+/** Waits before the next tries, in ms; after the last one the message is given up. */
+const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
+const BATCH = 20
+const AFTER_REPLY = 2
+const STOP_TIMEOUT = 3_000
+
+/** Sends to the outside what changes have left here, after their commit and until it succeeds. */
+export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps<Message>) {
+  const { db, key, deliver, now, newId, log } = deps
+  const { outbox } = db.tables
+  let stopped = false
+  /** Sends everything that is due. */
+  const flush = oneAtATime(sendAll)
+  return { add, nudge, flush, stop }
+
+  /** Leaves a message as part of the change. Call `nudge` after it. */
+  async function add(tx: Tx, message: Message) {
+    const content = seal(key, JSON.stringify(message))
+    await tx
+      .insert(outbox)
+      .values({ id: newId(), kind: message.kind, content, attempts: 0, dueAt: now() })
+  }
+
+  /** Sends once the reply that is being made is on its way: its time must not tell what there is to send. */
+  function nudge() {
+    setTimeout(() => {
+      flush().catch((err) => {
+        if (!stopped) log.error({ err }, 'the outbox cannot be read')
+      })
+    }, AFTER_REPLY)
+  }
+
+  /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
+  async function stop() {
+    stopped = true
+    await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT)])
+  }
+
+  async function sendAll() {
+    while (!stopped) {
+      const due = await db.read
+        .select()
+        .from(outbox)
+        .where(lte(outbox.dueAt, now()))
+        .orderBy(asc(outbox.dueAt))
+        .limit(BATCH)
+      if (due.length === 0) return
+      for (const row of due) if (!stopped) await sendOne(row)
+    }
+  }
+
+  async function sendOne({ id, kind, content, attempts }: typeof outbox.$inferSelect) {
+    try {
+      await deliver(JSON.parse(unseal(key, content)))
+      await db.write(async (tx) => {
+        await tx.delete(outbox).where(eq(outbox.id, id))
+      })
+    } catch (err) {
+      const wait = RETRIES[attempts]
+      log.warn({ kind, attempt: attempts + 1, willRetry: wait !== undefined, err }, 'not delivered')
+      await db.write(async (tx) => {
+        const isSame = eq(outbox.id, id)
+        if (wait === undefined) await tx.delete(outbox).where(isSame)
+        else {
+          const dueAt = new Date(now().getTime() + wait)
+          await tx
+            .update(outbox)
+            .set({ attempts: attempts + 1, dueAt })
+            .where(isSame)
+        }
+      })
+    }
+  }
+}
