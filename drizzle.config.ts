@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: './src/db/sqlite/tables.ts',
+  schema: './drizzle/tables.cjs',
   out: './drizzle',
   casing: 'snake_case',
 })

@@ -4,7 +4,7 @@ import { ATTACHMENTS_PATH, attachmentRoutes } from './features/attachments/route
 import { billingRoutes } from './features/billing/routes.ts'
 import { contentRoutes } from './features/content/routes.ts'
 import { profileRoutes } from './features/people/profile/routes.ts'
-import { authRoutes } from './features/people/routes.ts'
+import { peopleRoutes } from './features/people/routes.ts'
 import { plansRoutes } from './features/plans/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
@@ -47,7 +47,7 @@ function createApi(services: Services) {
   const signedIn = authenticate(services.checkSession)
   return new Elysia({ name: 'api', normalize: false })
     .use(jwks(services))
-    .use(authRoutes({ ...services, signedIn }))
+    .use(peopleRoutes({ ...services, signedIn }))
     .use(profileRoutes({ ...services, signedIn }))
     .use(attachmentRoutes({ ...services, baseUrl: config.baseUrl, signedIn }))
     .use(settingsRoutes(services))

@@ -14,7 +14,7 @@ import { createQuota } from './features/attachments/upload/quota.ts'
 import { createRetries } from './features/attachments/upload/retries.ts'
 import { createStaging } from './features/attachments/upload/staging.ts'
 import { createBilling } from './features/billing/inbox/deliveries.ts'
-import { createForgottenPeople } from './features/billing/inbox/erasure.ts'
+import { createErasure } from './features/billing/inbox/erasure.ts'
 import { createEventLog } from './features/billing/inbox/event-log.ts'
 import { createBacklog } from './features/billing/projection/backlog.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
@@ -24,11 +24,14 @@ import { createSubscription } from './features/billing/projection/subscription.t
 import { createReconcile } from './features/billing/provider/reconcile.ts'
 import { createSubscriberApi } from './features/billing/provider/subscriber-api.ts'
 import { createContent } from './features/content/service.ts'
+import { createAccounts } from './features/people/accounts/accounts.ts'
 import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
+import type { PeopleOutbox } from './features/people/messages.ts'
 import { createProfile } from './features/people/profile/service.ts'
-import { createAuth } from './features/people/service.ts'
+import { createPeople } from './features/people/service.ts'
 import { createTokens } from './features/people/sessions/tokens.ts'
 import { APPLE_URL, createAppleGrants } from './features/people/social/apple-grants.ts'
+import { createIdentities } from './features/people/social/identities.ts'
 import {
   createIdTokenVerifier,
   type IdentityProviders,
@@ -39,18 +42,23 @@ import { feedOf } from './features/rates/providers.ts'
 import { createRates } from './features/rates/service.ts'
 import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
-import { createAddressOf } from './http/client-ip.ts'
-import type { Part, Readiness } from './http/health.ts'
+import { createIpOf } from './http/client-ip.ts'
 import { newId, newKey } from './lib/ids.ts'
 import type { Log } from './lib/log.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMailer } from './outbox/mailer.ts'
+import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
+import type { Tables } from './tables.ts'
+import { createDeleteAccount } from './usecases/delete-account.ts'
+import { createExportData } from './usecases/export-data.ts'
+import { createMergeGuest } from './usecases/merge-guest.ts'
+import { createReadiness } from './usecases/readiness.ts'
 
 export type ServicesDeps = {
   config: Config
   secrets: Secrets
-  db: OpenDb
+  db: OpenDb<Tables>
   log: Log
   pegs: Peg[]
   /** The command line of the image worker. */
@@ -72,6 +80,22 @@ export async function createServices(deps: ServicesDeps) {
   const { appleUrl = APPLE_URL, passwordCost = PASSWORD_COST } = deps
   const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
+  const limits = createLimits({ db, now, enabled: config.rateLimits })
+  const outbox: PeopleOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
+  const keys = await createEncryptionKeys({ path: secrets.encryptionKeys, now })
+  const replays = createReplays({ db, now })
+  const accounts = createAccounts({ db, now, newId })
+  const identities = createIdentities({ db, outbox, sealKey: secrets.sealKey })
+
+  const content = createContent({ db, newId })
+  const settings = createSettings({ db, bumpVersion: (tx) => content.bump(tx, 'appSetting') })
+  const plans = createPlans({ db, now, newId })
+  const feed =
+    config.ratesProvider === 'off'
+      ? null
+      : feedOf(config.ratesProvider, config.ratesUrl, config.ratesApiKey)
+  const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
+
   const folder = join(config.dataDir, 'files')
   const files = createFiles(folder)
   const space = createDiskSpace(folder, config.minFreeBytes)
@@ -80,27 +104,69 @@ export async function createServices(deps: ServicesDeps) {
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
   const retries = createRetries({ db, now })
+  const quota = { bytes: config.attachmentQuotaBytes, count: config.attachmentQuotaCount }
   const attachments = createAttachments({
     db,
     files,
     staging,
     prepare: createPreparing({ staging, makeImage, now, newKey }),
     variants: createVariants({ db, files, staging, makeImage }),
-    quota: createQuota({
-      db,
-      bytes: config.attachmentQuotaBytes,
-      count: config.attachmentQuotaCount,
-    }),
+    quota: createQuota({ db, ...quota }),
     retries,
     signer: createUrlSigner(secrets.fileUrlKey, now),
+    existingUsers: accounts.existing,
     now,
     log,
   })
 
-  const limits = createLimits({ db, now, enabled: config.rateLimits })
+  const sizes = deps.foldingSizes ? { sizes: deps.foldingSizes } : {}
+  const projection = createProjection({ db, eventLog: createEventLog(db), ...sizes })
+  const backlog = createBacklog({ db, projection, log })
+  const erasure = createErasure({
+    db,
+    projection,
+    backlog,
+    existingUsers: accounts.existing,
+    pseudonymKey: secrets.pseudonymKey,
+  })
+  const billing = createBilling({
+    db,
+    projection,
+    erasure,
+    backlog,
+    ignoresSandbox: config.billingSandbox === 'ignore',
+    now,
+    newId,
+    log,
+  })
+  const subscription = createSubscription({
+    db,
+    projection,
+    listPlans: plans.listIn,
+    existingUsers: accounts.existing,
+    now,
+  })
+  const rebuildBilling = createRebuild({ db, projection })
+  const reconcile =
+    config.rcApiKey === null
+      ? null
+      : createReconcile({
+          db,
+          readSubscriber: createSubscriberApi(config.rcApiUrl, config.rcApiKey),
+          recordOwn: billing.recordOwn,
+          now,
+          log,
+        })
+
+  const deleteAccount = createDeleteAccount({
+    db,
+    unlinkProviders: identities.removeAll,
+    pseudonymizeBilling: erasure.eraseUser,
+    removeAttachments: attachments.removeAllOf,
+    removeUser: accounts.remove,
+    sendMessages: outbox.nudge,
+  })
   const profile = createProfile({ db, now })
-  const keys = await createEncryptionKeys({ path: secrets.encryptionKeys, now })
-  const replays = createReplays({ db, now })
   const tokens = await createTokens({
     key: secrets.accessTokenKey,
     refreshKey: secrets.refreshKey,
@@ -108,8 +174,11 @@ export async function createServices(deps: ServicesDeps) {
     audience: config.tokenAudience,
     now,
   })
-  const auth = createAuth({
+  const people = createPeople({
     db,
+    accounts,
+    identities,
+    outbox,
     tokens,
     limits,
     sealKey: secrets.sealKey,
@@ -127,74 +196,58 @@ export async function createServices(deps: ServicesDeps) {
     verifyIdToken: createIdTokenVerifier(providers, now),
     appleGrants: appleGrantsOf(config, appleUrl, now),
     readProfile: profile.read,
-    async moveBelongings(tx, from, to) {
-      await attachments.moveAll(tx, from, to)
-      await billing.joinUsers(tx, from, to)
-    },
-    removeAccount,
+    mergeGuest: createMergeGuest({
+      moveAttachments: attachments.moveAll,
+      joinBillingIds: billing.joinUsers,
+      removeUser: accounts.remove,
+    }),
+    deleteAccount,
     now,
     newId,
     log,
   })
 
-  const content = createContent({ db, newId })
-  const settings = createSettings({ db, bumpVersion: (tx) => content.bump(tx, 'appSetting') })
-  const plans = createPlans({ db, now, newId })
-  const feed =
-    config.ratesProvider === 'off'
-      ? null
-      : feedOf(config.ratesProvider, config.ratesUrl, config.ratesApiKey)
-  const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
-  const projection = createProjection({
-    db,
-    eventLog: createEventLog(db),
-    ...(deps.foldingSizes ? { sizes: deps.foldingSizes } : {}),
+  const exportData = createExportData({
+    user: profile.read,
+    account: accounts.describe,
+    identities: identities.list,
+    sessions: (userId) => people.devices.list(userId, ''),
+    devices: people.devices.known,
+    pending: people.oneTimeTokens.list,
+    attachments: attachments.list,
+    idempotencyKeys: retries.list,
+    subscription: (userId) => subscription.readFor(userId, 'production'),
+    sandboxSubscription: (userId) => subscription.readFor(userId, 'sandbox'),
+    billingIds: erasure.idsOfUser,
+    billingEvents: erasure.eventsOfUser,
   })
-  const backlog = createBacklog({ db, projection, log })
-  const people = createForgottenPeople({ db, projection, pseudonymKey: secrets.pseudonymKey })
-  const billing = createBilling({
-    db,
-    projection,
-    people,
-    backlog,
-    ignoresSandbox: config.billingSandbox === 'ignore',
-    now,
-    newId,
-    log,
+  const readiness = createReadiness({
+    isWritable: db.isWritable,
+    checkSpace: space.check,
+    isImageWorkerFailing: imageQueue.isFailing,
+    areRatesStale: feed === null ? null : rates.isStale,
   })
-  const subscription = createSubscription({ db, projection, listPlans: plans.listIn, now })
-  const rebuildBilling = createRebuild({ db, projection })
-  const reconcile =
-    config.rcApiKey === null
-      ? null
-      : createReconcile({
-          db,
-          readSubscriber: createSubscriberApi(config.rcApiUrl, config.rcApiKey),
-          recordOwn: billing.recordOwn,
-          now,
-          log,
-        })
 
   return {
     now,
-    limits,
-    removeAccount,
-    readExport,
-    guestOf,
-    keys,
-    replays,
-    publicKeys: () => [tokens.publicJwk, ...keys.published()],
-    addressOf: createAddressOf({ trusted: config.trustedProxies, log }),
     config,
     log,
     db,
+    limits,
+    outbox,
+    accounts,
+    keys,
+    replays,
+    publicKeys: () => [tokens.publicJwk, ...keys.published()],
+    ipOf: createIpOf({ trusted: config.trustedProxies, log }),
+    checkSession: people.sessions.check,
+    people,
+    profile,
+    tokens,
     staging,
     retries,
     imageQueue,
     attachments,
-    profile,
-    tokens,
-    auth,
     content,
     settings,
     plans,
@@ -205,68 +258,9 @@ export async function createServices(deps: ServicesDeps) {
     projection,
     rebuildBilling,
     reconcile,
-    checkSession: auth.sessions.check,
+    deleteAccount,
+    exportData,
     readiness,
-  }
-
-  /** Takes everything of a person in one change, and what lies outside of the database after it. */
-  async function removeAccount(userId: string) {
-    const finish = await db.write(async (tx) => {
-      const removeFiles = await attachments.removeAllOf(tx, userId)
-      await auth.linked.removeAll(tx, userId)
-      await people.forget(tx, userId)
-      tx.afterCommit(backlog.nudge)
-      await profile.remove(tx, userId)
-      return removeFiles
-    })
-    auth.outbox.nudge()
-    await finish()
-  }
-
-  /** Everything that is held about a person. */
-  async function readExport(userId: string) {
-    const billingData = await people.dataOf(userId)
-    return {
-      user: await profile.read(userId),
-      account: await auth.accounts.describe(userId),
-      identities: await auth.linked.list(userId),
-      sessions: await auth.devices.list(userId, ''),
-      devices: await auth.devices.known(userId),
-      pending: await auth.oneTimeTokens.list(userId),
-      attachments: await attachments.list(userId),
-      idempotencyKeys: await retries.list(userId),
-      subscription: (await subscription.read(userId, 'production', ['en'])).subscription,
-      sandboxSubscription: (await subscription.read(userId, 'sandbox', ['en'])).subscription,
-      billingIds: billingData.ids,
-      billingEvents: billingData.events,
-    }
-  }
-
-  async function guestOf(token: string | undefined, sealed: boolean): Promise<string | null> {
-    return token ? (await auth.sessions.check(token, sealed)).userId : null
-  }
-
-  async function readiness(): Promise<Readiness> {
-    return {
-      database: (await db.isWritable()) ? 'ok' : 'failing',
-      storage: await storageState(),
-      imageWorker: imageQueue.isFailing() ? 'failing' : 'ok',
-      rates: feed === null ? 'off' : await ratesState(),
-    }
-  }
-
-  function storageState(): Promise<Part> {
-    return space.check().then(
-      () => 'ok',
-      () => 'failing',
-    )
-  }
-
-  function ratesState(): Promise<Part> {
-    return rates.isStale().then(
-      (isStale) => (isStale ? 'stale' : 'ok'),
-      () => 'failing',
-    )
   }
 }
 

@@ -167,7 +167,7 @@ test('a new device is told of by mail, a known one is not', async () => {
   expect(mail.text).toContain('iPad <b>of</b> Eve')
   expect(mail.text).toContain('iPad &lt;b&gt;of&lt;/b&gt; Eve')
   await login(app, 'ann@example.com', PASSWORD, 'iPad <b>of</b> Eve')
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   expect(smtp.mails).toEqual([])
 })
 
@@ -188,7 +188,7 @@ test('a mail that the server does not take is tried again, and nobody waits for 
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   smtp.state.failing = true
   await app.register('ann@example.com')
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   expect(app.lines.join('')).toContain('"willRetry":true')
   expect(app.lines.join('')).not.toContain('ann@example.com')
   const { outbox } = app.services.db.tables
@@ -196,10 +196,10 @@ test('a mail that the server does not take is tried again, and nobody waits for 
   expect(waiting?.attempts).toBe(1)
   expect(JSON.stringify(waiting)).not.toContain('ann@example.com')
   smtp.state.failing = false
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   expect(smtp.mails).toEqual([])
   app.clock.advance(61_000)
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   expect((await smtp.next('ann@example.com')).subject).toContain('Confirm')
   expect(await app.services.db.read.$count(outbox)).toBe(0)
 })
@@ -207,7 +207,7 @@ test('a mail that the server does not take is tried again, and nobody waits for 
 test('without a mail server mails are files that the operator can read', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   const folder = join(app.dataDir, 'outbox')
   const names = await readdir(folder)
   expect(names).toEqual([expect.stringMatching(/\.eml$/)])
@@ -259,6 +259,6 @@ function login(app: TestApp, email: string, password: string, device = 'phone') 
 }
 
 async function isVerified(app: TestApp, email: string): Promise<boolean> {
-  const user = await app.services.auth.accounts.findByEmail(app.services.db.read, email)
+  const user = await app.services.people.accounts.findByEmail(app.services.db.read, email)
   return user?.emailVerifiedAt != null
 }

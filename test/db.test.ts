@@ -5,10 +5,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import type { Tx } from '../src/db/db.ts'
+import { sqliteColumns } from '../src/db/sqlite/columns.ts'
 import { type Migration, migrate, readMigrations, schemaVersion } from '../src/db/sqlite/migrate.ts'
 import { createDb, openDatabase, refusalOf } from '../src/db/sqlite/open.ts'
 import { asset } from '../src/lib/asset.ts'
 import { AppError } from '../src/lib/errors.ts'
+import { buildTables } from '../src/tables.ts'
 
 const migrations = readMigrations(asset('drizzle'))
 const cleanups: (() => unknown)[] = []
@@ -196,7 +198,7 @@ async function openTestDb() {
   const path = join(folder, 'homeport.db')
   const client = openDatabase(path)
   migrate(client, migrations)
-  const db = createDb(client)
+  const db = createDb(client, buildTables(sqliteColumns))
   cleanups.push(() => db.close())
   const { contentVersions } = db.tables
   return { db, client, path, put, names }

@@ -190,7 +190,7 @@ test('guests who do not come back for 90 days are removed, with their files', as
     json: { refreshToken: active.refreshToken },
   })
   app.clock.advance(41 * 86_400_000)
-  await app.services.auth.guests.sweep(AbortSignal.timeout(5_000))
+  await app.services.people.guests.sweep(AbortSignal.timeout(5_000))
   const { users, attachments } = app.services.db.tables
   const left = await app.services.db.read.select({ id: users.id }).from(users)
   expect(left.map(({ id }) => id).toSorted()).toEqual([active.user._id, person.user._id].toSorted())
@@ -215,7 +215,7 @@ test('deleting an account ends the grant that Apple gave', async () => {
   expect(signedIn.status).toBe(200)
   const token = signedIn.json.response.accessToken
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
-  await app.services.auth.outbox.flush()
+  await app.services.people.outbox.flush()
   expect(world.revoked).toEqual(['r-code-1'])
 })
 

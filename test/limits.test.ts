@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createAddressOf } from '../src/http/client-ip.ts'
+import { createIpOf } from '../src/http/client-ip.ts'
 import { createLog } from '../src/lib/log.ts'
 import { createTestApp, PASSWORD, type TestApp } from './support/app.ts'
 
@@ -50,9 +50,9 @@ test('63: a locked account goes on where it is signed in, and can be reset', asy
   expect(profile.status).toBe(200)
   const refreshed = await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
   expect(refreshed.status).toBe(200)
-  const { db, auth } = app.services
+  const { db, people } = app.services
   const token = await db.write((tx) =>
-    auth.oneTimeTokens.issue(tx, 'reset-password', profile.json.response._id, 'ann@example.com'),
+    people.oneTimeTokens.issue(tx, 'reset-password', profile.json.response._id, 'ann@example.com'),
   )
   const newPassword = 'another good one'
   const reset = await app.ask('POST', '/api/auth/password/v1/reset', {
@@ -145,13 +145,13 @@ test.each([
   (peer, forwarded, trusted, expected) => {
     const lines: string[] = []
     const log = createLog('info', { write: (line) => lines.push(line) })
-    const addressOf = createAddressOf({ trusted: [...trusted], log })
+    const ipOf = createIpOf({ trusted: [...trusted], log })
     const headers: Record<string, string> =
       forwarded === null ? {} : { 'x-forwarded-for': forwarded }
     const request = new Request('http://localhost/', { headers })
     const server = { requestIP: () => ({ address: peer }) } as unknown as Bun.Server<unknown>
-    expect(addressOf(request, server)).toBe(expected)
-    addressOf(request, server)
+    expect(ipOf(request, server)).toBe(expected)
+    ipOf(request, server)
     expect(lines).toHaveLength(forwarded !== null && trusted.length === 0 ? 1 : 0)
   },
 )

@@ -45,6 +45,6 @@ function form(app: TestApp, path: string, fields: Record<string, string>) {
 }
 
 async function isVerified(app: TestApp, email: string): Promise<boolean> {
-  const user = await app.services.auth.accounts.findByEmail(app.services.db.read, email)
+  const user = await app.services.people.accounts.findByEmail(app.services.db.read, email)
   return user?.emailVerifiedAt != null
 }

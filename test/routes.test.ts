@@ -114,9 +114,9 @@ async function prepare(app: TestApp, route: Route, world: World) {
       good.json = JSON.parse(JSON.stringify(good.json).replace(name, await make()))
     if (path.includes(name)) path = path.replace(name, await make())
   }
-  const { db, auth } = app.services
-  const issue = (purpose: Parameters<typeof auth.oneTimeTokens.issue>[1]) =>
-    db.write((tx) => auth.oneTimeTokens.issue(tx, purpose, user.user._id, user.user.email))
+  const { db, people } = app.services
+  const issue = (purpose: Parameters<typeof people.oneTimeTokens.issue>[1]) =>
+    db.write((tx) => people.oneTimeTokens.issue(tx, purpose, user.user._id, user.user.email))
   await fill('KEY', async () => {
     const stored = await app.ask('POST', `${ATTACHMENTS}?type=supportTicket`, {
       token,

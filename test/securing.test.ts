@@ -43,10 +43,11 @@ describe('no link and no pending change outlives', () => {
       const tokens = await issueAll(app, owner)
       expect(await act(app, owner, tokens['reset-password'])).toMatchObject({ status: 200 })
       for (const purpose of PURPOSES) {
-        const { auth, db } = app.services
-        expect([purpose, await auth.oneTimeTokens.find(db.read, purpose, tokens[purpose])]).toEqual(
-          [purpose, null],
-        )
+        const { people, db } = app.services
+        expect([
+          purpose,
+          await people.oneTimeTokens.find(db.read, purpose, tokens[purpose]),
+        ]).toEqual([purpose, null])
       }
       const { oneTimeTokens } = app.services.db.tables
       expect(await app.services.db.read.$count(oneTimeTokens)).toBe(0)
@@ -111,11 +112,11 @@ test('every notice of a change cancels it, not only the last one', async () => {
 test('a change that a thief began with the old password is not made after the owner’s new one', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
-  const { db, auth } = app.services
-  const stillProven = await auth.passwordLogin.proveOwn(owner.user._id, PASSWORD)
+  const { db, people } = app.services
+  const stillProven = await people.proof.proveOwn(owner.user._id, PASSWORD)
   const [reset] = [await issueAll(app, owner)].map((tokens) => tokens['reset-password'])
   await post(app, 'password/v1/reset', { token: reset, newPassword: NEW_PASSWORD })
-  const late = auth.addresses.change(owner.user._id, 'thief@example.com', '::1', stillProven)
+  const late = people.addresses.change(owner.user._id, 'thief@example.com', '::1', stillProven)
   await expect(late).rejects.toMatchObject({ code: 'invalid_credentials' })
   expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(0)
 })
@@ -173,11 +174,11 @@ test('the only way to sign in cannot be unlinked', async () => {
 
 /** One live token of each kind. */
 async function issueAll(app: TestApp, { user }: Owner) {
-  const { auth, db } = app.services
+  const { people, db } = app.services
   return db.write(async (tx) => {
     const tokens = {} as Record<(typeof PURPOSES)[number], string>
     for (const purpose of PURPOSES) {
-      tokens[purpose] = await auth.oneTimeTokens.issue(tx, purpose, user._id, user.email)
+      tokens[purpose] = await people.oneTimeTokens.issue(tx, purpose, user._id, user.email)
     }
     return tokens
   })

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { sqliteColumns } from '../db/sqlite/columns.ts'
 import { migrate, readMigrations, schemaVersion } from '../db/sqlite/migrate.ts'
 import { appliedIn, createDb, openDatabase, refusalOf } from '../db/sqlite/open.ts'
 import { asset } from '../lib/asset.ts'
@@ -11,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
+import { buildTables } from '../tables.ts'
 import { programCommand } from './program.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
@@ -54,7 +56,7 @@ export async function openData(
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
-  const db = createDb(client)
+  const db = createDb(client, buildTables(sqliteColumns))
   opening.defer(async () => {
     await db.stopWriting('closing')
     db.close()
@@ -73,12 +75,12 @@ export async function openData(
     ...world,
   })
   opening.defer(() => services.imageQueue.stop())
-  opening.defer(() => services.auth.outbox.stop())
+  opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
   await seed(services)
-  await services.auth.forgetSealed(replaced.map(({ name }) => name))
+  await services.people.forgetSealed(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
-    for (const userId of await services.auth.accounts.rekey()) {
+    for (const userId of await services.accounts.rekey()) {
       log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
     }
   }

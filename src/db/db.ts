@@ -1,5 +1,4 @@
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type { Tables } from './schema.ts'
 
 type Queries = BunSQLiteDatabase
 
@@ -21,7 +20,7 @@ export type Tx = Pick<
 export type Prepared<Q> = (tx: Tx) => Q
 
 /** The whole data layer as features see it, whichever engine is below. */
-export type Db = {
+export type Db<Tables> = {
   tables: Tables
   /** Selects from the last commit. Prepare hot queries once; end each with `await ….execute()`. */
   read: Reader

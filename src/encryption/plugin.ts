@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../http/body.ts'
-import type { AddressOf } from '../http/client-ip.ts'
+import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
 import { noteOpened } from '../http/opened-request.ts'
 import { seenRequest } from '../http/request-id.ts'
@@ -13,7 +13,7 @@ import { type OpenedRequest, sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
 /** `isRequired`: plain requests are refused. */
-export type EncryptionDeps = OpenerDeps & { isRequired: boolean; addressOf: AddressOf; log: Log }
+export type EncryptionDeps = OpenerDeps & { isRequired: boolean; ipOf: IpOf; log: Log }
 
 type Handle = (request: Request) => Response | Promise<Response>
 
@@ -30,7 +30,7 @@ const LARGE = 1024 * 1024
  * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
  * ordinary request. What stops a request before its route is answered in plain.
  */
-export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDeps) {
+export function encryption({ isRequired, ipOf, log, ...deps }: EncryptionDeps) {
   const { now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
   const refusals = new WeakMap<Request, unknown>()
@@ -67,7 +67,7 @@ export function encryption({ isRequired, addressOf, log, ...deps }: EncryptionDe
       if (isLarge) {
         // While it arrives it has a time limit of its own, by its size.
         server?.timeout(request, 0)
-        held.use(await admitUpload(request, addressOf(request, server)))
+        held.use(await admitUpload(request, ipOf(request, server)))
       }
       opened = await open(request, arrivedAt)
       if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)

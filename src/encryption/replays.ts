@@ -1,10 +1,10 @@
 import { lt, sql } from 'drizzle-orm'
-import type { Db } from '../db/db.ts'
+import type { EncryptionDb } from './schema.ts'
 
 export type Replays = ReturnType<typeof createReplays>
 
 /** The sealed requests that were carried out: none is a second time, not after a restart either. */
-export function createReplays({ db, now }: { db: Db; now: () => Date }) {
+export function createReplays({ db, now }: { db: EncryptionDb; now: () => Date }) {
   const { sealedRequests } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx

@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Log } from '../lib/log.ts'
 
 /** Tells where a request comes from: the key by which limits count. */
-export type AddressOf = (request: Request, server: Server<unknown> | null) => string
+export type IpOf = (request: Request, server: Server<unknown> | null) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
 
@@ -13,7 +13,7 @@ const UNKNOWN = 'unknown'
  * The address of the client: that of the peer, or, where the peer is a trusted proxy, the last one in
  * `X-Forwarded-For` that is none. IPv6 counts by its /64, for a whole one belongs to a single line.
  */
-export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log }): AddressOf {
+export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): IpOf {
   const networks = trusted.map(parseNetwork)
   let hasWarned = false
   return (request, server) => {

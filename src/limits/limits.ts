@@ -1,7 +1,8 @@
 import { eq, lt, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
+import type { LimitsDb } from './schema.ts'
 
 /** So many in a window of so many seconds. */
 export type WindowRule = { name: string; most: number; seconds: number }
@@ -19,7 +20,15 @@ type Row = { count: number; until: Date }
 const DAY = 24 * 60 * 60 * 1000
 
 /** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
-export function createLimits({ db, now, enabled }: { db: Db; now: () => Date; enabled: boolean }) {
+export function createLimits({
+  db,
+  now,
+  enabled,
+}: {
+  db: LimitsDb
+  now: () => Date
+  enabled: boolean
+}) {
   const { limits } = db.tables
   return { reserve, allows, forget, sweep }
 

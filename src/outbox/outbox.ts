@@ -1,15 +1,15 @@
 import { asc, eq, lte } from 'drizzle-orm'
-import type { Db, Tx } from '../db/db.ts'
+import type { Tx } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 import { oneAtATime } from '../lib/one-at-a-time.ts'
 import { seal, unseal } from '../lib/seal.ts'
+import type { OutboxDb } from './schema.ts'
 /** Something to be done outside of changes, such as a mail to be sent. */
 export type OutboxMessage = { kind: string }
 
-export type OutboxDeps<Message extends OutboxMessage> = {
-  db: Db
+export type OutboxDeps = {
+  db: OutboxDb
   key: Uint8Array
-  deliver: (message: Message) => Promise<void>
   now: () => Date
   newId: () => string
   log: Log
@@ -25,13 +25,19 @@ const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
 
 /** Sends to the outside what changes have left here, after their commit and until it succeeds. */
-export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps<Message>) {
-  const { db, key, deliver, now, newId, log } = deps
+export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
+  const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
   let stopped = false
+  let deliver: ((message: Message) => Promise<void>) | null = null
   /** Sends everything that is due. */
   const flush = oneAtATime(sendAll)
-  return { add, nudge, flush, stop }
+  return { deliverWith, add, nudge, flush, clear, stop }
+
+  /** Says who delivers; until then messages wait. */
+  function deliverWith(work: (message: Message) => Promise<void>) {
+    deliver = work
+  }
 
   /** Leaves a message as part of the change. Call `nudge` after it. */
   async function add(tx: Tx, message: Message) {
@@ -50,6 +56,11 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps<Mes
     }, AFTER_REPLY)
   }
 
+  /** Drops all messages, as part of the change: nobody can open them any more. */
+  async function clear(tx: Tx) {
+    await tx.delete(outbox)
+  }
+
   /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
   async function stop() {
     stopped = true
@@ -57,7 +68,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps<Mes
   }
 
   async function sendAll() {
-    while (!stopped) {
+    while (!stopped && deliver) {
       const due = await db.read
         .select()
         .from(outbox)
@@ -71,7 +82,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps<Mes
 
   async function sendOne({ id, kind, content, attempts }: typeof outbox.$inferSelect) {
     try {
-      await deliver(JSON.parse(unseal(key, content)))
+      await deliver?.(JSON.parse(unseal(key, content)))
       await db.write(async (tx) => {
         await tx.delete(outbox).where(eq(outbox.id, id))
       })

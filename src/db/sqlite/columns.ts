@@ -25,5 +25,3 @@ export const sqliteColumns = {
   uniqueIndex,
   primaryKey,
 }
-
-export type Columns = typeof sqliteColumns

@@ -3,11 +3,10 @@ import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Db } from '../db.ts'
 import { type Migration, schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
-import * as tables from './tables.ts'
 import { createWriter } from './write.ts'
 
 /** The data layer over SQLite, with what its process has to do. */
-export type OpenDb = Db & {
+export type OpenDb<Tables> = Db<Tables> & {
   client: Database
   /** Whether a change would get through. */
   isWritable(): Promise<boolean>
@@ -39,7 +38,7 @@ export function openDatabase(path: string): Database {
 }
 
 /** The data layer over an open database whose schema is up to date. */
-export function createDb(client: Database): OpenDb {
+export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Tables> {
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
   const read = drizzle(reader, { casing: 'snake_case' })

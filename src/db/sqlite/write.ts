@@ -45,7 +45,7 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
   let draining: Promise<void> | null = null
   let refusal: unknown = null
 
-  return { write: write as Db['write'], prepareWrite, stop }
+  return { write: write as Db<never>['write'], prepareWrite, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (inside.getStore()) {

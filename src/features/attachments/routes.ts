@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../http/authenticate.ts'
 import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../../http/body.ts'
-import type { AddressOf } from '../../http/client-ip.ts'
+import type { IpOf } from '../../http/client-ip.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
@@ -29,7 +29,7 @@ export type AttachmentRoutesDeps = {
   attachments: Attachments
   staging: Staging
   baseUrl: string | null
-  addressOf: AddressOf
+  ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>
 }
 
@@ -37,7 +37,7 @@ export function attachmentRoutes({
   attachments,
   staging,
   baseUrl,
-  addressOf,
+  ipOf,
   signedIn,
 }: AttachmentRoutesDeps) {
   return new Elysia({ name: 'attachments' })
@@ -46,7 +46,7 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
-        const from = { baseUrl: baseOf(request), ip: addressOf(request, server) }
+        const from = { baseUrl: baseOf(request), ip: ipOf(request, server) }
         const { type, compression, targetType } = query
         const wish = {
           type,
@@ -122,7 +122,7 @@ export function attachmentRoutes({
         }
         const wanted = { width: widthIn(width), format: format ?? acceptedFormat(request) }
         server?.timeout(request, UPLOAD_TIMEOUT)
-        const ip = addressOf(request, server)
+        const ip = ipOf(request, server)
         const opened = await attachments.openVariant(params.key, expires, signature, wanted, ip)
         server?.timeout(request, IDLE_TIMEOUT)
         if (format === undefined) varyBy(set, 'Accept')

@@ -1,8 +1,9 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { originalOf, type Variants, type VariantWish } from './images/variants.ts'
+import type { AttachmentsDb } from './schema.ts'
 import type { Files } from './storage/files.ts'
 import type { UrlSigner } from './storage/signed-url.ts'
 import type { createPreparing, Prepared, Row, Wish } from './upload/preparing.ts'
@@ -12,7 +13,7 @@ import type { Staging } from './upload/staging.ts'
 import type { Upload } from './upload/upload.ts'
 
 export type AttachmentsDeps = {
-  db: Db
+  db: AttachmentsDb
   files: Files
   staging: Staging
   prepare: ReturnType<typeof createPreparing>
@@ -20,6 +21,8 @@ export type AttachmentsDeps = {
   quota: Quota
   retries: Retries
   signer: UrlSigner
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   now: () => Date
   log: Log
 }
@@ -29,8 +32,9 @@ export type Attachments = ReturnType<typeof createAttachments>
 const SERVED_LIMIT = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
-  const { db, files, staging, prepare, variants, quota, retries, signer, now, log } = deps
-  const { attachments, users } = db.tables
+  const { db, files, staging, prepare, variants, quota, retries, signer, existingUsers, now, log } =
+    deps
+  const { attachments } = db.tables
   const byKey = db.read
     .select()
     .from(attachments)
@@ -80,8 +84,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       }
       const rows = prepared.map(({ row }) => row)
       await db.write(async (tx) => {
-        const owner = await tx.select({ id: users.id }).from(users).where(eq(users.id, userId))
-        if (owner.length === 0) throw accountGone()
+        if ((await existingUsers(tx, [userId])).length === 0) throw accountGone()
         await quota.take(tx, userId, rows)
         await tx.insert(attachments).values(rows)
         await remember(tx, rows)

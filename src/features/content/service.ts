@@ -1,11 +1,12 @@
 import { asc, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import { check } from '../../lib/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
+import type { ContentDb } from './schema.ts'
 
 export type Content = ReturnType<typeof createContent>
 
-export function createContent({ db, newId }: { db: Db; newId: () => string }) {
+export function createContent({ db, newId }: { db: ContentDb; newId: () => string }) {
   const { contentVersions, faqs } = db.tables
   const allVersions = db.read.select().from(contentVersions).prepare()
   let questions: Promise<Faq[]> | null = null

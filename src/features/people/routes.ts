@@ -1,11 +1,11 @@
 import { Elysia } from 'elysia'
 import { accountRoutes } from './routes/account.ts'
-import type { AuthRoutesDeps } from './routes/deps.ts'
+import type { PeopleRoutesDeps } from './routes/deps.ts'
 import { pageRoutes } from './routes/pages.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { twoFactorRoutes } from './routes/two-factor.ts'
 
-export function authRoutes(deps: AuthRoutesDeps) {
+export function peopleRoutes(deps: PeopleRoutesDeps) {
   return new Elysia({ name: 'auth' })
     .use(signInRoutes(deps))
     .use(accountRoutes(deps))

@@ -1,32 +1,36 @@
 import { isNotNull } from 'drizzle-orm'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/limits.ts'
 import type { SendMail } from '../../outbox/mailer.ts'
-import { createOutbox } from '../../outbox/outbox.ts'
-import { createAccounts } from './accounts/accounts.ts'
+import type { Accounts } from './accounts/accounts.ts'
 import { createGuests } from './accounts/guests.ts'
 import { createSecuring } from './accounts/securing.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
+import { createPasswordProof } from './credentials/password-proof.ts'
 import { createPasswords, type PasswordCost } from './credentials/passwords.ts'
 import { createEmailAddresses } from './email/email-addresses.ts'
 import { render } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
-import type { PeopleMessage } from './messages.ts'
+import type { PeopleOutbox } from './messages.ts'
 import type { UserProfile } from './profile/user-profile.ts'
+import type { PeopleDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSignIn } from './sessions/sign-in.ts'
 import type { Tokens } from './sessions/tokens.ts'
 import type { AppleGrants } from './social/apple-grants.ts'
-import { createIdentities } from './social/identities.ts'
+import type { Identities } from './social/identities.ts'
 import type { VerifyIdToken } from './social/identity-providers.ts'
 import { createSocialLogin } from './social/social-login.ts'
 import { createTwoFactor } from './two-factor/two-factor.ts'
 
-export type AuthDeps = {
-  db: Db
+export type PeopleDeps = {
+  db: PeopleDb
+  accounts: Accounts
+  identities: Identities
+  outbox: PeopleOutbox
   tokens: Tokens
   limits: Limits
   sealKey: Uint8Array
@@ -41,42 +45,30 @@ export type AuthDeps = {
   verifyIdToken: VerifyIdToken
   appleGrants: AppleGrants | null
   readProfile: (userId: string) => Promise<UserProfile>
-  moveBelongings: (tx: Tx, from: string, to: string) => Promise<void>
-  removeAccount: (userId: string) => Promise<void>
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<void>
   now: () => Date
   newId: () => string
   log: Log
 }
 
-export type Auth = ReturnType<typeof createAuth>
+export type People = ReturnType<typeof createPeople>
 
 /** The rooms of this feature and what each gets of the others. */
-export function createAuth(deps: AuthDeps) {
-  const { db, now, newId, tokens, limits, log, sealKey, sendMail, appleGrants } = deps
-  const accounts = createAccounts({ db, now, newId })
+export function createPeople(deps: PeopleDeps) {
+  const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
+  const { sendMail, appleGrants } = deps
   const devices = createDevices({ db, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
   const passwords = createPasswords(deps.passwordCost)
-  const outbox = createOutbox<PeopleMessage>({
-    db,
-    key: sealKey,
-    now,
-    newId,
-    log,
-    async deliver(message) {
-      if (message.kind === 'mail') return sendMail({ to: message.to, ...render(message) })
-      if (message.kind === 'forgotten-password') return addresses.sendReset(message.email)
-      await appleGrants?.revoke(message.token, message.clientId)
-    },
-  })
   const notices = createNotices({ limits, outbox })
-  const linked = createIdentities({ db, outbox, sealKey })
-  const securing = createSecuring({ db, devices, linked, oneTimeTokens })
+  const proof = createPasswordProof({ db, accounts, passwords, limits })
+  const securing = createSecuring({ db, devices, identities, oneTimeTokens })
   const sessions = createSessions({ db, tokens, now, newId, onTheft })
   const twoFactor = createTwoFactor({
     ...deps,
     issuer: deps.appName,
-    provePassword: (userId, password) => passwordLogin.proveOwn(userId, password),
+    proof,
     securing,
   })
   const signIn = createSignIn({
@@ -103,27 +95,33 @@ export function createAuth(deps: AuthDeps) {
     addresses,
     securing,
     passwords,
+    proof,
     signIn,
   })
-  const guests = createGuests({ ...deps, accounts, signIn })
+  const guests = createGuests({ ...deps, accounts, signIn, checkSession: sessions.check })
   const socialLogin = createSocialLogin({
     ...deps,
     accounts,
-    guests,
     signIn,
     outbox,
-    linked,
+    identities,
     securing,
+  })
+  outbox.deliverWith(async (message) => {
+    if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message) })
+    else if (message.kind === 'forgotten-password') await addresses.sendReset(message.email)
+    else await appleGrants?.revoke(message.token, message.clientId)
   })
   return {
     accounts,
     addresses,
     devices,
     guests,
-    linked,
+    identities,
     oneTimeTokens,
     outbox,
     passwordLogin,
+    proof,
     securing,
     sessions,
     signIn,
@@ -134,12 +132,12 @@ export function createAuth(deps: AuthDeps) {
 
   /** Removes what lost secrets had sealed: nobody can open it again. */
   async function forgetSealed(lost: string[]) {
-    const { users, identities, recoveryCodes, outbox: messages } = db.tables
+    const { users, identities: links, recoveryCodes } = db.tables
     await db.write(async (tx) => {
       const isUnreadable = lost.includes('seal.key')
       if (isUnreadable) {
-        await tx.delete(messages)
-        await tx.update(identities).set({ grant: null })
+        await outbox.clear(tx)
+        await tx.update(links).set({ grant: null })
         await tx.update(users).set({ twoFactorSecret: null })
       }
       if (!lost.includes('recovery-code.key')) return

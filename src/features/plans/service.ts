@@ -1,10 +1,11 @@
 import { asc, eq, isNull } from 'drizzle-orm'
-import type { Db, Tx } from '../../db/db.ts'
+import type { Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
+import type { PlansDb } from './schema.ts'
 
-export type PlansDeps = { db: Db; now: () => Date; newId: () => string }
+export type PlansDeps = { db: PlansDb; now: () => Date; newId: () => string }
 export type Plans = ReturnType<typeof createPlans>
 
 /** The pricing plan catalogue, in the order in which it was imported. */

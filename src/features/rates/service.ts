@@ -1,15 +1,16 @@
 import { desc, eq } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../db/db.ts'
+import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
 import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
 import { judge } from './judge.ts'
 import type { RateSet } from './model.ts'
+import type { RatesDb } from './schema.ts'
 import { completed, type Peg, ratesFor } from './table.ts'
 
 export type RatesDeps = {
-  db: Db
+  db: RatesDb
   /** Null when the operator has switched refreshing off. */
   feed: Feed | null
   baseCode: string
@@ -43,7 +44,8 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   const { rateSets, rates, rateFeeds } = db.tables
   let current: Promise<CurrencyRates> | null = null
   let warnedOn: string | null = null
-  return { read, isStale, isDue, refresh, refreshWithRetries, seed }
+  const isRefreshed = feed !== null
+  return { isRefreshed, read, isStale, isDue, refresh, refreshWithRetries, seed }
 
   /** The rates that are served; the same object until they change. */
   function read(): Promise<CurrencyRates> {

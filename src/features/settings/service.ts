@@ -1,10 +1,11 @@
-import type { Db, Reader, Tx } from '../../db/db.ts'
+import type { Reader, Tx } from '../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/schema.ts'
 import { AppSettings } from './model.ts'
+import type { SettingsDb } from './schema.ts'
 
 export type SettingsDeps = {
-  db: Db
+  db: SettingsDb
   /** Moves the counter that tells apps of changed settings, as part of the change. */
   bumpVersion: (tx: Tx) => Promise<void>
 }

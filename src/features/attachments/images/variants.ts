@@ -1,6 +1,6 @@
 import { eq } from 'drizzle-orm'
-import type { Db } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
 import { isImage } from '../upload/kinds.ts'
@@ -13,7 +13,7 @@ export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const
 export type VariantWish = { width: number; format: ImageFormat | null }
 
 export type VariantsDeps = {
-  db: Db
+  db: AttachmentsDb
   files: Files
   staging: Staging
   makeImage: MakeImage

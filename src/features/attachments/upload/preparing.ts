@@ -1,8 +1,8 @@
 import { extname } from 'node:path'
-import type { Db } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { ImageFormat } from '../images/image.ts'
 import { type Customer, type MakeImage, RESULT_LIMIT } from '../images/image-queue.ts'
+import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import { extensionOf, isImage, sniff } from './kinds.ts'
 import type { Staging } from './staging.ts'
@@ -15,7 +15,7 @@ export type Wish = {
   targetType: ImageFormat | null
 }
 
-export type Row = Db['tables']['attachments']['$inferSelect']
+export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
 /** A file ready to be kept, and the row that will tell of it. */
 export type Prepared = { path: string; row: Row }
 

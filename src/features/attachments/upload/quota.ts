@@ -1,9 +1,10 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './preparing.ts'
 
-export type QuotaDeps = { db: Db; bytes: number; count: number }
+export type QuotaDeps = { db: AttachmentsDb; bytes: number; count: number }
 
 export type Quota = ReturnType<typeof createQuota>
 

@@ -1,5 +1,6 @@
 import { and, eq, lt } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
+import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './preparing.ts'
 
 /** What is kept of an upload in order to answer it again. */
@@ -13,7 +14,7 @@ export type Retries = ReturnType<typeof createRetries>
 const LIFE = 24 * 60 * 60 * 1000
 
 /** An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing. */
-export function createRetries({ db, now }: { db: Db; now: () => Date }) {
+export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
   const underWay = new Map<string, Promise<Stored[]>>()
   return { once, list, sweep }

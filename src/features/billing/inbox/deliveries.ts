@@ -1,18 +1,19 @@
 import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { Log } from '../../../lib/log.ts'
 import { hasEffect, lineKeyOf, type OrderedEvent, placeInTime } from '../lines/line.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
-import type { Delivery, ForgottenPeople } from './erasure.ts'
+import type { BillingDb } from '../schema.ts'
+import type { Delivery, Erasure } from './erasure.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 import { ordered } from './event-log.ts'
 
 export type BillingDeps = {
-  db: Db
+  db: BillingDb
   projection: Projection
-  people: ForgottenPeople
+  erasure: Erasure
   backlog: Backlog
   /** Sandbox events are recorded and change nothing. */
   ignoresSandbox: boolean
@@ -35,7 +36,7 @@ const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
-  const { db, projection, people, backlog, ignoresSandbox, now, newId, log } = deps
+  const { db, projection, erasure, backlog, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
   const findEvent = db.prepareWrite((tx) =>
     tx
@@ -88,7 +89,7 @@ export function createBilling(deps: BillingDeps) {
           .where(eq(billingEvents.id, earlier.id))
         return 'duplicate'
       }
-      return record(tx, await people.scrub(tx, event, bytes), bodyHash)
+      return record(tx, await erasure.pseudonymize(tx, event, bytes), bodyHash)
     })
   }
 
@@ -196,7 +197,8 @@ export function createBilling(deps: BillingDeps) {
     const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const parsed = readEvent({ event }, bytes)
-    if (parsed) await record(tx, await people.scrub(tx, parsed, bytes), sha256(bytes, 'hex'))
+    if (parsed)
+      await record(tx, await erasure.pseudonymize(tx, parsed, bytes), sha256(bytes, 'hex'))
   }
 
   /** The newest events first, without their bodies. */

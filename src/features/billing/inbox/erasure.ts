@@ -1,29 +1,39 @@
 import { eq, inArray, or } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
+import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
+import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 import { ordered } from './event-log.ts'
 
 /** An event and the bytes that are kept of it. */
 export type Delivery = { event: BillingEvent; bytes: Uint8Array }
 
-export type ForgottenPeople = ReturnType<typeof createForgottenPeople>
+export type Erasure = ReturnType<typeof createErasure>
 
-export type ForgottenPeopleDeps = { db: Db; projection: Projection; pseudonymKey: Uint8Array }
+export type ErasureDeps = {
+  db: BillingDb
+  projection: Projection
+  backlog: Backlog
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  pseudonymKey: Uint8Array
+}
 
 /** People who have deleted their account: the events stay, what is personal in them goes. */
-export function createForgottenPeople({ db, projection, pseudonymKey }: ForgottenPeopleDeps) {
-  const { billingEvents, billingAliases, billingTombstones, users } = db.tables
+export function createErasure(deps: ErasureDeps) {
+  const { db, projection, backlog, existingUsers, pseudonymKey } = deps
+  const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
   let anybody: boolean | null = null
-  return { forget, scrub, dataOf }
+  return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
    * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
    * folds the lines again under the new names. The hash of what came stays.
    */
-  async function forget(tx: Tx, userId: string) {
+  async function eraseUser(tx: Tx, userId: string) {
     const ids = await idsOf(tx, userId)
     await tx
       .insert(billingTombstones)
@@ -39,24 +49,27 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
       else if (event) await projection.relink(tx, event)
     }
     const lines = new Set(rows.flatMap(({ lineKey }) => lineKey ?? []))
-    await projection.restart(tx, [...lines])
+    if (await projection.restart(tx, [...lines])) tx.afterCommit(backlog.nudge)
   }
 
-  /** Everything that `forget` would rewrite: the ids of the person and the events with their bodies, for the export. */
-  async function dataOf(userId: string) {
-    const ids = await idsOf(db.read, userId)
-    const rows = await eventsAbout(db.read, ids)
-    const events = rows
+  /** The ids under which the billing provider knows a person, for the export. */
+  function idsOfUser(userId: string): Promise<string[]> {
+    return idsOf(db.read, userId)
+  }
+
+  /** Everything that `eraseUser` would rewrite, with its body as text, for the export. */
+  async function eventsOfUser(userId: string) {
+    const rows = await eventsAbout(db.read, await idsOf(db.read, userId))
+    return rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
       .map(({ receivedAt, body }) => ({
         receivedAt: receivedAt.toISOString(),
         body: body.toString('utf8'),
       }))
-    return { ids, events }
   }
 
   /** What is kept of an event that comes later for somebody who is gone. */
-  async function scrub(tx: Tx, event: BillingEvent, bytes: Uint8Array): Promise<Delivery> {
+  async function pseudonymize(tx: Tx, event: BillingEvent, bytes: Uint8Array): Promise<Delivery> {
     anybody ??= (await tx.$count(billingTombstones)) > 0
     if (!anybody) return { event, bytes }
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
@@ -86,8 +99,8 @@ export function createForgottenPeople({ db, projection, pseudonymKey }: Forgotte
       .from(billingAliases)
       .where(eq(billingAliases.customerId, own.customerId))
     const ids = rows.map(({ appUserId }) => appUserId)
-    const others = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
-    const living = new Set(others.map(({ id }) => id).filter((id) => id !== userId))
+    const others = await existingUsers(from, ids)
+    const living = new Set(others.filter((id) => id !== userId))
     return ids.filter((id) => !living.has(id))
   }
 

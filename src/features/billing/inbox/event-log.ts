@@ -1,7 +1,8 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { compareEvents, type OrderedEvent } from '../lines/line.ts'
 import { nameIn } from '../projection/stored-line.ts'
+import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>
@@ -10,7 +11,7 @@ export type EventLog = ReturnType<typeof createEventLog>
 export type Page = { events: OrderedEvent[]; isLast: boolean }
 
 /** Reads the log as the fold takes it. */
-export function createEventLog(db: Db) {
+export function createEventLog(db: BillingDb) {
   const { billingEvents } = db.tables
   const columns = {
     body: billingEvents.body,

@@ -1,9 +1,9 @@
-import type { Db } from '../../../db/db.ts'
 import type { Log } from '../../../lib/log.ts'
 import { oneAtATime } from '../../../lib/one-at-a-time.ts'
+import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 
-export type BacklogDeps = { db: Db; projection: Projection; log: Log }
+export type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
 
 export type Backlog = ReturnType<typeof createBacklog>
 

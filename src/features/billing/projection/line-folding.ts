@@ -1,7 +1,8 @@
 import { and, asc, desc, eq, gte, lt, lte } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/line.ts'
+import type { BillingDb } from '../schema.ts'
 import {
   atCheckpoint,
   type FoldedLine,
@@ -16,7 +17,7 @@ import {
 /** How the work of folding is cut: events between two checkpoints, and events in one slice. */
 export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
 
-export type LineFoldingDeps = { db: Db; eventLog: EventLog; sizes: FoldingSizes }
+export type LineFoldingDeps = { db: BillingDb; eventLog: EventLog; sizes: FoldingSizes }
 
 export type LineFolding = ReturnType<typeof createLineFolding>
 

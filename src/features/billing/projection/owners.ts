@@ -1,14 +1,15 @@
 import { eq, inArray } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/line.ts'
 import { holdersOf } from '../lines/ownership.ts'
+import type { BillingDb } from '../schema.ts'
 import type { LineFolding } from './line-folding.ts'
 import type { ProjectionQueries } from './queries.ts'
 import { type FoldedLine, lineIn, type Naming, nameIn } from './stored-line.ts'
 
 export type OwnersDeps = {
-  db: Db
+  db: BillingDb
   eventLog: EventLog
   lineFolding: LineFolding
   queries: ProjectionQueries

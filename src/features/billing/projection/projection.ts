@@ -1,9 +1,10 @@
 import { inArray } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { Line } from '../lines/fold.ts'
 import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
 import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/line.ts'
+import type { BillingDb } from '../schema.ts'
 import { createLineFolding, type FoldingSizes } from './line-folding.ts'
 import { createOwners } from './owners.ts'
 import { prepareQueries } from './queries.ts'
@@ -12,7 +13,7 @@ import { type FoldedLine, type Folding, lineIn, nameIn, packed, unpacked } from 
 
 export type Projection = ReturnType<typeof createProjection>
 
-export type ProjectionDeps = { db: Db; eventLog: EventLog; sizes?: FoldingSizes }
+export type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes }
 
 const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, sql } from 'drizzle-orm'
-import type { Db } from '../../../db/db.ts'
+import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
 
@@ -7,7 +7,7 @@ export type ProjectionQueries = ReturnType<typeof prepareQueries>
 const LINES_AT_ONCE = 500
 
 /** The hot queries of the projection, prepared once. */
-export function prepareQueries(db: Db) {
+export function prepareQueries(db: BillingDb) {
   const { billingAliases, subscriptions, lineHolders, transferIds } = db.tables
   const findAlias = db.prepareWrite((tx) =>
     tx

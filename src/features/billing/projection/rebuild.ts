@@ -1,6 +1,7 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { ordered } from '../inbox/event-log.ts'
+import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 import type { FoldedLine } from './stored-line.ts'
 
@@ -23,7 +24,7 @@ type Row = { customerId: string; state: unknown }
  * Folds the whole log again while the server runs: first who is who, then line by line. Each batch is one
  * change, so that nobody loses access for a moment; what it holds in memory does not grow with the log.
  */
-export function createRebuild({ db, projection }: { db: Db; projection: Projection }) {
+export function createRebuild({ db, projection }: { db: BillingDb; projection: Projection }) {
   const { billingEvents, subscriptions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
     const start = performance.now()

@@ -1,14 +1,15 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { EMPTY_LINE } from '../lines/fold.ts'
 import type { OrderedEvent } from '../lines/line.ts'
+import type { BillingDb } from '../schema.ts'
 import type { Gap, LineFolding } from './line-folding.ts'
 import type { Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
 import { type FoldedLine, unpacked } from './stored-line.ts'
 
 export type StaleWorkDeps = {
-  db: Db
+  db: BillingDb
   lineFolding: LineFolding
   owners: Owners
   queries: ProjectionQueries

@@ -1,7 +1,8 @@
 import { desc, eq, sql } from 'drizzle-orm'
-import type { Db } from '../../../db/db.ts'
+import type { Reader } from '../../../db/db.ts'
 import { entitlementsOf, type Standing, standingAt } from '../lines/access.ts'
 import type { Line } from '../lines/fold.ts'
+import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 
 /** What of a pricing plan matters here: by what it is bought, and what it allows. */
@@ -13,10 +14,12 @@ export type PlanLike = {
 } & Record<(typeof LIMITS)[number], number>
 
 export type SubscriptionDeps<Plan extends PlanLike> = {
-  db: Db
+  db: BillingDb
   projection: Projection
   /** The plans on sale, in the language that suits best of those that are wanted. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   now: () => Date
 }
 
@@ -38,19 +41,17 @@ const LIMITS = [
 
 /** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
-  const { db, projection, listPlans, now } = deps
-  const { billingAliases, billingEvents, users } = db.tables
+  const { db, projection, listPlans, existingUsers, now } = deps
+  const { billingAliases, billingEvents } = db.tables
   const ownAlias = db.read
     .select({ customerId: billingAliases.customerId })
     .from(billingAliases)
     .where(eq(billingAliases.appUserId, sql.placeholder('userId')))
     .prepare()
-  const usersOf = db.read
-    .select({ id: users.id })
+  const idsOf = db.read
+    .select({ id: billingAliases.appUserId })
     .from(billingAliases)
-    .innerJoin(users, eq(users.id, billingAliases.appUserId))
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
-    .orderBy(desc(users.id))
     .prepare()
   const latestNaming = db.read
     .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
@@ -59,7 +60,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .orderBy(desc(billingEvents.orderedAt))
     .limit(1)
     .prepare()
-  return { read, isKnown }
+  return { read, readFor, isKnown }
 
   /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -87,18 +88,24 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     return { subscription, language }
   }
 
+  /** The same in English, for the export. */
+  async function readFor(userId: string, environment: Environment) {
+    return (await read(userId, environment, ['en'])).subscription
+  }
+
   /** Whether an id is that of a user, or of somebody whom an event has named. */
   async function isKnown(id: string): Promise<boolean> {
     const [alias] = await ownAlias.execute({ userId: id })
-    return alias !== undefined || (await db.read.$count(users, eq(users.id, id))) > 0
+    return alias !== undefined || (await existingUsers(db.read, [id])).length > 0
   }
 
   /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
   async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
     const [alias] = await ownAlias.execute({ userId })
     if (!alias) return []
-    const people = await usersOf.execute({ customerId: alias.customerId })
-    if (people.length > 1 && (await lastNamed(people.map(({ id }) => id))) !== userId) return []
+    const ids = (await idsOf.execute({ customerId: alias.customerId })).map(({ id }) => id)
+    const people = ids.length > 1 ? await existingUsers(db.read, ids) : ids
+    if (people.length > 1 && (await lastNamed(people)) !== userId) return []
     return projection.linesOf(alias.customerId, environment.toUpperCase())
   }
 

@@ -1,19 +1,20 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import type { Db } from '../../../db/db.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Billing } from '../inbox/deliveries.ts'
 import type { Line } from '../lines/fold.ts'
 import { type FoldedLine, lineIn } from '../projection/stored-line.ts'
+import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 export type ReconcileDeps = {
-  db: Db
+  db: BillingDb
   readSubscriber: ReadSubscriber
   recordOwn: Billing['recordOwn']
   now: () => Date
   log: Log
 }
 
+export type Reconcile = ReturnType<typeof createReconcile>
 export type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR

@@ -1,7 +1,8 @@
-import { asc, eq, gt } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import { asc, eq, gt, inArray } from 'drizzle-orm'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { PeopleDb } from '../schema.ts'
 
 /** What a new account takes from the phone it is made on. */
 export type Hints = { name: string; locale: string; timezone: string }
@@ -11,7 +12,7 @@ export type LoginType = 'email' | 'google' | 'apple' | 'guest'
 const PAGE = 1_000
 
 export type Accounts = ReturnType<typeof createAccounts>
-export type Account = Db['tables']['users']['$inferSelect']
+export type Account = PeopleDb['tables']['users']['$inferSelect']
 
 /** Rows of people: made, found and upgraded as part of a change. */
 export function createAccounts({
@@ -19,12 +20,12 @@ export function createAccounts({
   now,
   newId,
 }: {
-  db: Db
+  db: PeopleDb
   now: () => Date
   newId: () => string
 }) {
   const { users } = db.tables
-  return { create, upgrade, find, findByEmail, describe, rekey }
+  return { create, upgrade, remove, find, findByEmail, existing, describe, rekey }
 
   async function create(
     tx: Tx,
@@ -64,6 +65,17 @@ export function createAccounts({
       .where(eq(users.id, guest.id))
       .returning()
     return user as Account
+  }
+
+  /** Removes the row of a person as part of the change, and with it all that hangs on it. */
+  async function remove(tx: Tx, userId: string) {
+    await tx.delete(users).where(eq(users.id, userId))
+  }
+
+  /** Those of `ids` that are users. */
+  async function existing(from: Reader, ids: string[]): Promise<string[]> {
+    const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    return rows.map(({ id }) => id)
   }
 
   async function find(from: Reader, userId: string): Promise<Account> {

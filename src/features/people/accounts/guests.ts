@@ -1,20 +1,20 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Client } from '../credentials/password-login.ts'
+import type { PeopleDb } from '../schema.ts'
+import type { Sessions } from '../sessions/sessions.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
-import type { Account, Accounts, Hints } from './accounts.ts'
+import type { Accounts, Hints } from './accounts.ts'
 
 export type GuestsDeps = {
-  db: Db
+  db: PeopleDb
   accounts: Accounts
   signIn: SignIn
   limits: Limits
   now: () => Date
-  /** Gives what one user has to another, as part of the change. */
-  moveBelongings: (tx: Tx, from: string, to: string) => Promise<void>
+  checkSession: Sessions['check']
   /** Removes a user with everything that is the user's. */
-  removeAccount: (userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<void>
 }
 
 export type Guests = ReturnType<typeof createGuests>
@@ -25,9 +25,9 @@ const BATCH = 200
 
 /** People who have not said yet who they are. */
 export function createGuests(deps: GuestsDeps) {
-  const { db, accounts, signIn, limits, now, moveBelongings, removeAccount } = deps
+  const { db, accounts, signIn, limits, now, deleteAccount, checkSession } = deps
   const { users, sessions } = db.tables
-  return { create, mergeInto, sweep }
+  return { create, guestOf, sweep }
 
   async function create(hints: Hints, { address, device }: Client) {
     await limits.reserve([{ rule: PER_ADDRESS, key: address }])
@@ -38,10 +38,9 @@ export function createGuests(deps: GuestsDeps) {
     return signIn.answer(admission)
   }
 
-  /** The guest turns out to be somebody we know: the belongings move, the guest goes. */
-  async function mergeInto(tx: Tx, guest: Account, user: Account) {
-    await moveBelongings(tx, guest.id, user.id)
-    await tx.delete(users).where(eq(users.id, guest.id))
+  /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
+  async function guestOf(token: string | undefined, sealed: boolean): Promise<string | null> {
+    return token ? (await checkSession(token, sealed)).userId : null
   }
 
   /** Removes guests who have not come back for 90 days. */
@@ -58,7 +57,7 @@ export function createGuests(deps: GuestsDeps) {
       .limit(BATCH)
     for (const { id } of idle) {
       if (signal.aborted) return
-      await removeAccount(id)
+      await deleteAccount(id)
     }
   }
 }

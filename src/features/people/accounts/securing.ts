@@ -1,20 +1,21 @@
 import { and, eq, isNull } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { PeopleDb } from '../schema.ts'
 import type { Devices } from '../sessions/devices.ts'
 import type { Identities } from '../social/identities.ts'
 
 export type SecuringDeps = {
-  db: Db
+  db: PeopleDb
   devices: Devices
-  linked: Identities
+  identities: Identities
   oneTimeTokens: OneTimeTokens
 }
 
 export type Securing = ReturnType<typeof createSecuring>
 
 /** What every act that recovers or secures an account does, so that nothing begun before outlives it. */
-export function createSecuring({ db, devices, linked, oneTimeTokens }: SecuringDeps) {
+export function createSecuring({ db, devices, identities, oneTimeTokens }: SecuringDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
   return { secure, endOtherSessions, reclaim }
 
@@ -44,7 +45,7 @@ export function createSecuring({ db, devices, linked, oneTimeTokens }: SecuringD
   async function reclaim(tx: Tx, userId: string) {
     const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
     await tx.update(users).set(off).where(eq(users.id, userId))
-    await linked.removeAll(tx, userId)
+    await identities.removeAll(tx, userId)
     for (const table of [recoveryCodes, knownDevices]) {
       await tx.delete(table).where(eq(table.userId, userId))
     }

@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { and, eq, lt } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
+import type { PeopleDb } from '../schema.ts'
 
 export const PURPOSES = [
   'verify-email',
@@ -29,7 +30,7 @@ const PARALLEL = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /** Tokens of 256 bits that work once. Only their hash is kept. */
-export function createOneTimeTokens({ db, now }: { db: Db; now: () => Date }) {
+export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date }) {
   const { oneTimeTokens } = db.tables
   return { issue, find, take, fail, list, voidAll, sweep }
 

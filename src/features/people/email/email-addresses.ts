@@ -1,17 +1,19 @@
 import { eq } from 'drizzle-orm'
-import type { Db, Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { Securing } from '../accounts/securing.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
+import type { StillProven } from '../credentials/password-proof.ts'
 import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
 import { MAILS, type Notices, UNPROVEN } from './notices.ts'
 
 export type EmailAddressesDeps = {
-  db: Db
+  db: PeopleDb
   accounts: Accounts
   oneTimeTokens: OneTimeTokens
   outbox: PeopleOutbox
@@ -26,9 +28,6 @@ export type EmailAddressesDeps = {
 }
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
-
-/** Throws when what was proven before the change holds no more: the password may have been replaced. */
-export type StillProven = (tx: Tx) => Promise<void>
 
 const PER_IP: WindowRule = { name: 'mail-address', most: 30, seconds: 60 * 60 }
 

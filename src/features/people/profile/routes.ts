@@ -12,13 +12,13 @@ const tags = ['Profile']
 
 export type ProfileRoutesDeps = {
   profile: Profile
-  removeAccount: (userId: string) => Promise<void>
-  readExport: (userId: string) => Promise<Record<string, unknown>>
+  deleteAccount: (userId: string) => Promise<void>
+  exportData: (userId: string) => Promise<Record<string, unknown>>
   signedIn: ReturnType<typeof authenticate>
 }
 
 export function profileRoutes(deps: ProfileRoutesDeps) {
-  const { profile, removeAccount, readExport, signedIn } = deps
+  const { profile, deleteAccount, exportData, signedIn } = deps
   return new Elysia({ name: 'profile' })
     .use(signedIn)
     .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
@@ -45,7 +45,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     .delete(
       PATH,
       async ({ session }) => {
-        await removeAccount(session.userId)
+        await deleteAccount(session.userId)
         return message('The account and everything in it is gone.')
       },
       {
@@ -55,7 +55,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         detail: { tags, operationId: 'deleteProfile', summary: 'Delete the account' },
       },
     )
-    .get('/api/user/export/v1', async ({ session }) => data(await readExport(session.userId)), {
+    .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
       response: responses(DataOf(t.Object({}, { additionalProperties: true })), 400, 401, 503),
       detail: { tags, operationId: 'exportData', summary: 'Everything held about the person' },

@@ -1,10 +1,10 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
+import type { PeopleDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
 
-export type ProfileDeps = { db: Db; now: () => Date }
+export type ProfileDeps = { db: PeopleDb; now: () => Date }
 
 /** What `null` restores, from the headers of the request. */
 export type StartValues = { locale: string; timezone: string }
@@ -18,7 +18,7 @@ export function createProfile({ db, now }: ProfileDeps) {
     .from(users)
     .where(eq(users.id, sql.placeholder('userId')))
     .prepare()
-  return { read, change, remove }
+  return { read, change }
 
   async function read(userId: string) {
     const [user] = await byId.execute({ userId })
@@ -56,11 +56,6 @@ export function createProfile({ db, now }: ProfileDeps) {
       if (changed.length === 0) throw gone()
     })
     return read(userId)
-  }
-
-  /** Removes the row of a person as part of the change, and with it all that hangs on it. */
-  async function remove(tx: Tx, userId: string) {
-    await tx.delete(users).where(eq(users.id, userId))
   }
 }
 

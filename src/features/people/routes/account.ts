@@ -11,7 +11,7 @@ import {
   SessionQuery,
   VerifyBody,
 } from '../model.ts'
-import type { AuthRoutesDeps } from './deps.ts'
+import type { PeopleRoutesDeps } from './deps.ts'
 
 const tags = ['Signing in']
 const PASSWORD = '/api/auth/password/v1'
@@ -19,8 +19,8 @@ const EMAIL = '/api/auth/email/v1'
 const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
-export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
-  const { passwordLogin, addresses, devices, securing } = auth
+export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
+  const { passwordLogin, proof, addresses, devices, securing } = people
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
     .get(
@@ -64,7 +64,7 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
     .post(
       `${PASSWORD}/forgot`,
       async ({ body: { email }, request, server }) => {
-        await addresses.forgot(email, addressOf(request, server))
+        await addresses.forgot(email, ipOf(request, server))
         return message('If there is such an account, a mail is on its way.')
       },
       {
@@ -100,7 +100,7 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
     .post(
       `${EMAIL}/resend`,
       async ({ session, request, server }) => {
-        await addresses.resend(session.userId, addressOf(request, server))
+        await addresses.resend(session.userId, ipOf(request, server))
         return message('A mail is on its way.')
       },
       {
@@ -113,8 +113,8 @@ export function accountRoutes({ auth, addressOf, signedIn }: AuthRoutesDeps) {
     .post(
       `${EMAIL}/change`,
       async ({ session, body: { password, email }, request, server }) => {
-        const stillProven = await passwordLogin.proveOwn(session.userId, password)
-        await addresses.change(session.userId, email, addressOf(request, server), stillProven)
+        const stillProven = await proof.proveOwn(session.userId, password)
+        await addresses.change(session.userId, email, ipOf(request, server), stillProven)
         return message(
           'A mail is on its way to the new address. Until it is opened nothing changes.',
         )

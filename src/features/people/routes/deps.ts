@@ -1,13 +1,11 @@
 import type { authenticate } from '../../../http/authenticate.ts'
-import type { AddressOf } from '../../../http/client-ip.ts'
-import type { Auth } from '../service.ts'
+import type { IpOf } from '../../../http/client-ip.ts'
+import type { People } from '../service.ts'
 
 /** What the routes of this feature share. */
-export type AuthRoutesDeps = {
-  auth: Auth
-  addressOf: AddressOf
+export type PeopleRoutesDeps = {
+  people: People
+  ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>
-  /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
-  guestOf: (token: string | undefined, sealed: boolean) => Promise<string | null>
-  removeAccount: (userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<void>
 }

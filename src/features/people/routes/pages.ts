@@ -4,15 +4,15 @@ import { STATUS } from '../../../http/errors.ts'
 import { wholeReply } from '../../../http/whole-reply.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { cancelPage, deletePage, donePage, PAGE_CSP, resetPage, verifyPage } from '../pages.ts'
-import type { AuthRoutesDeps } from './deps.ts'
+import type { PeopleRoutesDeps } from './deps.ts'
 
 const FORM_LIMIT = 4 * 1024
 const hidden = { detail: { hide: true } }
 const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
 
 /** Pages for apps without deep links: each a form that posts to where it is. */
-export function pageRoutes({ auth, addressOf, removeAccount }: AuthRoutesDeps) {
-  const { addresses, passwordLogin, twoFactor } = auth
+export function pageRoutes({ people, ipOf, deleteAccount }: PeopleRoutesDeps) {
+  const { addresses, passwordLogin, proof, twoFactor } = people
   return new Elysia({ name: 'auth-pages' })
     .get('/auth/verify', ({ set, query }) => page(set, verifyPage(query.token ?? '')), {
       query: TokenQuery,
@@ -62,9 +62,9 @@ export function pageRoutes({ auth, addressOf, removeAccount }: AuthRoutesDeps) {
       async ({ set, request, server }) =>
         answer(set, async () => {
           const form = await readForm(request)
-          const address = addressOf(request, server)
+          const address = ipOf(request, server)
           const userId = await prove(form('email'), form('password'), form('code'), address)
-          await removeAccount(userId)
+          await deleteAccount(userId)
           return 'Your account and everything in it is gone.'
         }),
       { parse: 'none', ...hidden },
@@ -72,7 +72,7 @@ export function pageRoutes({ auth, addressOf, removeAccount }: AuthRoutesDeps) {
 
   /** The user of a password and, where two-factor is on, of a code. */
   async function prove(email: string, password: string, code: string, address: string) {
-    const user = await passwordLogin.prove(email, password, address)
+    const user = await proof.prove(email, password, address)
     if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
     return user.id
   }

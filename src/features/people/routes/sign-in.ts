@@ -13,13 +13,14 @@ import {
   SignInReply,
   SocialBody,
 } from '../model.ts'
-import type { AuthRoutesDeps } from './deps.ts'
+import type { PeopleRoutesDeps } from './deps.ts'
 
 const tags = ['Signing in']
 
 /** Every way to get a session, and out of it. */
-export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesDeps) {
-  const { passwordLogin, signIn, socialLogin, guests, sessions } = auth
+export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
+  const { passwordLogin, signIn, socialLogin, guests, sessions } = people
+  const { guestOf } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
     .post(
@@ -27,7 +28,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         passwordLogin.register(
           { ...login, name, ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request) },
+          { address: ipOf(request, server), device: deviceOf(request) },
           await guestOf(bearer, isSealed(request)),
         ),
       {
@@ -40,7 +41,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       '/api/auth/login/v1',
       async ({ body: { email, password }, request, server }) =>
         passwordLogin.login(email, password, {
-          address: addressOf(request, server),
+          address: ipOf(request, server),
           device: deviceOf(request),
         }),
       {
@@ -65,7 +66,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
         socialLogin.login(
           login,
           { name, ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request) },
+          { address: ipOf(request, server), device: deviceOf(request) },
           await guestOf(bearer, isSealed(request)),
         ),
       {
@@ -93,7 +94,7 @@ export function signInRoutes({ auth, addressOf, signedIn, guestOf }: AuthRoutesD
       async ({ request, server }) =>
         guests.create(
           { name: '', ...placeOf(request) },
-          { address: addressOf(request, server), device: deviceOf(request) },
+          { address: ipOf(request, server), device: deviceOf(request) },
         ),
       {
         parse: 'none',

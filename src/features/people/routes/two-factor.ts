@@ -8,12 +8,12 @@ import {
   TwoFactorBody,
   TwoFactorReply,
 } from '../model.ts'
-import type { AuthRoutesDeps } from './deps.ts'
+import type { PeopleRoutesDeps } from './deps.ts'
 
 const PATH = '/api/auth/two_factor/v1'
 const tags = ['Signing in']
 
-export function twoFactorRoutes({ auth: { twoFactor }, signedIn }: AuthRoutesDeps) {
+export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoutesDeps) {
   return new Elysia({ name: 'auth-two-factor' })
     .use(signedIn)
     .post(

@@ -1,13 +1,14 @@
 import { and, asc, desc, eq, ne } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { PeopleDb } from '../schema.ts'
 
 export type Devices = ReturnType<typeof createDevices>
 
 const SESSIONS_LIMIT = 20
 
 /** The sessions of a person as the person sees them: devices that are signed in. */
-export function createDevices({ db, now }: { db: Db; now: () => Date }) {
+export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
   const { sessions, knownDevices } = db.tables
   return { list, known, end, endOthers, endAll, makeRoom, isNew }
 

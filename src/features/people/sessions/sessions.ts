@@ -1,7 +1,8 @@
 import { and, eq, isNull, lte, or, sql } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { Device } from '../../../http/request-headers.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { PeopleDb } from '../schema.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -12,7 +13,7 @@ const ABSOLUTE_LIFE = 365 * DAY
 const RETRY_WINDOW = 60_000
 
 export type SessionsDeps = {
-  db: Db
+  db: PeopleDb
   tokens: Tokens
   now: () => Date
   newId: () => string

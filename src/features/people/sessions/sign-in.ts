@@ -1,17 +1,18 @@
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import type { Device } from '../../../http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { PeopleOutbox } from '../messages.ts'
 import type { UserProfile } from '../profile/user-profile.ts'
+import type { PeopleDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
 import type { Grant, Sessions } from './sessions.ts'
 import { ACCESS_TOKEN_LIFE, notSignedIn, type Tokens } from './tokens.ts'
 
 export type SignInDeps = {
-  db: Db
+  db: PeopleDb
   accounts: Accounts
   sessions: Sessions
   devices: Devices

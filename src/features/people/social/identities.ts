@@ -1,14 +1,15 @@
 import { and, eq } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { unseal } from '../../../lib/seal.ts'
 import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleDb } from '../schema.ts'
 import type { ProviderName } from './identity-providers.ts'
 
-export type IdentitiesDeps = { db: Db; outbox: PeopleOutbox; sealKey: Uint8Array }
+export type IdentitiesDeps = { db: PeopleDb; outbox: PeopleOutbox; sealKey: Uint8Array }
 
 export type Identities = ReturnType<typeof createIdentities>
 
-type Row = Db['tables']['identities']['$inferSelect']
+type Row = PeopleDb['tables']['identities']['$inferSelect']
 
 /** Accounts at identity providers that are linked to users. */
 export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {

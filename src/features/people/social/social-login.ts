@@ -1,26 +1,27 @@
 import { and, eq } from 'drizzle-orm'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
 import type { Account, Accounts, Hints } from '../accounts/accounts.ts'
-import type { Guests } from '../accounts/guests.ts'
 import type { Securing } from '../accounts/securing.ts'
 import type { Client } from '../credentials/password-login.ts'
 import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import type { AppleGrants } from './apple-grants.ts'
 import type { Identities } from './identities.ts'
 import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
 
 export type SocialLoginDeps = {
-  db: Db
+  db: PeopleDb
   accounts: Accounts
-  guests: Guests
+  /** Gives what a guest has to another user, as part of the change. */
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   signIn: SignIn
   outbox: PeopleOutbox
-  linked: Identities
+  identities: Identities
   securing: Securing
   verifyIdToken: VerifyIdToken
   /** Null without the keys that Apple asks for. */
@@ -41,9 +42,9 @@ export type SocialLogin = ReturnType<typeof createSocialLogin>
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, guests, signIn, outbox, linked, securing, verifyIdToken } = deps
+  const { db, accounts, mergeGuest, signIn, outbox, identities, securing, verifyIdToken } = deps
   const { appleGrants, sealKey, now, log } = deps
-  const { identities, users } = db.tables
+  const { identities: links, users } = db.tables
   return { login, unlink }
 
   async function login(
@@ -57,11 +58,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const admission = await db.write(async (tx) => {
       const user = await accountOf(tx, identity, hints, guestId)
       if (grant !== null) {
-        const isSame = and(
-          eq(identities.provider, provider),
-          eq(identities.subject, identity.subject),
-        )
-        await tx.update(identities).set({ grant }).where(isSame)
+        const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
+        await tx.update(links).set({ grant }).where(isSame)
       }
       return signIn.admit(tx, user, device)
     })
@@ -72,8 +70,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   async function unlink(userId: string, sessionId: string, provider: ProviderName) {
     await db.write(async (tx) => {
       const user = await accounts.find(tx, userId)
-      if ((await linked.remove(tx, userId, provider)) === 0) throw notLinked()
-      const [other] = await tx.select().from(identities).where(eq(identities.userId, userId))
+      if ((await identities.remove(tx, userId, provider)) === 0) throw notLinked()
+      const [other] = await tx.select().from(links).where(eq(links.userId, userId))
       const hasPassword = user.passwordHash !== null && user.emailKey !== null
       const loginType = hasPassword ? 'email' : other?.provider
       if (loginType === undefined) throw lastWayIn()
@@ -93,7 +91,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const guest = await guestOf(tx, guestId)
     const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity))
     if (known) {
-      if (guest) await guests.mergeInto(tx, guest, known)
+      if (guest) await mergeGuest(tx, guest.id, known.id)
       return known
     }
     const login = await loginOf(tx, identity)
@@ -111,9 +109,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   ): Promise<Account | null> {
     const [row] = await tx
       .select({ user: users })
-      .from(identities)
-      .innerJoin(users, eq(users.id, identities.userId))
-      .where(and(eq(identities.provider, provider), eq(identities.subject, subject)))
+      .from(links)
+      .innerJoin(users, eq(users.id, links.userId))
+      .where(and(eq(links.provider, provider), eq(links.subject, subject)))
     return row?.user ?? null
   }
 
@@ -138,7 +136,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 
   async function link(tx: Tx, { provider, subject, email }: ProvenIdentity, userId: string) {
     await tx
-      .insert(identities)
+      .insert(links)
       .values({ provider, subject, userId, email, grant: null, createdAt: now() })
   }
 

@@ -2,24 +2,24 @@ import { randomBytes } from 'node:crypto'
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
-import type { Db, Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Securing } from '../accounts/securing.ts'
-import type { StillProven } from '../email/email-addresses.ts'
+import type { PasswordProof } from '../credentials/password-proof.ts'
+import type { PeopleDb } from '../schema.ts'
 
 export type TwoFactorDeps = {
-  db: Db
+  db: PeopleDb
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   limits: Limits
   /** The name under which authenticator apps show the account. */
   issuer: string
   now: () => Date
-  /** Throws `invalid_credentials` when the password is not the user's. */
-  provePassword: (userId: string, password: string) => Promise<StillProven>
+  proof: PasswordProof
   securing: Securing
 }
 
@@ -33,13 +33,13 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', most: 10, seconds: 1
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, provePassword, securing } = deps
+  const { db, sealKey, recoveryKey, limits, issuer, now, proof, securing } = deps
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, disable, reserve, check, prove }
 
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
-    const stillProven = await provePassword(userId, password)
+    const stillProven = await proof.proveOwn(userId, password)
     const secret = new Secret({ size: 20 })
     const email = await db.write(async (tx) => {
       await stillProven(tx)
@@ -73,7 +73,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   async function disable(userId: string, sessionId: string, password: string, code: string) {
-    const stillProven = await provePassword(userId, password)
+    const stillProven = await proof.proveOwn(userId, password)
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
       await stillProven(tx)

@@ -1,8 +1,11 @@
 import { eq, sql } from 'drizzle-orm'
-import type { Columns } from './sqlite/columns.ts'
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+
+export type BillingDb = Db<ReturnType<typeof billingTables>>
 
 /** The billing provider's log, and the subscription state that is folded from it. */
-export function buildBillingTables(columns: Columns) {
+export function billingTables(columns: Columns) {
   const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
 
   const billingEvents = table(

@@ -1,7 +1,10 @@
-import type { Columns } from './sqlite/columns.ts'
+import type { Columns } from '../db/columns.ts'
+import type { Db } from '../db/db.ts'
+
+export type EncryptionDb = Db<ReturnType<typeof encryptionTables>>
 
 /** What payload encryption keeps. */
-export function buildEncryptionTables({ table, text, ms }: Columns) {
+export function encryptionTables({ table, text, ms }: Columns) {
   /** Sealed requests that were carried out, by the hash of their id, so that none is twice. */
   const sealedRequests = table('sealed_requests', {
     id: text().primaryKey(),

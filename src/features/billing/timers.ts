@@ -1,0 +1,37 @@
+import type { Timer } from '../../lib/timer.ts'
+import type { Billing } from './inbox/deliveries.ts'
+import type { Backlog } from './projection/backlog.ts'
+import type { Reconcile } from './provider/reconcile.ts'
+
+export type BillingTimersDeps = {
+  billing: Billing
+  backlog: Backlog
+  /** Null without a key of the provider's interface. */
+  reconcile: Reconcile | null
+}
+
+export function billingTimers({ billing, backlog, reconcile }: BillingTimersDeps): Timer[] {
+  return [
+    ...(reconcile ? [reconciling(reconcile)] : []),
+    {
+      name: 'failed billing events',
+      schedule: ['*/10 * * * *'],
+      run: async (signal) => void (await billing.retryFailed(signal)),
+    },
+    {
+      name: 'billing backlog',
+      schedule: ['*/10 * * * *'],
+      run: backlog.drain,
+      isDueAtStart: async () => true,
+    },
+    { name: 'billing telemetry', schedule: ['50 3 * * *'], run: billing.forgetTelemetry },
+  ]
+}
+
+function reconciling({ overdue }: Reconcile): Timer {
+  return {
+    name: 'reconcile',
+    schedule: ['35 4 * * *'],
+    run: async (signal) => void (await overdue(signal)),
+  }
+}

@@ -1,0 +1,26 @@
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+import type { LocalText } from '../../lib/local-text.ts'
+
+export type ContentDb = Db<ReturnType<typeof contentTables>>
+
+/** Edited content and the counters of its versions. */
+export function contentTables(columns: Columns) {
+  const { table, text, int, json } = columns
+
+  const faqs = table('faqs', {
+    id: text().primaryKey(),
+    position: int().notNull(),
+    question: json<LocalText>().notNull(),
+    answer: json<LocalText>().notNull(),
+    category: text().notNull(),
+  })
+
+  /** One counter a kind of content; it grows in the transaction of every edit. */
+  const contentVersions = table('content_versions', {
+    name: text().primaryKey(),
+    version: int().notNull(),
+  })
+
+  return { faqs, contentVersions }
+}

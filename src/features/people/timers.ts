@@ -1,0 +1,23 @@
+import type { Timer } from '../../lib/timer.ts'
+import type { PeopleOutbox } from './messages.ts'
+import type { People } from './service.ts'
+
+export function peopleTimers({
+  people,
+  outbox,
+}: {
+  people: People
+  outbox: PeopleOutbox
+}): Timer[] {
+  return [
+    {
+      name: 'outbox',
+      schedule: ['* * * * *'],
+      run: outbox.flush,
+      isDueAtStart: async () => true,
+    },
+    { name: 'idle guests', schedule: ['40 3 * * *'], run: people.guests.sweep },
+    { name: 'ended sessions', schedule: ['20 3 * * *'], run: people.sessions.sweep },
+    { name: 'spent tokens', schedule: ['25 3 * * *'], run: people.oneTimeTokens.sweep },
+  ]
+}

@@ -1,0 +1,24 @@
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+
+export type PlansDb = Db<ReturnType<typeof planTables>>
+
+/** The pricing plans. */
+export function planTables(columns: Columns) {
+  const { table, text, int, ms, json, uniqueIndex } = columns
+
+  const plans = table(
+    'plans',
+    {
+      id: text().primaryKey(),
+      code: text().notNull(),
+      position: int().notNull(),
+      /** Everything else of the plan, as `features/plans/model.ts` says. */
+      fields: json<Record<string, unknown>>().notNull(),
+      archivedAt: ms(),
+    },
+    (t) => [uniqueIndex('plans_code').on(t.code)],
+  )
+
+  return { plans }
+}

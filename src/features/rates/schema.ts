@@ -1,0 +1,48 @@
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+
+export type RatesDb = Db<ReturnType<typeof rateTables>>
+
+/** Currency rates as they were published. */
+export function rateTables(columns: Columns) {
+  const { table, text, real, ms, json, uniqueIndex, primaryKey } = columns
+
+  const rateSets = table(
+    'rate_sets',
+    {
+      id: text().primaryKey(),
+      provider: text().notNull(),
+      baseCode: text().notNull(),
+      /** The provider's own date, `YYYY-MM-DD`. */
+      date: text().notNull(),
+      publishedAt: ms().notNull(),
+      storedAt: ms().notNull(),
+    },
+    (t) => [uniqueIndex('rate_sets_date').on(t.provider, t.date)],
+  )
+
+  const rates = table(
+    'rates',
+    {
+      setId: text()
+        .notNull()
+        .references(() => rateSets.id, { onDelete: 'cascade' }),
+      code: text().notNull(),
+      rate: real().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.setId, t.code] })],
+  )
+
+  /** What is known of each rates provider, and which set is served (of the row named `current`). */
+  const rateFeeds = table('rate_feeds', {
+    provider: text().primaryKey(),
+    setId: text().references(() => rateSets.id),
+    etag: text(),
+    lastModified: text(),
+    succeededAt: ms(),
+    /** Rates that jumped and wait for a second publication to confirm them: code → rate. */
+    held: json<{ date: string; rates: Record<string, number> }>(),
+  })
+
+  return { rateSets, rates, rateFeeds }
+}

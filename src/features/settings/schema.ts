@@ -1,0 +1,16 @@
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+
+export type SettingsDb = Db<ReturnType<typeof settingsTables>>
+
+/** The app settings, one row a top-level field. */
+export function settingsTables(columns: Columns) {
+  const { table, text, json } = columns
+
+  const settings = table('settings', {
+    key: text().primaryKey(),
+    value: json<unknown>().notNull(),
+  })
+
+  return { settings }
+}

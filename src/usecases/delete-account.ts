@@ -1,0 +1,31 @@
+import type { Db, Tx } from '../db/db.ts'
+
+/** What each feature does when a person goes, as part of the change, and what it leaves for after the commit. */
+export type DeleteAccountDeps = {
+  db: Db<unknown>
+  unlinkProviders: (tx: Tx, userId: string) => Promise<void>
+  pseudonymizeBilling: (tx: Tx, userId: string) => Promise<void>
+  /** Returns what removes the files themselves. */
+  removeAttachments: (tx: Tx, userId: string) => Promise<() => Promise<void>>
+  removeUser: (tx: Tx, userId: string) => Promise<void>
+  sendMessages: () => void
+}
+
+export type DeleteAccount = ReturnType<typeof createDeleteAccount>
+
+/** Takes everything of a person in one change, and what lies outside of the database after it. */
+export function createDeleteAccount(deps: DeleteAccountDeps) {
+  const { db, unlinkProviders, pseudonymizeBilling, removeAttachments, removeUser } = deps
+  const { sendMessages } = deps
+  return async (userId: string) => {
+    const removeFiles = await db.write(async (tx) => {
+      const finish = await removeAttachments(tx, userId)
+      await unlinkProviders(tx, userId)
+      await pseudonymizeBilling(tx, userId)
+      await removeUser(tx, userId)
+      return finish
+    })
+    sendMessages()
+    await removeFiles()
+  }
+}

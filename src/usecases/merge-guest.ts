@@ -1,0 +1,20 @@
+import type { Tx } from '../db/db.ts'
+
+/** What each feature does when a guest turns out to be somebody we know. */
+export type MergeGuestDeps = {
+  moveAttachments: (tx: Tx, from: string, to: string) => Promise<void>
+  joinBillingIds: (tx: Tx, from: string, to: string) => Promise<void>
+  removeUser: (tx: Tx, userId: string) => Promise<void>
+}
+
+export type MergeGuest = ReturnType<typeof createMergeGuest>
+
+/** Gives what a guest has to another user, as part of the change; the guest goes. */
+export function createMergeGuest(deps: MergeGuestDeps) {
+  const { moveAttachments, joinBillingIds, removeUser } = deps
+  return async (tx: Tx, guestId: string, userId: string) => {
+    await moveAttachments(tx, guestId, userId)
+    await joinBillingIds(tx, guestId, userId)
+    await removeUser(tx, guestId)
+  }
+}
