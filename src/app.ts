@@ -8,6 +8,7 @@ import { peopleRoutes } from './features/people/routes.ts'
 import { plansRoutes } from './features/plans/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
+import { plainPaths, tags } from './features.ts'
 import { authenticate } from './http/authenticate.ts'
 import { cors } from './http/cors.ts'
 import { describeApi, docs } from './http/docs.ts'
@@ -25,42 +26,41 @@ export type Routes = ReturnType<typeof createApi>['~Routes']
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
-  const { log, config, readiness } = services
+  const { log, config, readiness, keys, replays, ipOf, now } = services
   // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
   const api = createApi(services)
   const isRequired = config.payloadEncryption === 'required'
+  const uploadPath = ATTACHMENTS_PATH
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
     .use(observe({ log }))
     .use(host())
     .use(cors({ origins: config.corsOrigins }))
-    .use(encryption({ ...services, uploadPath: ATTACHMENTS_PATH, isRequired }))
-    .use(docs(() => describeApi(api, VERSION)))
+    .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
+    .use(docs(() => describeApi(api, VERSION, tags)))
     .use(health(readiness))
     .use(api)
 }
 
 /** What is documented: the routes that apps and the billing provider call. */
 function createApi(services: Services) {
-  const { config } = services
+  const { config, ipOf, now, deleteAccount, exportData, publicKeys } = services
+  const { people, profile, attachments, staging, settings, plans, rates, content } = services
+  const { billing, subscription } = services
+  const { baseUrl, webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
+  const showsSandbox = config.billingSandbox === 'separate'
   const signedIn = authenticate(services.checkSession)
   return new Elysia({ name: 'api', normalize: false })
-    .use(jwks(services))
-    .use(peopleRoutes({ ...services, signedIn }))
-    .use(profileRoutes({ ...services, signedIn }))
-    .use(attachmentRoutes({ ...services, baseUrl: config.baseUrl, signedIn }))
-    .use(settingsRoutes(services))
-    .use(plansRoutes(services))
-    .use(ratesRoutes(services))
-    .use(contentRoutes(services))
+    .use(jwks({ publicKeys }))
+    .use(peopleRoutes({ people, ipOf, deleteAccount, signedIn }))
+    .use(profileRoutes({ profile, deleteAccount, exportData, signedIn }))
+    .use(attachmentRoutes({ attachments, staging, baseUrl, ipOf, signedIn }))
+    .use(settingsRoutes({ settings }))
+    .use(plansRoutes({ plans }))
+    .use(ratesRoutes({ rates }))
+    .use(contentRoutes({ content }))
     .use(
-      billingRoutes({
-        ...services,
-        tokens: config.webhookTokens,
-        signingSecret: config.webhookSigningSecret,
-        showsSandbox: config.billingSandbox === 'separate',
-        signedIn,
-      }),
+      billingRoutes({ billing, subscription, tokens, signingSecret, showsSandbox, now, signedIn }),
     )
 }

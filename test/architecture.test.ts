@@ -10,7 +10,7 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['protocol', /^(http|limits|outbox|encryption)\//],
   ['features', /^features\//],
   ['usecases', /^usecases\//],
-  ['services', /^(services|app|timers|tables|seed)\.ts$/],
+  ['services', /^(services|app|features|seed)\.ts$/],
   ['cli', /^cli\//],
   ['main', /^main\.ts$/],
   ['client', /^client\//],

@@ -8,9 +8,9 @@ import type { Tx } from '../src/db/db.ts'
 import { sqliteColumns } from '../src/db/sqlite/columns.ts'
 import { type Migration, migrate, readMigrations, schemaVersion } from '../src/db/sqlite/migrate.ts'
 import { createDb, openDatabase, refusalOf } from '../src/db/sqlite/open.ts'
+import { buildTables } from '../src/features.ts'
 import { asset } from '../src/lib/asset.ts'
 import { AppError } from '../src/lib/errors.ts'
-import { buildTables } from '../src/tables.ts'
 
 const migrations = readMigrations(asset('drizzle'))
 const cleanups: (() => unknown)[] = []

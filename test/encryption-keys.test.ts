@@ -1,10 +1,11 @@
 import { expect, test } from 'bun:test'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { keysList, keysRotate } from '../src/cli/keys.ts'
+import { keyCommands } from '../src/encryption/commands.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
 import { messagesFor } from './support/messages.ts'
 
+const [keysList, keysRotate] = keyCommands as [(typeof keyCommands)[0], (typeof keyCommands)[0]]
 const HOUR = 60 * 60 * 1000
 const SETTINGS = '/api/user/app_settings/v1'
 const head = { htu: SETTINGS }

@@ -1,4 +1,4 @@
-import type { DataCommand, LocalCommand } from './command.ts'
+import type { LocalCommand, ServiceCommand } from './command.ts'
 import { dataCommands } from './data-commands.ts'
 import { health } from './health.ts'
 import { init } from './init.ts'
@@ -7,7 +7,7 @@ import { serve } from './serve.ts'
 import { version } from './version.ts'
 
 /** Every command of `homeport`. */
-export const commands: (DataCommand | LocalCommand)[] = [
+export const commands: (ServiceCommand | LocalCommand)[] = [
   serve,
   init,
   migrateCommand,

@@ -9,7 +9,7 @@ import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
-import type { DataCommand } from './command.ts'
+import type { ServiceCommand } from './command.ts'
 
 /** What the server answers to a command over its socket. */
 type Answer =
@@ -28,7 +28,7 @@ export function socketPath({ dataDir }: Config): string {
 }
 
 /** Carries out commands that come over the socket, which only our own user can open. */
-export async function serveCommands(services: Services, commands: DataCommand[], log: Log) {
+export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
   const path = socketPath(services.config)
   // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
   await rm(path, { force: true })
@@ -66,7 +66,7 @@ export async function isServing(config: Config): Promise<boolean> {
 /** Sends a command to the server that holds the data; null when none answers. */
 export async function askServer(
   config: Config,
-  command: DataCommand,
+  command: ServiceCommand,
   input: unknown,
 ): Promise<{ outcome: unknown } | null> {
   const path = socketPath(config)

@@ -1,10 +1,11 @@
 import { Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { VERSION } from '../version.ts'
 import { commands } from './cli.ts'
-import { type DataCommand, EXIT, type LocalCommand, type Options, UsageError } from './command.ts'
+import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './control.ts'
 import { DataError, openData } from './data.ts'
 
@@ -32,7 +33,7 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /** `settings get` is the command `get` of the group `settings`. */
-function leafOf(program: Commander, command: DataCommand | LocalCommand): Commander {
+function leafOf(program: Commander, command: ServiceCommand | LocalCommand): Commander {
   const [first = '', second] = command.name.split(' ')
   let parent = program
   if (second !== undefined) {
@@ -60,7 +61,7 @@ function groupOf(name: string): string {
 }
 
 async function carryOut(
-  command: DataCommand | LocalCommand,
+  command: ServiceCommand | LocalCommand,
   args: string[],
   options: Options,
 ): Promise<number> {
@@ -72,7 +73,7 @@ async function carryOut(
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
-async function workWhereTheDataIs(command: DataCommand, config: Config, input: unknown) {
+async function workWhereTheDataIs(command: ServiceCommand, config: Config, input: unknown) {
   const answer = await askServer(config, command, input)
   if (answer) return answer.outcome
   await using data = await openData(config, createLog('error'))

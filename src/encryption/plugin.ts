@@ -13,14 +13,19 @@ import { type OpenedRequest, sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
 /** `isRequired`: plain requests are refused. */
-export type EncryptionDeps = OpenerDeps & { isRequired: boolean; ipOf: IpOf; log: Log }
+export type EncryptionDeps = OpenerDeps & {
+  isRequired: boolean
+  /** Paths of features that take plain requests in any case. */
+  plainPaths: string[]
+  ipOf: IpOf
+  log: Log
+}
 
 type Handle = (request: Request) => Response | Promise<Response>
 
 const PLAIN_WORD = /^[\w-]{1,32}$/
-/** May come plain in any case: what holds nothing secret, the provider's webhook, what a browser opens. */
-const OPEN_PATHS =
-  /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*|api\/webhooks\/.*|auth\/(verify|reset|cancel)|account\/delete)$/
+/** May come plain in any case: what holds nothing secret. Features name further paths. */
+const OPEN_PATHS = /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */
@@ -30,7 +35,7 @@ const LARGE = 1024 * 1024
  * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
  * ordinary request. What stops a request before its route is answered in plain.
  */
-export function encryption({ isRequired, ipOf, log, ...deps }: EncryptionDeps) {
+export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: EncryptionDeps) {
   const { now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
   const refusals = new WeakMap<Request, unknown>()
@@ -93,6 +98,11 @@ export function encryption({ isRequired, ipOf, log, ...deps }: EncryptionDeps) {
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
+  function isOpen(request: Request): boolean {
+    const path = pathOf(request)
+    return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
+  }
+
   /** What is thrown past every hook would be answered by the server itself, in plain. */
   async function answer(handle: Handle, request: Request): Promise<Response> {
     try {
@@ -116,11 +126,6 @@ function sealedHeaders(plain: Headers): Headers {
   headers.set('cache-control', 'no-store')
   for (const name of ['content-length', 'etag', 'vary']) headers.delete(name)
   return headers
-}
-
-function isOpen(request: Request): boolean {
-  const path = pathOf(request)
-  return OPEN_PATHS.test(path) || FILES.test(path)
 }
 
 function required(): AppError {

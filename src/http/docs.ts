@@ -48,12 +48,16 @@ export function docs(readDocument: () => Promise<OpenApi>) {
 }
 
 /** The interface of an app as OpenAPI 3.0.3. The plugin's own page and document are never served. */
-export async function describeApi(app: AnyElysia, version: string): Promise<OpenApi> {
+export async function describeApi(
+  app: AnyElysia,
+  version: string,
+  tags: Record<string, string>,
+): Promise<OpenApi> {
   const documentation = { info: { title: 'Homeport', version, description: DESCRIPTION } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
   const described = new Elysia().use(plugin).use(app)
   const response = await described.handle(new Request('http://localhost/raw'))
-  return normalizeOpenApi((await response.json()) as OpenApi)
+  return normalizeOpenApi((await response.json()) as OpenApi, tags)
 }
 
 const hidden = { detail: { hide: true } }

@@ -25,19 +25,11 @@ const DESCRIPTIONS: Record<string, string> = {
   '507': 'No space left',
 }
 
-const TAGS: Record<string, string> = {
-  'Signing in': 'Accounts, sessions and tokens',
-  Profile: 'The signed-in person',
-  Attachments: 'Files of the signed-in person',
-  App: 'What every copy of the app reads, without a token',
-  Billing: 'What the billing provider reports',
-}
-
 /**
  * Repairs what the plugin writes, so that generators for Swift, Kotlin and Dart get clean models:
  * plain numbers and booleans, `nullable`, `enum` for `const`, one content type, named schemas.
  */
-export function normalizeOpenApi(document: OpenApi): OpenApi {
+export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>): OpenApi {
   const schemas: Record<string, unknown> = {}
   const paths: OpenApi['paths'] = {}
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
@@ -54,7 +46,7 @@ export function normalizeOpenApi(document: OpenApi): OpenApi {
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/' }],
-    tags: tagsOf(paths),
+    tags: tagsOf(paths, tags),
     security: [],
     paths,
     components: {
@@ -153,9 +145,12 @@ function union(choices: Node[]): Node {
   return { anyOf: others, ...nullable }
 }
 
-function tagsOf(paths: OpenApi['paths']): { name: string; description: string }[] {
+function tagsOf(
+  paths: OpenApi['paths'],
+  descriptions: Record<string, string>,
+): { name: string; description: string }[] {
   const operations = Object.values(paths).flatMap((item) => Object.values(item))
   const names = operations.flatMap(({ tags }) => (tags as string[] | undefined) ?? [])
-  const description = (name: string) => TAGS[name] ?? name
+  const description = (name: string) => descriptions[name] ?? name
   return [...new Set(names)].toSorted().map((name) => ({ name, description: description(name) }))
 }

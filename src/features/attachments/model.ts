@@ -72,3 +72,5 @@ export const AttachmentDetails = strict(
   },
   'AttachmentDetails',
 )
+
+export const attachmentTags = { Attachments: 'Files of the signed-in person' }

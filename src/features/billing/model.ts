@@ -75,3 +75,6 @@ export const SubscriptionReply = strict(
   },
   'Subscription',
 )
+
+export const billingTags = { Billing: 'What the billing provider reports' }
+export const billingPlainPaths = ['/api/webhooks/billing/v1']

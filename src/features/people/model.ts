@@ -84,3 +84,10 @@ export const TwoFactorReply = strict(
   'TwoFactorSetup',
 )
 export const RecoveryCodesReply = strict({ recoveryCodes: t.Array(t.String()) }, 'RecoveryCodes')
+
+export const peopleTags = {
+  'Signing in': 'Accounts, sessions and tokens',
+  Profile: 'The signed-in person',
+}
+/** Pages that a browser opens. */
+export const peoplePlainPaths = ['/auth/verify', '/auth/reset', '/auth/cancel', '/account/delete']

@@ -33,3 +33,6 @@ export const AppSettings = strict(
   'AppSettings',
 )
 export type AppSettings = Static<typeof AppSettings>
+
+/** The tag of everything that apps read before anybody signs in. */
+export const appTags = { App: 'What every copy of the app reads, without a token' }

@@ -13,6 +13,8 @@ export type RebuildReport = {
   seconds: number
 }
 
+export type Rebuild = ReturnType<typeof createRebuild>
+
 /** Small, so that others write between two batches; a batch also ends after so many ms. */
 const BATCH = 100
 const BATCH_TIME = 6

@@ -1,9 +1,11 @@
-import { inLanguage } from '../http/local-text.ts'
-import type { Services } from '../services.ts'
-import { dataCommand } from './command.ts'
-import { prettyJson, readJsonFile } from './json-file.ts'
+import { inLanguage } from '../../http/local-text.ts'
+import { dataCommand } from '../../lib/command.ts'
+import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
+import type { Content } from './service.ts'
 
-export const faqsList = dataCommand({
+type Needs = { content: Content }
+
+const faqsList = dataCommand({
   name: 'faqs list',
   summary: 'List the questions and answers',
   work: readFaqs,
@@ -11,23 +13,25 @@ export const faqsList = dataCommand({
     faqs.map(({ category, question }) => `${category}\t${inLanguage(question, 'en')}`).join('\n'),
 })
 
-export const faqsExport = dataCommand({
+const faqsExport = dataCommand({
   name: 'faqs export',
   summary: 'Print all FAQs as JSON that import takes back',
   work: readFaqs,
   print: prettyJson,
 })
 
-export const faqsImport = dataCommand({
+const faqsImport = dataCommand({
   name: 'faqs import',
   summary: 'Replace all FAQs by those of a JSON file',
   arguments: '<file>',
   input: ([file]) => readJsonFile(file),
-  work: ({ content }, list) => content.importFaqs(list),
+  work: ({ content }: Needs, list: unknown) => content.importFaqs(list),
   print: ({ imported }) => `Imported ${imported}.`,
 })
 
-async function readFaqs({ content }: Services) {
+async function readFaqs({ content }: Needs) {
   const faqs = await content.readFaqs()
   return faqs.map(({ question, answer, category }) => ({ question, answer, category }))
 }
+
+export const contentCommands = [faqsList, faqsImport, faqsExport]

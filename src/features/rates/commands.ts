@@ -1,10 +1,13 @@
-import { AppError } from '../lib/errors.ts'
-import { dataCommand } from './command.ts'
+import { dataCommand } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Rates } from './service.ts'
 
-export const ratesShow = dataCommand({
+type Needs = { rates: Rates }
+
+const ratesShow = dataCommand({
   name: 'rates show',
   summary: 'Show the currency rates that are served',
-  work: ({ rates }) => rates.read(),
+  work: ({ rates }: Needs) => rates.read(),
   print: ({ baseCode, rates, updatedAt }) =>
     [
       `1 ${baseCode}, published ${updatedAt}`,
@@ -12,10 +15,10 @@ export const ratesShow = dataCommand({
     ].join('\n'),
 })
 
-export const ratesRefresh = dataCommand({
+const ratesRefresh = dataCommand({
   name: 'rates refresh',
   summary: 'Ask the provider for new currency rates now',
-  work: async ({ rates }) => {
+  work: async ({ rates }: Needs) => {
     const outcome = await rates.refresh(AbortSignal.timeout(30_000))
     if ('reason' in outcome) {
       throw new AppError('unavailable', `The rates were not refreshed: ${outcome.reason}.`)
@@ -28,3 +31,5 @@ export const ratesRefresh = dataCommand({
     return `Stored the rates of ${outcome.date}.${held}`
   },
 })
+
+export const ratesCommands = [ratesShow, ratesRefresh]

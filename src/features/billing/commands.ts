@@ -1,6 +1,17 @@
-import { AppError } from '../lib/errors.ts'
-import { dataCommand, UsageError } from './command.ts'
-import { prettyJson } from './json-file.ts'
+import { dataCommand, UsageError } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
+import { prettyJson } from '../../lib/json-file.ts'
+import type { Billing } from './inbox/deliveries.ts'
+import type { Rebuild } from './projection/rebuild.ts'
+import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
+import type { Reconcile } from './provider/reconcile.ts'
+
+type Needs = {
+  billing: Billing
+  rebuildBilling: Rebuild
+  reconcile: Reconcile | null
+  subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
+}
 
 type Listed = {
   eventId: string
@@ -11,7 +22,7 @@ type Listed = {
   duplicates: number
 }
 
-export const eventsList = dataCommand({
+const eventsList = dataCommand({
   name: 'events list',
   summary: 'List billing events, the newest first',
   options: [
@@ -26,7 +37,7 @@ export const eventsList = dataCommand({
     ...(failed ? { failed: true } : {}),
     ...(typeof limit === 'string' ? { limit: count(limit) } : {}),
   }),
-  work: ({ billing }, filter): Promise<Listed[]> => billing.list(filter),
+  work: ({ billing }: Needs, filter): Promise<Listed[]> => billing.list(filter),
   print: (events) =>
     events
       .map(({ receivedAt, type, eventId, appUserId, outcome, duplicates }) =>
@@ -35,12 +46,12 @@ export const eventsList = dataCommand({
       .join('\n'),
 })
 
-export const eventsShow = dataCommand({
+const eventsShow = dataCommand({
   name: 'events show',
   summary: 'Show one billing event with its body as it came',
   arguments: '<id>',
   input: ([id = '']) => id,
-  work: async ({ billing }, id) => {
+  work: async ({ billing }: Needs, id: string) => {
     const event = await billing.show(id)
     if (!event) throw new AppError('not_found', `There is no event ${id}.`)
     return event
@@ -53,12 +64,12 @@ function count(text: string): number {
   return Number(text)
 }
 
-export const eventsReplay = dataCommand({
+const eventsReplay = dataCommand({
   name: 'events replay',
   summary: 'Fold one event of the log again',
   arguments: '<id>',
   input: ([id = '']) => id,
-  work: async ({ billing }, id) => {
+  work: async ({ billing }: Needs, id: string) => {
     const outcome = await billing.replay(id)
     if (outcome === null) throw new AppError('not_found', `There is no event ${id}.`)
     if (!outcome)
@@ -68,10 +79,10 @@ export const eventsReplay = dataCommand({
   print: ({ replayed }) => `Folded ${replayed} again.`,
 })
 
-export const eventsRebuild = dataCommand({
+const eventsRebuild = dataCommand({
   name: 'events rebuild',
   summary: 'Fold the whole log again and say what changed, which must be nothing',
-  work: ({ rebuildBilling }) => rebuildBilling(new AbortController().signal),
+  work: ({ rebuildBilling }: Needs) => rebuildBilling(new AbortController().signal),
   print: ({ events, lines, changed, seconds }) =>
     [
       `${events} events, ${lines} lines in ${seconds} s (${Math.round(events / Math.max(seconds, 0.001))} events a second).`,
@@ -79,12 +90,12 @@ export const eventsRebuild = dataCommand({
     ].join('\n'),
 })
 
-export const eventsReconcile = dataCommand({
+const eventsReconcile = dataCommand({
   name: 'events reconcile',
   summary: 'Ask the provider for what we may have missed (needs RC_API_KEY)',
   options: [['--user <id>', 'only this app user id']],
   input: (_args, { user }) => (typeof user === 'string' ? { user } : {}),
-  work: async ({ reconcile }, { user }: { user?: string }) => {
+  work: async ({ reconcile }: Needs, { user }: { user?: string }) => {
     if (reconcile === null) throw new AppError('unavailable', 'Set RC_API_KEY to reconcile.')
     const signal = AbortSignal.timeout(9 * 60_000)
     return user === undefined ? reconcile.overdue(signal) : reconcile.one(user, signal)
@@ -96,14 +107,17 @@ export const eventsReconcile = dataCommand({
     ].join('\n'),
 })
 
-export const userSubscription = dataCommand({
+const userSubscription = dataCommand({
   name: 'user subscription',
   summary: 'Show what a user has paid for',
   arguments: '<id>',
   options: [['--sandbox', 'the sandbox instead of production']],
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
-  work: async ({ subscription }, { id, environment }) => {
+  work: async (
+    { subscription }: Needs,
+    { id, environment }: { id: string; environment: Environment },
+  ) => {
     if (!(await subscription.isKnown(id))) {
       throw new AppError('not_found', `There is no user ${id}, and no event names that id.`)
     }
@@ -111,3 +125,12 @@ export const userSubscription = dataCommand({
   },
   print: prettyJson,
 })
+
+export const billingCommands = [
+  eventsList,
+  eventsShow,
+  eventsReplay,
+  eventsRebuild,
+  eventsReconcile,
+  userSubscription,
+]

@@ -1,16 +1,18 @@
-import type { Services } from '../services.ts'
-import { dataCommand, UsageError } from './command.ts'
+import { dataCommand, UsageError } from '../lib/command.ts'
+import type { EncryptionKeys } from './keys.ts'
 
 type Key = { use: string; state: string; kid: string; from: string | null; until: string | null }
 
-export const keysList = dataCommand({
+type Needs = { keys: EncryptionKeys; tokens: { publicJwk: { kid: string } } }
+
+const keysList = dataCommand({
   name: 'keys list',
   summary: 'List the public keys by their thumbprints; apps may pin those of use enc',
-  work: async (services) => allKeys(services),
+  work: async (services: Needs) => allKeys(services),
   print: asLines,
 })
 
-export const keysRotate = dataCommand({
+const keysRotate = dataCommand({
   name: 'keys rotate',
   summary: 'Make a new key: used after 24 hours, the old one is accepted for 30 days more',
   options: [
@@ -21,14 +23,14 @@ export const keysRotate = dataCommand({
     if (use !== 'enc') throw new UsageError('Say which key: keys rotate --use enc')
     return { atOnce: now === true }
   },
-  work: async (services, { atOnce }) => {
+  work: async (services: Needs, { atOnce }: { atOnce: boolean }) => {
     await services.keys.rotate(atOnce)
     return allKeys(services)
   },
   print: asLines,
 })
 
-function allKeys({ keys, tokens }: Services): Key[] {
+function allKeys({ keys, tokens }: Needs): Key[] {
   const forPayloads = keys.list().map(({ jwk, state, from, until }) => ({
     use: 'enc',
     state,
@@ -47,3 +49,5 @@ function asLines(keys: Key[]): string {
   })
   return lines.join('\n')
 }
+
+export const keyCommands = [keysList, keysRotate]

@@ -1,11 +1,14 @@
-import { inLanguage } from '../http/local-text.ts'
-import { dataCommand } from './command.ts'
-import { prettyJson, readJsonFile } from './json-file.ts'
+import { inLanguage } from '../../http/local-text.ts'
+import { dataCommand } from '../../lib/command.ts'
+import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
+import type { Plans } from './service.ts'
 
-export const plansList = dataCommand({
+type Needs = { plans: Plans }
+
+const plansList = dataCommand({
   name: 'plans list',
   summary: 'List the pricing plans on sale',
-  work: ({ plans }) => plans.list(),
+  work: ({ plans }: Needs) => plans.list(),
   print: (plans) =>
     plans
       .map(({ code, price, currency, duration, name }) =>
@@ -14,31 +17,33 @@ export const plansList = dataCommand({
       .join('\n'),
 })
 
-export const plansExport = dataCommand({
+const plansExport = dataCommand({
   name: 'plans export',
   summary: 'Print the catalogue as JSON that import takes back',
-  work: ({ plans }) => plans.list(),
+  work: ({ plans }: Needs) => plans.list(),
   print: prettyJson,
 })
 
-export const plansImport = dataCommand({
+const plansImport = dataCommand({
   name: 'plans import',
   summary: 'Replace the catalogue by code; plans that are missing are archived',
   arguments: '<file>',
   input: ([file]) => readJsonFile(file),
-  work: ({ plans }, list) => plans.replace(list),
+  work: ({ plans }: Needs, list: unknown) => plans.replace(list),
   print: ({ imported, archived }) =>
     `Imported ${imported}, archived ${archived.length}${archived.length > 0 ? `: ${archived.join(', ')}` : ''}.`,
 })
 
-export const plansArchive = dataCommand({
+const plansArchive = dataCommand({
   name: 'plans archive',
   summary: 'Take a plan off sale',
   arguments: '<code>',
   input: ([code = '']) => code,
-  work: async ({ plans }, code) => {
+  work: async ({ plans }: Needs, code: string) => {
     await plans.archive(code)
     return { archived: code }
   },
   print: ({ archived }) => `Archived ${archived}.`,
 })
+
+export const plansCommands = [plansList, plansImport, plansExport, plansArchive]

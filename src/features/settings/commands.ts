@@ -1,13 +1,16 @@
-import type { AppSettings } from '../features/settings/model.ts'
-import { AppError } from '../lib/errors.ts'
-import { dataCommand, UsageError } from './command.ts'
+import { dataCommand, UsageError } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { AppSettings } from './model.ts'
+import type { Settings } from './service.ts'
 
-export const settingsGet = dataCommand({
+type Needs = { settings: Settings }
+
+const settingsGet = dataCommand({
   name: 'settings get',
   summary: 'Show the app settings, or those of the given keys',
   arguments: '[key...]',
   input: (keys) => keys,
-  work: async ({ settings }, keys) => {
+  work: async ({ settings }: Needs, keys: string[]) => {
     const all = flat(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
@@ -18,12 +21,13 @@ export const settingsGet = dataCommand({
   print: lines,
 })
 
-export const settingsSet = dataCommand({
+const settingsSet = dataCommand({
   name: 'settings set',
   summary: 'Change app settings: key=value, such as ios.latestVersion=2.4.0',
   arguments: '<key=value...>',
   input: (pairs) => Object.fromEntries(pairs.map(parsePair)),
-  work: async ({ settings }, changes) => flat(await settings.set(changes)),
+  work: async ({ settings }: Needs, changes: Record<string, unknown>) =>
+    flat(await settings.set(changes)),
   print: lines,
 })
 
@@ -50,3 +54,5 @@ function lines(values: Record<string, unknown>): string {
     .map(([key, value]) => `${key}=${value}`)
     .join('\n')
 }
+
+export const settingsCommands = [settingsGet, settingsSet]

@@ -1,0 +1,92 @@
+import type { Columns } from './db/columns.ts'
+import { keyCommands } from './encryption/commands.ts'
+import type { EncryptionKeys } from './encryption/keys.ts'
+import type { Replays } from './encryption/replays.ts'
+import { encryptionTables } from './encryption/schema.ts'
+import { attachmentTags } from './features/attachments/model.ts'
+import { attachmentTables } from './features/attachments/schema.ts'
+import { attachmentTimers } from './features/attachments/timers.ts'
+import { billingCommands } from './features/billing/commands.ts'
+import { billingPlainPaths, billingTags } from './features/billing/model.ts'
+import { billingTables } from './features/billing/schema.ts'
+import { billingTimers } from './features/billing/timers.ts'
+import { contentCommands } from './features/content/commands.ts'
+import { contentTables } from './features/content/schema.ts'
+import { peoplePlainPaths, peopleTags } from './features/people/model.ts'
+import { peopleTables } from './features/people/schema.ts'
+import { peopleTimers } from './features/people/timers.ts'
+import { plansCommands } from './features/plans/commands.ts'
+import { planTables } from './features/plans/schema.ts'
+import { ratesCommands } from './features/rates/commands.ts'
+import { rateTables } from './features/rates/schema.ts'
+import { rateTimers } from './features/rates/timers.ts'
+import { settingsCommands } from './features/settings/commands.ts'
+import { appTags } from './features/settings/model.ts'
+import { settingsTables } from './features/settings/schema.ts'
+import type { Timer } from './lib/timer.ts'
+import type { Limits } from './limits/limits.ts'
+import { limitTables } from './limits/schema.ts'
+import { outboxTables } from './outbox/schema.ts'
+
+export type Tables = ReturnType<typeof buildTables>
+
+/** Every table, one line a feature. Ids are UUIDv7 text made by the program. */
+export function buildTables(columns: Columns) {
+  const people = peopleTables(columns)
+  return {
+    ...people,
+    ...attachmentTables(columns, people.users),
+    ...billingTables(columns),
+    ...settingsTables(columns),
+    ...planTables(columns),
+    ...contentTables(columns),
+    ...rateTables(columns),
+    ...outboxTables(columns),
+    ...limitTables(columns),
+    ...encryptionTables(columns),
+  }
+}
+
+type TimersDeps = Parameters<typeof peopleTimers>[0] &
+  Parameters<typeof attachmentTimers>[0] &
+  Parameters<typeof billingTimers>[0] &
+  Parameters<typeof rateTimers>[0] & {
+    keys: EncryptionKeys
+    limits: Limits
+    replays: Replays
+  }
+
+/** Everything that runs by itself. */
+export function timersOf(services: TimersDeps): Timer[] {
+  const { keys, limits, replays } = services
+  return [
+    ...peopleTimers(services),
+    ...attachmentTimers(services),
+    ...billingTimers(services),
+    ...rateTimers(services),
+    { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep },
+    { name: 'old encryption keys', schedule: ['5 * * * *'], run: keys.sweep },
+    { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
+  ]
+}
+
+/** What operators type. */
+export const commands = [
+  ...settingsCommands,
+  ...plansCommands,
+  ...contentCommands,
+  ...ratesCommands,
+  ...billingCommands,
+  ...keyCommands,
+]
+
+/** How the document describes the tags of the routes. */
+export const tags = {
+  ...peopleTags,
+  ...attachmentTags,
+  ...appTags,
+  ...billingTags,
+}
+
+/** Paths that take plain requests where payloads must be sealed: pages, the webhook, what holds no secret. */
+export const plainPaths = [...peoplePlainPaths, ...billingPlainPaths]
