@@ -147,11 +147,11 @@ function isWord(text: string): boolean {
 
 function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
-  const most = isIP(address) === 6 ? 128 : 32
+  const maxBits = isIP(address) === 6 ? 128 : 32
   return (
     isIP(address) > 0 &&
     rest.length === 0 &&
-    (bits === undefined || wholeNumber(bits, most) !== undefined)
+    (bits === undefined || wholeNumber(bits, maxBits) !== undefined)
   )
 }
 
@@ -168,9 +168,9 @@ function oneOf<const T extends string>(choices: readonly T[], text: string): T |
   return choices.find((choice) => choice === text)
 }
 
-function wholeNumber(text: string, most: number): number | undefined {
+function wholeNumber(text: string, max: number): number | undefined {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return value <= most ? value : undefined
+  return value <= max ? value : undefined
 }
 
 function origin(text: string): string | undefined {

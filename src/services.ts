@@ -9,7 +9,7 @@ import { createAttachments } from './features/attachments/service.ts'
 import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
 import { createFiles } from './features/attachments/storage/files.ts'
 import { createUrlSigner } from './features/attachments/storage/signed-url.ts'
-import { createPreparing } from './features/attachments/upload/preparing.ts'
+import { createPreparer } from './features/attachments/upload/preparing.ts'
 import { createQuota } from './features/attachments/upload/quota.ts'
 import { createRetries } from './features/attachments/upload/retries.ts'
 import { createStaging } from './features/attachments/upload/staging.ts'
@@ -109,7 +109,7 @@ export async function createServices(deps: ServicesDeps) {
     db,
     files,
     staging,
-    prepare: createPreparing({ staging, makeImage, now, newKey }),
+    prepare: createPreparer({ staging, makeImage, now, newKey }),
     variants: createVariants({ db, files, staging, makeImage }),
     quota: createQuota({ db, ...quota }),
     retries,

@@ -47,7 +47,7 @@ test('76: the file of somebody else is an unknown one', async () => {
   }
   expect(await filesOf(app)).toHaveLength(1)
   const own = await app.ask('DELETE', `${PATH}?key=${key}`, { token: owner.accessToken })
-  expect(own.json).toEqual({ code: 'ok', message: 'The file is gone.' })
+  expect(own.json).toEqual({ code: 'ok', message: 'The file is deleted.' })
   expect(await filesOf(app)).toEqual([])
 })
 

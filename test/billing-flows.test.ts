@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { readEvent } from '../src/features/billing/inbox/event.ts'
-import { entitlementsOf, standingAt } from '../src/features/billing/lines/access.ts'
+import { entitlementsOf, lineAccessAt } from '../src/features/billing/lines/access.ts'
 import { foldLine } from '../src/features/billing/lines/fold.ts'
 import { lineKeyOf } from '../src/features/billing/lines/line.ts'
 import { createTestApp, type TestApp } from './support/app.ts'
@@ -72,7 +72,7 @@ async function accessOf(app: TestApp, user: string, day: number) {
   const { billingAliases } = db.tables
   const aliases = await db.read.select().from(billingAliases)
   const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
-  const lines = standingAt(await projection.linesOf(customerId, 'PRODUCTION'), ms(day))
+  const lines = lineAccessAt(await projection.linesOf(customerId, 'PRODUCTION'), ms(day))
   const pro = entitlementsOf(lines).find(({ id }) => id === 'pro')
   return { access: pro?.active ?? false, status: lines[0]?.status }
 }

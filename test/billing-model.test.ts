@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readEvent } from '../src/features/billing/inbox/event.ts'
-import { entitlementsOf, standingAt } from '../src/features/billing/lines/access.ts'
+import { entitlementsOf, lineAccessAt } from '../src/features/billing/lines/access.ts'
 import { foldLine, type Line } from '../src/features/billing/lines/fold.ts'
 import { idsJoinedBy } from '../src/features/billing/lines/identities.ts'
 import { compareEvents, lineKeyOf } from '../src/features/billing/lines/line.ts'
@@ -176,7 +176,7 @@ function accessOf(linesOf: (user: string) => Line[]): Record<string, string[]> {
     USERS.flatMap((user) =>
       ['PRODUCTION', 'SANDBOX'].map((environment) => {
         const lines = linesOf(user).filter((line) => line.environment === environment)
-        const active = entitlementsOf(standingAt(lines, NOW)).filter((one) => one.active)
+        const active = entitlementsOf(lineAccessAt(lines, NOW)).filter((one) => one.active)
         return [`${user} ${environment}`, active.map(({ id }) => id)]
       }),
     ),

@@ -88,7 +88,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(bad.requestId).toBeString()
   })
 
-  test('an expired token is refreshed once for all who wait, also by our own clock', async () => {
+  test('an expired token is refreshed once, shared by concurrent calls, also by our own clock', async () => {
     await using app = await createTestApp()
     const { client, network } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)

@@ -69,7 +69,7 @@ test('62: one address may fail 100 times in 5 minutes, people elsewhere are not 
   const statuses: number[] = []
   // Failures are written as they are counted, so that the test need not hash 100 passwords.
   const { limits } = app.services
-  const rule = { name: 'sign-in-address', most: 100, seconds: 300 }
+  const rule = { name: 'sign-in-address', max: 100, seconds: 300 }
   for (let at = 0; at < 98; at++) await limits.reserve([{ rule, key: '203.0.113.9' }])
   for (let at = 0; at < 4; at++) {
     statuses.push(await server.login(`victim${at}@example.com`, 'spring 2026', '203.0.113.9'))
@@ -86,7 +86,7 @@ test('registrations and guests are limited to 100 an hour an address', async () 
     ['register', 'register'],
     ['guest', 'guest'],
   ] as const) {
-    const rule = { name, most: 100, seconds: 3_600 }
+    const rule = { name, max: 100, seconds: 3_600 }
     for (let at = 0; at < 99; at++) await app.services.limits.reserve([{ rule, key: 'unknown' }])
     const ask = (at: number) =>
       app.ask('POST', `/api/auth/${path}/v1`, {

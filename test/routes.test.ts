@@ -146,7 +146,7 @@ async function prepare(app: TestApp, route: Route, world: World) {
   return { path, good, user, other }
 }
 
-/** Sets two-factor up, switches it on where `confirm` says so, and answers a code that is good now. */
+/** Sets two-factor up, switches it on where `confirm` says so, and returns a code that is good now. */
 async function setUpTwoFactor(app: TestApp, user: { accessToken: string }, confirm: boolean) {
   const token = user.accessToken
   const path = '/api/auth/two_factor/v1'

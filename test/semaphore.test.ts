@@ -16,7 +16,7 @@ test('so much runs side by side, so many wait in order, one more is refused', as
 })
 
 test('who would wait too long is refused at once, and who has waited too long leaves', async () => {
-  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, longestWait: 40, onFull: full })
+  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 40, onFull: full })
   const slow = () => inTurn(() => Bun.sleep(100))
   const first = slow()
   const start = performance.now()

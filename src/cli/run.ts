@@ -9,7 +9,7 @@ import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './control.ts'
 import { DataError, openData } from './data.ts'
 
-/** Carries out a command line and answers the exit code. */
+/** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
   let exitCode: number = EXIT.done
   const program = new Commander('homeport')

@@ -87,9 +87,9 @@ function stopSignals() {
 /** A forgotten promise is logged and hurts nobody else; after a stray throw nothing is certain: stop. */
 function watchForBugs(log: Log): Promise<'bug'> {
   const { promise, resolve } = Promise.withResolvers<'bug'>()
-  process.on('unhandledRejection', (err) => log.error({ err }, 'a promise was forgotten'))
+  process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled promise rejection'))
   process.on('uncaughtException', (err) => {
-    log.fatal({ err }, 'something was thrown outside of a request')
+    log.fatal({ err }, 'uncaught exception')
     resolve('bug')
   })
   return promise

@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions) {
   function asAnybody<M extends Method, P extends string>(
     method: M,
     path: P & Path<M, P>,
-    as = placeOf(method),
+    as = localeOf(method),
   ) {
     return async (...[input]: InputOf<M, P>) =>
       dataOf<M, P>(await call(method, path, null, { [as]: input }))
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions) {
   function asUser<M extends Method, P extends string>(
     method: M,
     path: P & Path<M, P>,
-    as = placeOf(method),
+    as = localeOf(method),
   ) {
     return async (...[input]: InputOf<M, P>) =>
       dataOf<M, P>(await withToken((token) => call(method, path, token, { [as]: input })))
@@ -210,7 +210,7 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
 }
 
 /** Where the input of a function goes: only GET and DELETE say all in the query. */
-function placeOf(method: Method): 'query' | 'json' {
+function localeOf(method: Method): 'query' | 'json' {
   return method === 'get' || method === 'delete' ? 'query' : 'json'
 }
 

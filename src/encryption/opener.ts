@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts'
 import type { EncryptionKeys } from './keys.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { Replays } from './replays.ts'
-import { longestArrival, readSteadily } from './steady-body.ts'
+import { maxArrivalTime, readSteadily } from './steady-body.ts'
 
 export type OpenerDeps = {
   keys: Pick<EncryptionKeys, 'find'>
@@ -25,7 +25,7 @@ const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 200
 const UPLOADS_WAITING_OF_ONE = 20
 /** How long an upload may wait for its place, in seconds. */
-const LONGEST_WAIT = 60
+const MAX_WAIT = 60
 /** How far the clocks of an app and of the server may be apart, in seconds. */
 const CLOCK_TOLERANCE = 300
 /** Added to the time for which messages are remembered, in seconds. */
@@ -56,7 +56,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     const size = announcedLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     refuseLonger(request, share)
-    const patience = AbortSignal.timeout(LONGEST_WAIT * 1000)
+    const patience = AbortSignal.timeout(MAX_WAIT * 1000)
     return holdUpload(address, size, AbortSignal.any([request.signal, patience]))
   }
 
@@ -78,8 +78,8 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     const until =
       Math.max(iat, arrival) +
       CLOCK_TOLERANCE +
-      LONGEST_WAIT +
-      longestArrival(announcedLength(request)) +
+      MAX_WAIT +
+      maxArrivalTime(announcedLength(request)) +
       MARGIN
     if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
     throw new AppError('encryption_replay', 'This message has come before.')

@@ -3,8 +3,8 @@ import { Elysia } from 'elysia'
 import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../http/body.ts'
 import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
-import { noteOpened } from '../http/opened-request.ts'
-import { seenRequest } from '../http/request-id.ts'
+import { setOpenedRequest } from '../http/opened-request.ts'
+import { requestInfo } from '../http/request-id.ts'
 import { pathOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
@@ -87,7 +87,7 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
     // A large one leaves six times its size behind, and by itself the engine is slow to notice.
     if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
-    noteOpened(request, { ...opened, token: head.at })
+    setOpenedRequest(request, { ...opened, token: head.at })
     const plain = await answer(handle, request)
     if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
     const { status, headers } = plain
@@ -108,7 +108,7 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
     try {
       return await handle(request)
     } catch (err) {
-      const { id } = seenRequest(request)
+      const { id } = requestInfo(request)
       log.error({ requestId: id, err }, 'request failed')
       return Response.json(failureBody(internalError(), id), { status: 500 })
     }
@@ -116,7 +116,7 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
 
   /** A line about a message: nothing of its content, not even its id. */
   function note(request: Request, fields: Record<string, string | number>) {
-    logMessage({ requestId: seenRequest(request).id, ...fields })
+    logMessage({ requestId: requestInfo(request).id, ...fields })
   }
 }
 

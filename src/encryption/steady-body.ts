@@ -2,10 +2,10 @@ import { chunksOf, refuseEncoded, tooLarge } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 
 /** A body has to come at this rate at least, after some seconds in which it need not: bytes a second. */
-const SLOWEST = 8 * 1024
+const MIN_RATE = 8 * 1024
 const GRACE = 10
 /** A large one has to come within so many seconds all the same. */
-const LONGEST = 600
+const MAX_DURATION = 600
 /** As long as a body without an announced length is taken to be, in bytes: such are small. */
 const UNANNOUNCED = 128 * 1024
 
@@ -41,11 +41,11 @@ export async function readSteadily(request: Request, length: number): Promise<Ui
 }
 
 /** Seconds that a body of this length takes at most; null when none was announced. */
-export function longestArrival(announced: number | null): number {
+export function maxArrivalTime(announced: number | null): number {
   const length = announced ?? UNANNOUNCED
   return GRACE + length / slowestRate(length)
 }
 
 function slowestRate(length: number): number {
-  return Math.max(SLOWEST, length / LONGEST)
+  return Math.max(MIN_RATE, length / MAX_DURATION)
 }

@@ -44,7 +44,7 @@ export function authenticate(checkSession: CheckSession) {
       // Before validation, so that a stranger learns nothing of a route's fields.
       transform: async ({ bearer: token, request }) => {
         if (!token)
-          throw new AppError('unauthenticated', 'Sign in first: a bearer token is needed.')
+          throw new AppError('unauthenticated', 'A bearer token is required: sign in first.')
         sessions.set(request, await checkSession(token, isSealed(request)))
       },
       resolve: ({ request }) => {

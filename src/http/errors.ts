@@ -4,7 +4,7 @@ import { asStorageError } from '../db/sqlite/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { detailsOf } from '../lib/schema.ts'
-import { seenRequest } from './request-id.ts'
+import { requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
@@ -48,7 +48,7 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
     { as: 'global' },
     ({ error, code, request, set }) => {
       const failure = describe(error, code, request, allowedMethods)
-      const requestId = seenRequest(request).id
+      const requestId = requestInfo(request).id
       if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
         log.error({ requestId, err: error }, 'request failed')
       }
@@ -76,7 +76,7 @@ export function failureBody(failure: AppError, requestId: string): FailureBody {
 }
 
 export function internalError(): AppError {
-  return new AppError('internal_error', 'Something went wrong on our side. Try again later.')
+  return new AppError('internal_error', 'Internal server error. Try again later.')
 }
 
 function describe(
@@ -94,14 +94,14 @@ function describe(
   if (code === 'PARSE') {
     // Elysia wraps what a parser throws.
     const { cause } = error as Error
-    return cause instanceof AppError ? cause : malformed('The body cannot be read.')
+    return cause instanceof AppError ? cause : malformed('The body is unreadable.')
   }
-  if (request.signal.aborted) return malformed('The request was broken off.')
+  if (request.signal.aborted) return malformed('The request was aborted.')
   return asStorageError(error) ?? internalError()
 }
 
 export function notFound(): AppError {
-  return new AppError('not_found', 'There is nothing here.')
+  return new AppError('not_found', 'Not found.')
 }
 
 export function malformed(message: string): AppError {
@@ -112,7 +112,7 @@ export function malformed(message: string): AppError {
 function invalid(error: ValidationError): AppError {
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
   const faults = Errors?.call(error.validator, error.value) ?? []
-  return new AppError('validation_failed', 'Some fields are not as they must be.', {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
     details: detailsOf(faults, (path) => path || error.type),
   })
 }

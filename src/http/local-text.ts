@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
 import { asLocale } from '../lib/locale.ts'
-import { chooseLanguage, languagesOf } from './request-headers.ts'
+import { languagesOf, matchLanguage } from './request-headers.ts'
 
 const text = t.String({ maxLength: 10_000 })
 
@@ -28,7 +28,7 @@ export function createNegotiator<T extends object>(textsOf: (list: T) => LocalTe
   return (list: T, wanted: string[]): string => {
     const available = known.get(list) ?? languagesIn(textsOf(list))
     known.set(list, available)
-    return chooseLanguage(wanted, available, available[0] ?? FALLBACK)
+    return matchLanguage(wanted, available, available[0] ?? FALLBACK)
   }
 }
 

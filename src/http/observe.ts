@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { type Log, plainLines } from '../lib/log.ts'
-import { noteRequest, seenRequest } from './request-id.ts'
+import { recordRequest, requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 
 /** Gives every reply its id and security headers, and logs one line a request. */
@@ -8,7 +8,7 @@ export function observe({ log }: { log: Log }) {
   const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
     .onRequest(({ request, set }) => {
-      set.headers['x-request-id'] = noteRequest(request).id
+      set.headers['x-request-id'] = recordRequest(request).id
       set.headers['x-content-type-options'] = 'nosniff'
       set.headers['cache-control'] = 'no-store'
       set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
@@ -16,7 +16,7 @@ export function observe({ log }: { log: Log }) {
     .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt } = seenRequest(request)
+      const { id, startedAt } = requestInfo(request)
       logRequest({
         requestId: id,
         method: request.method,

@@ -12,17 +12,17 @@ type Operation = {
 const DESCRIPTIONS: Record<string, string> = {
   '200': 'Done',
   '304': 'Not modified',
-  '400': 'The request cannot be read',
+  '400': 'Malformed request',
   '401': 'Not signed in, or wrong credentials',
   '403': 'Not allowed',
   '404': 'Not found',
-  '409': 'In conflict with what is there',
+  '409': 'Conflict',
   '413': 'Too large',
-  '415': 'Not a kind that is taken',
-  '422': 'Some fields are not as they must be',
+  '415': 'Unsupported media type',
+  '422': 'Some fields are invalid',
   '429': 'Too many requests',
-  '503': 'Not available at the moment',
-  '507': 'No space left',
+  '503': 'Temporarily unavailable',
+  '507': 'Insufficient storage',
 }
 
 /**

@@ -5,7 +5,7 @@ const bodies = new WeakMap<Request, Uint8Array>()
 type Opened = { body: Uint8Array; contentType: string | null; token: string | undefined }
 
 /** Makes a request look as if it had come plain: its token, its content type, its length and its body. */
-export function noteOpened(request: Request, { body, contentType, token }: Opened) {
+export function setOpenedRequest(request: Request, { body, contentType, token }: Opened) {
   const { headers } = request
   if (token !== undefined) headers.set('authorization', `Bearer ${token}`)
   headers.delete('payload')

@@ -2,7 +2,7 @@ import type { Context } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
-import { wholeReply } from './whole-reply.ts'
+import { rawReply } from './whole-reply.ts'
 
 /** A rendered reply of a public endpoint, kept until its content changes. */
 export type PublicReply = { body: string; etag: string }
@@ -42,7 +42,7 @@ export function sendPublic(
     varyBy(set, 'Accept-Language')
   }
   const unchanged = matches(request.headers.get('if-none-match'), etag)
-  return unchanged ? wholeReply(set, null, headers, 304) : wholeReply(set, body, headers)
+  return unchanged ? rawReply(set, null, headers, 304) : rawReply(set, body, headers)
 }
 
 /** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. */

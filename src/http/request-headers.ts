@@ -44,6 +44,6 @@ export function startLocaleOf(headers: Headers): string {
 }
 
 /** The one of `available` (never empty) that suits best, also regionally: `pt-PT` gets `pt-BR`. */
-export function chooseLanguage(wanted: string[], available: string[], fallback: string): string {
+export function matchLanguage(wanted: string[], available: string[], fallback: string): string {
   return match(wanted, available, fallback)
 }

@@ -1,11 +1,11 @@
 /** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`. */
-type Seen = { id: string; startedAt: number }
+type RequestInfo = { id: string; startedAt: number }
 
-const seen = new WeakMap<Request, Seen>()
+const seen = new WeakMap<Request, RequestInfo>()
 const PLAIN = /^[\w.-]{1,64}$/
 
 /** Notes that a request has come and gives it its id: its own `X-Request-Id` when that is a plain word. */
-export function noteRequest(request: Request): Seen {
+export function recordRequest(request: Request): RequestInfo {
   const given = request.headers.get('x-request-id')
   const id = given !== null && PLAIN.test(given) ? given : crypto.randomUUID()
   const noted = { id, startedAt: performance.now() }
@@ -14,6 +14,6 @@ export function noteRequest(request: Request): Seen {
 }
 
 /** What was noted of a request when it came. */
-export function seenRequest(request: Request): Seen {
-  return seen.get(request) ?? noteRequest(request)
+export function requestInfo(request: Request): RequestInfo {
+  return seen.get(request) ?? recordRequest(request)
 }

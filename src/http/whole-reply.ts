@@ -4,7 +4,7 @@ import type { Context } from 'elysia'
  * A reply that is already bytes: the headers that every reply has, and `headers` over them. Elysia would
  * copy a Response to merge the two, and a file would then go out as a stream without a length.
  */
-export function wholeReply(
+export function rawReply(
   set: Context['set'],
   body: string | Blob | null,
   headers: Record<string, string>,

@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
 
 /**
- * Takes the lock file at `path` for the life of this process, or answers null when another holds it.
+ * Takes the lock file at `path` for the life of this process, or returns null when another holds it.
  * It is SQLite's own exclusive lock on an empty database, so the system frees it however we die.
  */
 export function takeLock(path: string): Disposable | null {

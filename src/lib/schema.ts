@@ -12,7 +12,7 @@ export function check<T extends TSchema>(schema: T, value: unknown, root: string
   const details = detailsOf(Value.Errors(schema, value), (path) =>
     [root, path].filter(Boolean).join('.'),
   )
-  throw new AppError('validation_failed', `The ${root} are not as they must be.`, { details })
+  throw new AppError('validation_failed', `The ${root} are invalid.`, { details })
 }
 
 /** What is wrong in which place, each place once: what it must be, never what it is. */

@@ -6,7 +6,7 @@ export type SemaphoreRules = {
   /** How many more wait, in order. */
   queueLimit: number
   /** How long one waits at most, in ms. Who would wait longer is refused at once. */
-  longestWait?: number
+  maxWait?: number
   /** What is thrown where no more may wait. */
   onFull: () => Error
 }
@@ -16,7 +16,7 @@ const WEIGHT = 0.2
 
 /** Lets a few pieces of work run side by side and some more wait for their turn. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
-  const { limit, queueLimit, longestWait = Number.POSITIVE_INFINITY, onFull } = rules
+  const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
   let running = 0
   let average: number | null = null
   const waiting: (() => void)[] = []
@@ -38,9 +38,9 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
 
   function turn(): Promise<void> {
     const expected = ((waiting.length + 1) * (average ?? 0)) / limit
-    if (waiting.length >= queueLimit || expected > longestWait) throw onFull()
+    if (waiting.length >= queueLimit || expected > maxWait) throw onFull()
     return new Promise((resolve, reject) => {
-      const timeout = Number.isFinite(longestWait) ? setTimeout(leave, longestWait) : undefined
+      const timeout = Number.isFinite(maxWait) ? setTimeout(leave, maxWait) : undefined
       waiting.push(enter)
 
       function enter() {

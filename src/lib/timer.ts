@@ -12,7 +12,7 @@ export type Timer = {
 }
 
 /**
- * Runs timers until the answered function is called, which aborts what runs and waits for it.
+ * Runs timers until the returned function is called, which aborts what runs and waits for it.
  * A run that throws is logged and hurts nothing; runs of one timer never overlap.
  */
 export function startTimers(timers: Timer[], log: Log): () => Promise<void> {

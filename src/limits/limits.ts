@@ -5,9 +5,9 @@ import { AppError } from '../lib/errors.ts'
 import type { LimitsDb } from './schema.ts'
 
 /** So many in a window of so many seconds. */
-export type WindowRule = { name: string; most: number; seconds: number }
-/** So many for free, then a delay after each, which doubles from 1 s up to `longestDelay` seconds. */
-export type BackoffRule = { name: string; free: number; longestDelay: number }
+export type WindowRule = { name: string; max: number; seconds: number }
+/** So many for free, then a delay after each, which doubles from 1 s up to `maxDelay` seconds. */
+export type BackoffRule = { name: string; free: number; maxDelay: number }
 export type Claim = { rule: WindowRule | BackoffRule; key: string }
 
 /** What was counted. Giving it back is for what turned out to be no abuse: a sign-in that succeeded. */
@@ -73,7 +73,7 @@ export function createLimits({
     const at = now()
     const [row] = await tx.select().from(limits).where(eq(limits.key, key))
     const { rule } = claim
-    const next = 'most' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
+    const next = 'max' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
     await tx
       .insert(limits)
       .values({ key, ...next })
@@ -89,17 +89,17 @@ export function createLimits({
   }
 }
 
-function inWindow({ most, seconds }: WindowRule, row: Row | undefined, at: Date): Row {
+function inWindow({ max, seconds }: WindowRule, row: Row | undefined, at: Date): Row {
   if (!row || row.until <= at) return { count: 1, until: after(at, seconds) }
-  if (row.count >= most) throw limited(row.until, at)
+  if (row.count >= max) throw limited(row.until, at)
   return { count: row.count + 1, until: row.until }
 }
 
-function withBackoff({ free, longestDelay }: BackoffRule, row: Row | undefined, at: Date): Row {
+function withBackoff({ free, maxDelay }: BackoffRule, row: Row | undefined, at: Date): Row {
   if (row && row.until > at) throw limited(row.until, at)
   const isRecent = row && at.getTime() - row.until.getTime() < DAY
   const count = isRecent ? row.count + 1 : 1
-  const delay = count < free ? 0 : Math.min(2 ** (count - free), longestDelay)
+  const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
   return { count, until: after(at, delay) }
 }
 
@@ -114,7 +114,7 @@ function keyOf({ rule, key }: Claim): string {
 
 function limited(until: Date, at: Date): AppError {
   const seconds = Math.max(1, Math.ceil((until.getTime() - at.getTime()) / 1000))
-  return new AppError('rate_limited', 'Too many tries. Wait a little and try again.', {
+  return new AppError('rate_limited', 'Too many attempts. Wait a moment and try again.', {
     retryAfterSeconds: seconds,
   })
 }

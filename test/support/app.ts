@@ -123,7 +123,7 @@ export async function createTestApp(
     return { status, headers, text: await response.clone().text() }
   }
 
-  /** Makes an account and answers its session. */
+  /** Makes an account and returns its session. */
   async function register(email = `${crypto.randomUUID()}@example.com`, headers = {}) {
     const { json } = await ask('POST', '/api/auth/register/v1', {
       json: { email, password: PASSWORD },

@@ -28,7 +28,7 @@ export async function deliver(server: Server, id: string) {
   return { status: reply.status, code }
 }
 
-/** Uploads 200 characters and answers the URL of the file. */
+/** Uploads 200 characters and returns the URL of the file. */
 export async function uploadText(server: Server, token: string, id: string): Promise<string> {
   const reply = await fetch(`${server.url}/api/user/attachments/v1?type=supportTicket`, {
     method: 'POST',

@@ -36,7 +36,7 @@ export async function startSmtp() {
     [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())),
   }
 
-  /** Waits for a mail to `to`, takes it out and answers it. */
+  /** Waits for a mail to `to`, takes it out and returns it. */
   async function next(to: string): Promise<Received> {
     for (let tries = 0; tries < 200; tries++) {
       const at = mails.findIndex((mail) => mail.to === to)

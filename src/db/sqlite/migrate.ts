@@ -20,7 +20,7 @@ export function schemaVersion(client: Database): number {
 }
 
 /**
- * Brings the schema up to date, all pending migrations or none, and answers their tags.
+ * Brings the schema up to date, all pending migrations or none, and returns their tags.
  * Throws when the database is newer than this program.
  */
 export function migrate(client: Database, migrations: Migration[]): string[] {

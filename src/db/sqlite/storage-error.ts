@@ -25,7 +25,7 @@ export function asStorageError(error: unknown): AppError | null {
 }
 
 export function unavailable(cause?: unknown): AppError {
-  return new AppError('unavailable', 'The storage does not answer. Try again in a moment.', {
+  return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
     retryAfterSeconds: 5,
     cause,
   })

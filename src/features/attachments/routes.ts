@@ -48,7 +48,7 @@ export function attachmentRoutes({
         server?.timeout(request, UPLOAD_TIMEOUT)
         const from = { baseUrl: baseOf(request), ip: ipOf(request, server) }
         const { type, compression, targetType } = query
-        const wish = {
+        const options = {
           type,
           compression: compression ?? false,
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
@@ -56,7 +56,7 @@ export function attachmentRoutes({
         const receive = () => receiveUploads(request, staging)
         const retryKey = retryKeyOf(request)
         try {
-          const stored = await attachments.store(session.userId, retryKey, receive, wish, from)
+          const stored = await attachments.store(session.userId, retryKey, receive, options, from)
           server?.timeout(request, IDLE_TIMEOUT)
           return data(stored)
         } catch (error) {
@@ -92,7 +92,7 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query }) => {
         await attachments.remove(session.userId, query.key)
-        return message('The file is gone.')
+        return message('The file is deleted.')
       },
       {
         parse: 'none',
@@ -110,7 +110,7 @@ export function attachmentRoutes({
         query: KeyQuery,
         signedIn: true,
         response: responses(DataOf(AttachmentDetails), 400, 401, 404, 422),
-        detail: { tags, operationId: 'readAttachment', summary: 'A file and a fresh URL of it' },
+        detail: { tags, operationId: 'readAttachment', summary: 'A file with a fresh URL' },
       },
     )
     .get(

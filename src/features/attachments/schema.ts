@@ -3,7 +3,7 @@ import type { Db } from '../../db/db.ts'
 
 export type AttachmentsDb = Db<ReturnType<typeof attachmentTables>>
 
-/** Files of people, pictures made of them, and answers to uploads. */
+/** Files of people, pictures made of them, and returns to uploads. */
 export function attachmentTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, json, index, primaryKey } = columns
 

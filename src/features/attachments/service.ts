@@ -2,11 +2,11 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { originalOf, type Variants, type VariantWish } from './images/variants.ts'
+import { originalOf, type VariantOptions, type Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { Files } from './storage/files.ts'
 import type { UrlSigner } from './storage/signed-url.ts'
-import type { createPreparing, Prepared, Row, Wish } from './upload/preparing.ts'
+import type { createPreparer, Prepared, Row, UploadOptions } from './upload/preparing.ts'
 import type { Quota } from './upload/quota.ts'
 import type { Remember, Retries } from './upload/retries.ts'
 import type { Staging } from './upload/staging.ts'
@@ -16,7 +16,7 @@ export type AttachmentsDeps = {
   db: AttachmentsDb
   files: Files
   staging: Staging
-  prepare: ReturnType<typeof createPreparing>
+  prepare: ReturnType<typeof createPreparer>
   variants: Variants
   quota: Quota
   retries: Retries
@@ -51,12 +51,12 @@ export function createAttachments(deps: AttachmentsDeps) {
     userId: string,
     retryKey: string | null,
     receive: () => Promise<Upload[]>,
-    wish: Wish,
+    options: UploadOptions,
     { baseUrl, ip }: { baseUrl: string; ip: string },
   ) {
     const stored = await retries.once(userId, retryKey, async (remember) => {
       await quota.check(userId)
-      return storeAll(userId, ip, await receive(), wish, remember)
+      return storeAll(userId, ip, await receive(), options, remember)
     })
     return stored.map(({ key, type, fileName, itemType }) => ({
       key,
@@ -70,14 +70,14 @@ export function createAttachments(deps: AttachmentsDeps) {
     userId: string,
     ip: string,
     uploads: Upload[],
-    wish: Wish,
+    options: UploadOptions,
     remember: Remember,
   ) {
     const prepared: Prepared[] = []
     const kept: string[] = []
     try {
       if (uploads.length === 0) throw noFile()
-      for (const upload of uploads) prepared.push(await prepare(userId, ip, upload, wish))
+      for (const upload of uploads) prepared.push(await prepare(userId, ip, upload, options))
       for (const { path, row } of prepared) {
         kept.push(row.key)
         await files.keep(path, row.key)
@@ -186,7 +186,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     key: string,
     expires: string | undefined,
     signature: string | undefined,
-    wanted: VariantWish,
+    wanted: VariantOptions,
     ip: string,
   ) {
     const row = await readable(key, expires, signature)
@@ -226,11 +226,11 @@ export function createAttachments(deps: AttachmentsDeps) {
 }
 
 function accountGone(): AppError {
-  return new AppError('unauthenticated', 'This account is no more.')
+  return new AppError('unauthenticated', 'This account no longer exists.')
 }
 
 function unknownFile(): AppError {
-  return new AppError('not_found', 'There is nothing here.')
+  return new AppError('not_found', 'Not found.')
 }
 
 function noFile(): AppError {

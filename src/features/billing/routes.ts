@@ -7,7 +7,7 @@ import { malformed, notFound } from '../../http/errors.ts'
 import { wantedLanguages } from '../../http/local-text.ts'
 import { equalInConstantTime } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Billing, Receipt } from './inbox/deliveries.ts'
+import type { Billing, DeliveryResult } from './inbox/deliveries.ts'
 import { readEvent } from './inbox/event.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReply } from './model.ts'
@@ -15,7 +15,7 @@ import type { PlanLike, Subscription } from './projection/subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
 
-const SENTENCES: Record<Receipt, string> = {
+const SENTENCES: Record<DeliveryResult, string> = {
   ok: 'The event is recorded.',
   duplicate: 'The event was recorded before.',
   ignored: 'The event is recorded and changes nothing.',
@@ -56,7 +56,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         detail: {
           tags: ['Billing'],
           operationId: 'readSubscription',
-          summary: 'What the person has paid for',
+          summary: 'What the user has paid for',
         },
       },
     )
@@ -103,7 +103,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
   }
 
   /** A full disk is answered 503 like all storage trouble here: the provider shall come again. */
-  async function received(...delivery: Parameters<Billing['receive']>): Promise<Receipt> {
+  async function received(...delivery: Parameters<Billing['receive']>): Promise<DeliveryResult> {
     try {
       return await billing.receive(...delivery)
     } catch (error) {

@@ -27,7 +27,7 @@ export function contentRoutes({ content }: { content: Content }) {
         sendPublic(versions(await content.readVersions()), { request, set }, VERSION_MAX_AGE),
       {
         response: responses(DataOf(ContentVersions), 400, 503),
-        detail: { tags, operationId: 'readContentVersions', summary: 'Counters of edited content' },
+        detail: { tags, operationId: 'readContentVersions', summary: 'Content version counters' },
       },
     )
     .get(

@@ -42,7 +42,7 @@ export function deletePage(): string {
   )
 }
 
-export function donePage(text: string): string {
+export function resultPage(text: string): string {
   return layout(text, '')
 }
 

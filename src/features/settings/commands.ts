@@ -14,7 +14,7 @@ const settingsGet = dataCommand({
     const all = flat(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
-      throw new AppError('not_found', `There is no setting ${unknown.join(', ')}.`)
+      throw new AppError('not_found', `There is not a setting ${unknown.join(', ')}.`)
     }
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },

@@ -81,7 +81,7 @@ function patched(before: AppSettings, changes: Record<string, unknown>): AppSett
     const name = part ?? field
     const known = holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
     if (known && key.split('.').length <= 2) holder[name] = value
-    else unknown.push({ path: key, message: 'is no setting' })
+    else unknown.push({ path: key, message: 'is not a setting' })
     if (/(Link|Url)$/.test(key) && !isLink(value))
       bad.push({ path: `settings.${key}`, message: LINK })
   }
@@ -89,7 +89,7 @@ function patched(before: AppSettings, changes: Record<string, unknown>): AppSett
     throw new AppError('validation_failed', 'Some settings do not exist.', { details: unknown })
   }
   if (bad.length > 0) {
-    throw new AppError('validation_failed', 'The settings are not as they must be.', {
+    throw new AppError('validation_failed', 'The settings are invalid.', {
       details: bad,
     })
   }

@@ -15,7 +15,7 @@ export type ImageQueueDeps = {
 }
 
 /** For whom a picture is made: an IP, and the person where one is signed in. */
-export type Customer = { ip: string; userId: string | null }
+export type Requester = { ip: string; userId: string | null }
 
 export type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
@@ -29,7 +29,7 @@ const MEMORY_PER_WORKER = 256 * 1024 * 1024
 const IDLE_TIMEOUT = 60_000
 /** Pictures that wait: in all, of one person or IP, and for how long, in ms. */
 const QUEUE = { queueLimit: 64, queueShare: 16 }
-const LONGEST_WAIT = 60_000
+const MAX_WAIT = 60_000
 
 /**
  * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
@@ -46,8 +46,8 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   return { make, isFailing, stop }
 
   /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
-  async function make(job: ImageJob, { ip, userId }: Customer): Promise<ImageResult> {
-    const patience = AbortSignal.timeout(LONGEST_WAIT)
+  async function make(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
+    const patience = AbortSignal.timeout(MAX_WAIT)
     using _own = userId === null ? null : await ofPerson(userId, 1, patience)
     using _place = await ofIp(ip, 1, patience)
     using _room = await space.reserve(RESULT_LIMIT)
@@ -57,7 +57,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     rest(worker)
     failing = result.kind === 'crashed'
     if (result.kind !== 'crashed') return result
-    log.warn('an image worker ended in mid-work')
+    log.warn('an image worker ended during a job')
     throw busy()
   }
 
@@ -98,7 +98,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
 }
 
 function busy(): AppError {
-  return new AppError('unavailable', 'The picture could not be made just now. Send it again.', {
+  return new AppError('unavailable', 'The picture could not be processed. Send it again.', {
     retryAfterSeconds: 5,
   })
 }

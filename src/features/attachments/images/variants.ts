@@ -10,7 +10,7 @@ import type { ImageFormat } from './image.ts'
 import type { MakeImage } from './image-queue.ts'
 
 export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const
-export type VariantWish = { width: number; format: ImageFormat | null }
+export type VariantOptions = { width: number; format: ImageFormat | null }
 
 export type VariantsDeps = {
   db: AttachmentsDb
@@ -35,7 +35,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   return { open, listOf, removeOf }
 
   /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
-  async function open(row: Row, { width, format }: VariantWish, ip: string) {
+  async function open(row: Row, { width, format }: VariantOptions, ip: string) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
         details: [{ path: 'width', message: 'is for pictures' }],
@@ -50,7 +50,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     underWay.set(key, making)
     await making
     const made = await openStored(key)
-    if (!made) throw new AppError('not_found', 'There is nothing here.')
+    if (!made) throw new AppError('not_found', 'Not found.')
     return { ...made, itemType, etag: key }
   }
 
@@ -89,7 +89,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
 
   async function make(row: Row, key: string, width: number, itemType: string, ip: string) {
     const original = await files.open(row.key)
-    if (!original?.file.name) throw new AppError('not_found', 'There is nothing here.')
+    if (!original?.file.name) throw new AppError('not_found', 'Not found.')
     const output = await staging.newPath()
     try {
       const format = itemType.slice('image/'.length) as ImageFormat

@@ -1,6 +1,6 @@
 import type { Context } from 'elysia'
 import { matches } from '../../../http/public-reply.ts'
-import { wholeReply } from '../../../http/whole-reply.ts'
+import { rawReply } from '../../../http/whole-reply.ts'
 import { isImage } from '../upload/kinds.ts'
 
 export type Served = {
@@ -31,18 +31,18 @@ export function serveFile(
     etag,
   }
   if (matches(headers.get('if-none-match'), etag)) {
-    return wholeReply(set, null, reply, 304)
+    return rawReply(set, null, reply, 304)
   }
   const ifRange = headers.get('if-range')
   const mayBePart = ifRange === null || ifRange === etag || ifRange === lastModified
   const range = mayBePart ? rangeOf(headers.get('range'), size) : null
-  if (range === null) return wholeReply(set, file, reply)
+  if (range === null) return rawReply(set, file, reply)
   if (range === 'unsatisfiable') {
-    return wholeReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
+    return rawReply(set, null, { ...reply, 'content-range': `bytes */${size}` }, 416)
   }
   const { first, last } = range
   const part = { ...reply, 'content-range': `bytes ${first}-${last}/${size}` }
-  return wholeReply(set, file.slice(first, last + 1), part, 206)
+  return rawReply(set, file.slice(first, last + 1), part, 206)
 }
 
 /** RFC 9110 §14: one range of bytes; several, or none that can be read, mean the whole. */

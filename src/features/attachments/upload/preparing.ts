@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { AppError } from '../../../lib/errors.ts'
 import type { ImageFormat } from '../images/image.ts'
-import { type Customer, type MakeImage, RESULT_LIMIT } from '../images/image-queue.ts'
+import { type MakeImage, RESULT_LIMIT, type Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import { extensionOf, isImage, sniff } from './kinds.ts'
@@ -9,7 +9,7 @@ import type { Staging } from './staging.ts'
 import type { Upload } from './upload.ts'
 
 /** What the sender wants to become of an upload. */
-export type Wish = {
+export type UploadOptions = {
   type: 'supportTicket' | 'publicAsset'
   compression: boolean
   targetType: ImageFormat | null
@@ -19,7 +19,7 @@ export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
 /** A file ready to be kept, and the row that will tell of it. */
 export type Prepared = { path: string; row: Row }
 
-export type PreparingDeps = {
+export type PreparerDeps = {
   staging: Staging
   makeImage: MakeImage
   now: () => Date
@@ -30,25 +30,25 @@ const COMPRESSED = { quality: 80, longSide: 2_560 }
 const FAITHFUL = { quality: 90, longSide: 8_192 }
 
 /** Tells what an upload is, by its content, and makes of it what was asked for. */
-export function createPreparing({ staging, makeImage, now, newKey }: PreparingDeps) {
+export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps) {
   return prepare
 
   async function prepare(
     userId: string,
     ip: string,
     upload: Upload,
-    wish: Wish,
+    options: UploadOptions,
   ): Promise<Prepared> {
     const itemType = await sniff(upload)
-    if (itemType === null || (wish.type === 'publicAsset' && !isImage(itemType))) {
-      throw wrongKind(wish.type)
+    if (itemType === null || (options.type === 'publicAsset' && !isImage(itemType))) {
+      throw wrongKind(options.type)
     }
-    const made = await convert(upload, itemType, wish, { userId, ip })
+    const made = await convert(upload, itemType, options, { userId, ip })
     const extension = extensionOf(made.itemType)
     const row = {
       key: `${newKey()}.${extension}`,
       userId,
-      type: wish.type,
+      type: options.type,
       fileName: cleanName(upload.fileName, extension),
       itemType: made.itemType,
       size: made.size,
@@ -60,9 +60,14 @@ export function createPreparing({ staging, makeImage, now, newKey }: PreparingDe
   }
 
   /** The file as it will be kept: its own bytes, or a picture made of it. */
-  async function convert(upload: Upload, itemType: string, wish: Wish, customer: Customer) {
+  async function convert(
+    upload: Upload,
+    itemType: string,
+    options: UploadOptions,
+    requester: Requester,
+  ) {
     const unchanged = { path: upload.path, size: upload.size, itemType, width: null, height: null }
-    const { type, compression, targetType } = wish
+    const { type, compression, targetType } = options
     if (!isImage(itemType)) {
       if (targetType === null) return unchanged
       throw new AppError(
@@ -76,7 +81,7 @@ export function createPreparing({ staging, makeImage, now, newKey }: PreparingDe
     const settings = compression ? COMPRESSED : FAITHFUL
     try {
       const job = { input: upload.path, output, format, ...settings }
-      const result = await makeImage(job, customer)
+      const result = await makeImage(job, requester)
       if (result.kind === 'unreadable') throw unreadable()
       if (result.kind === 'no_space') throw noSpace()
       if (result.kind === 'too_slow') throw imageTooSlow()
@@ -106,7 +111,7 @@ export function cleanName(name: string, extension: string): string {
   return `${short || 'file'}.${extension}`
 }
 
-function wrongKind(type: Wish['type']): AppError {
+function wrongKind(type: UploadOptions['type']): AppError {
   const allowed =
     type === 'publicAsset'
       ? 'a JPEG, PNG or WebP picture (HEIC: save it as JPEG)'
@@ -129,5 +134,8 @@ function imageTooLarge(): AppError {
 }
 
 function imageTooSlow(): AppError {
-  return new AppError('image_too_large', 'The picture takes too long to make: send a smaller one.')
+  return new AppError(
+    'image_too_large',
+    'The picture takes too long to process: send a smaller one.',
+  )
 }

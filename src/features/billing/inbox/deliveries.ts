@@ -2,7 +2,7 @@ import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { Log } from '../../../lib/log.ts'
-import { hasEffect, lineKeyOf, type OrderedEvent, placeInTime } from '../lines/line.ts'
+import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/line.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
@@ -23,7 +23,7 @@ export type BillingDeps = {
 }
 
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
-export type Receipt = 'ok' | 'duplicate' | 'ignored'
+export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type EventFilter = { type?: string; user?: string; failed?: boolean; limit?: number }
 
@@ -77,7 +77,7 @@ export function createBilling(deps: BillingDeps) {
    * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
    * An event that cannot be folded is kept, marked and tried again; it hinders no other.
    */
-  async function receive(event: BillingEvent, bytes: Uint8Array): Promise<Receipt> {
+  async function receive(event: BillingEvent, bytes: Uint8Array): Promise<DeliveryResult> {
     const bodyHash = sha256(bytes, 'hex')
     return db.write(async (tx) => {
       const [earlier] = await findEvent(tx).execute({ eventId: event.id })
@@ -94,10 +94,14 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /** Stores an event that is new, as part of the change, and folds it. */
-  async function record(tx: Tx, { event, bytes }: Delivery, bodyHash: string): Promise<Receipt> {
+  async function record(
+    tx: Tx,
+    { event, bytes }: Delivery,
+    bodyHash: string,
+  ): Promise<DeliveryResult> {
     const id = newId()
     const receivedAt = now()
-    const { orderedAt, isOff } = placeInTime(event, receivedAt.getTime())
+    const { orderedAt, isOff } = orderedTime(event, receivedAt.getTime())
     const counts = hasEffect(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
     await insertEvent(tx).execute({
       id,
@@ -120,7 +124,7 @@ export function createBilling(deps: BillingDeps) {
     return 'ok'
   }
 
-  /** Tries again what could not be folded. Answers how many succeeded. */
+  /** Tries again what could not be folded. Returns how many succeeded. */
   async function retryFailed(signal: AbortSignal): Promise<number> {
     const failed = await db.read
       .select({ id: billingEvents.id })

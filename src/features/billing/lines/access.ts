@@ -11,31 +11,30 @@ export type Status =
   | 'refunded'
 
 /** A line as it stands at an instant. `effectiveEnd` in ms; null: never. */
-export type Standing<T extends Line = Line> = T & {
+export type LineAccess<T extends Line = Line> = T & {
   active: boolean
   status: Status
   effectiveEnd: number | null
 }
 
-export type Entitlement = { id: string; active: boolean; line: Standing }
+export type Entitlement = { id: string; active: boolean; line: LineAccess }
 
 /** What lines of one customer in one environment give at `now` (ms), the best one first. */
-export function standingAt<T extends Line>(
+export function lineAccessAt<T extends Line>(
   lines: T[],
   now: number,
   priceOf: (line: Line) => number = ({ price }) => price ?? 0,
-): Standing<T>[] {
+): LineAccess<T>[] {
   return supersede(lines)
-    .map((line) => ({ line: standing(line, now), price: priceOf(line) }))
+    .map((line) => ({ line: accessOf(line, now), price: priceOf(line) }))
     .toSorted(
-      (a, b) =>
-        compareStanding(a.line, b.line) || b.price - a.price || compareStart(a.line, b.line),
+      (a, b) => compareAccess(a.line, b.line) || b.price - a.price || compareStart(a.line, b.line),
     )
     .map(({ line }) => line)
 }
 
 /** Each entitlement once: active if any line grants it, with the best line that names it. */
-export function entitlementsOf(lines: Standing[]): Entitlement[] {
+export function entitlementsOf(lines: LineAccess[]): Entitlement[] {
   const found = new Map<string, Entitlement>()
   for (const line of lines) {
     for (const id of line.entitlementIds) {
@@ -45,7 +44,7 @@ export function entitlementsOf(lines: Standing[]): Entitlement[] {
   return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
 }
 
-function standing<T extends Line>(line: T, now: number): Standing<T> {
+function accessOf<T extends Line>(line: T, now: number): LineAccess<T> {
   const effectiveEnd = effectiveEndOf(line)
   const active = effectiveEnd === null || effectiveEnd > now
   return { ...line, effectiveEnd, active, status: statusOf(line, active, now) }
@@ -70,13 +69,13 @@ function statusOf(line: Line, active: boolean, now: number): Status {
 }
 
 /** Active first, then the later end; of two the dearer one counts. */
-function compareStanding(a: Standing, b: Standing): number {
-  const end = ({ effectiveEnd }: Standing) => effectiveEnd ?? Number.POSITIVE_INFINITY
+function compareAccess(a: LineAccess, b: LineAccess): number {
+  const end = ({ effectiveEnd }: LineAccess) => effectiveEnd ?? Number.POSITIVE_INFINITY
   if (a.active !== b.active) return a.active ? -1 : 1
   return end(a) === end(b) ? 0 : end(a) > end(b) ? -1 : 1
 }
 
 /** The last words, so that the order is complete. */
-function compareStart(a: Standing, b: Standing): number {
+function compareStart(a: LineAccess, b: LineAccess): number {
   return b.startedAt - a.startedAt || ((a.productId ?? '') < (b.productId ?? '') ? -1 : 1)
 }

@@ -56,7 +56,7 @@ export function joins({ type, redemptionOutcome }: BillingEvent): boolean {
  * Where an event stands in time: at its receipt when its own time is missing, outside of 2000 to 2100 or
  * over a day ahead. `isOff`: some time in it is so, and somebody's clock is wrong.
  */
-export function placeInTime(event: BillingEvent, receivedAt: number) {
+export function orderedTime(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
   const others = [purchasedAt, expiresAt, graceExpiresAt, autoResumeAt]
   const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY

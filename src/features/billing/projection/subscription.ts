@@ -1,6 +1,6 @@
 import { desc, eq, sql } from 'drizzle-orm'
 import type { Reader } from '../../../db/db.ts'
-import { entitlementsOf, type Standing, standingAt } from '../lines/access.ts'
+import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
 import type { Line } from '../lines/fold.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
@@ -66,7 +66,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   async function read(userId: string, environment: Environment, wanted: string[]) {
     const { plans, language } = await listPlans(wanted)
     const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
-    const lines = standingAt(await linesOf(userId, environment), now().getTime(), price)
+    const lines = lineAccessAt(await linesOf(userId, environment), now().getTime(), price)
     const best = lines.find(({ active }) => active)
     const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
     const subscription = {
@@ -131,7 +131,7 @@ function planOf<Plan extends PlanLike>(line: Line, plans: Plan[]): Plan | undefi
   )
 }
 
-function show(line: Standing) {
+function show(line: LineAccess) {
   return {
     productId: line.productId,
     ...given('priceId', line.priceId),

@@ -5,7 +5,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
 
 /** What a new account takes from the phone it is made on. */
-export type Hints = { name: string; locale: string; timezone: string }
+export type AccountDefaults = { name: string; locale: string; timezone: string }
 
 export type LoginType = 'email' | 'google' | 'apple' | 'guest'
 
@@ -30,7 +30,7 @@ export function createAccounts({
   async function create(
     tx: Tx,
     loginType: LoginType,
-    { name, locale, timezone }: Hints,
+    { name, locale, timezone }: AccountDefaults,
     login: Partial<Account> = {},
   ): Promise<Account> {
     const at = now()
@@ -80,7 +80,7 @@ export function createAccounts({
 
   async function find(from: Reader, userId: string): Promise<Account> {
     const [user] = await from.select().from(users).where(eq(users.id, userId))
-    if (!user) throw new AppError('unauthenticated', 'This account is no more.')
+    if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
     return user
   }
 

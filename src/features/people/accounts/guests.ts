@@ -1,10 +1,10 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
-import type { Client } from '../credentials/password-login.ts'
+import type { RequestOrigin } from '../credentials/password-login.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
-import type { Accounts, Hints } from './accounts.ts'
+import type { AccountDefaults, Accounts } from './accounts.ts'
 
 export type GuestsDeps = {
   db: PeopleDb
@@ -19,7 +19,7 @@ export type GuestsDeps = {
 
 export type Guests = ReturnType<typeof createGuests>
 
-const PER_ADDRESS: WindowRule = { name: 'guest', most: 100, seconds: 60 * 60 }
+const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
 const IDLE_DAYS = 90
 const BATCH = 200
 
@@ -29,8 +29,8 @@ export function createGuests(deps: GuestsDeps) {
   const { users, sessions } = db.tables
   return { create, guestOf, sweep }
 
-  async function create(hints: Hints, { address, device }: Client) {
-    await limits.reserve([{ rule: PER_ADDRESS, key: address }])
+  async function create(hints: AccountDefaults, { ip, device }: RequestOrigin) {
+    await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
     const admission = await db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', hints)
       return signIn.admit(tx, guest, device)

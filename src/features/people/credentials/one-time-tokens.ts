@@ -65,13 +65,9 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
   }
 
   /** Counts a wrong answer; with the last one that is allowed the token dies. */
-  async function fail(
-    tx: Tx,
-    { hash, failures }: { hash: string; failures: number },
-    most: number,
-  ) {
+  async function fail(tx: Tx, { hash, failures }: { hash: string; failures: number }, max: number) {
     const isSame = eq(oneTimeTokens.hash, hash)
-    if (failures + 1 >= most) await tx.delete(oneTimeTokens).where(isSame)
+    if (failures + 1 >= max) await tx.delete(oneTimeTokens).where(isSame)
     else
       await tx
         .update(oneTimeTokens)

@@ -3,7 +3,7 @@ import type { Device } from '../../../http/request-headers.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
-import type { Accounts, Hints } from '../accounts/accounts.ts'
+import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { Securing } from '../accounts/securing.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -24,10 +24,10 @@ export type PasswordLoginDeps = {
   passwordMinLength: number
 }
 
-/** Who tries: an address on the network, and the device by its own word. */
-export type Client = { address: string; device: Device }
+/** Where a request comes from: an IP, and the device by its own word. */
+export type RequestOrigin = { ip: string; device: Device }
 
-const REGISTRATIONS: WindowRule = { name: 'register', most: 100, seconds: 60 * 60 }
+const REGISTRATIONS: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
 
 /** Signing up and in with an e-mail address and a password. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
@@ -38,13 +38,13 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
 
   /** Makes an account, or makes one out of the guest. */
   async function register(
-    { email, password, ...hints }: { email: string; password: string } & Hints,
-    { address, device }: Client,
+    { email, password, ...hints }: { email: string; password: string } & AccountDefaults,
+    { ip, device }: RequestOrigin,
     guestId: string | null,
   ) {
     requireMailbox(email)
     await check(password, 'password', email, hints.name)
-    const registration = await limits.reserve([{ rule: REGISTRATIONS, key: address }])
+    const registration = await limits.reserve([{ rule: REGISTRATIONS, key: ip }])
     // Told early, a taken address costs no hash; the change below decides.
     if (await accounts.findByEmail(db.read, email)) throw emailTaken()
     const passwordHash = await proof.counted(registration, () => passwords.hash(password))
@@ -57,14 +57,14 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
         guest?.loginType === 'guest'
           ? await accounts.upgrade(tx, guest, 'email', named)
           : await accounts.create(tx, 'email', hints, login)
-      await addresses.askToVerify(tx, user)
+      await addresses.sendVerification(tx, user)
       return signIn.admit(tx, user, device)
     })
     return signIn.answer(admission)
   }
 
-  async function login(email: string, password: string, client: Client) {
-    const { user, settle } = await proof.attempt(email, password, client.address)
+  async function login(email: string, password: string, origin: RequestOrigin) {
+    const { user, settle } = await proof.attempt(email, password, origin.ip)
     const rehash = passwords.isOutdated(user.passwordHash ?? '')
       ? await passwords.hash(password)
       : null
@@ -74,7 +74,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       if (current?.passwordHash !== user.passwordHash) throw wrongCredentials()
       if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
       await settle(tx)
-      return signIn.admit(tx, current, client.device)
+      return signIn.admit(tx, current, origin.device)
     })
     return signIn.answer(admission)
   }

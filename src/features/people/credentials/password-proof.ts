@@ -18,8 +18,8 @@ export type PasswordProof = ReturnType<typeof createPasswordProof>
 /** Throws when what was proven before the change holds no more: the password may have been replaced. */
 export type StillProven = (tx: Tx) => Promise<void>
 
-const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, longestDelay: 15 * 60 }
-const PER_IP: WindowRule = { name: 'sign-in-address', most: 100, seconds: 5 * 60 }
+const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
+const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
 
 /** Checks passwords, each try counted before its hash is verified, so that many at once cannot slip through. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {

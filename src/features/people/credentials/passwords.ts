@@ -9,7 +9,7 @@ export type PasswordCost = { memoryCost: number; timeCost: number }
 export const PASSWORD_COST: PasswordCost = { memoryCost: 65_536, timeCost: 2 }
 
 /** Each hash takes 64 MiB and a core for some 100 ms: so many side by side, so many waiting, so many ms. */
-const QUEUE = { limit: 2, queueLimit: 256, longestWait: 2_000, onFull: tooMany }
+const QUEUE = { limit: 2, queueLimit: 256, maxWait: 2_000, onFull: tooMany }
 
 export type Passwords = ReturnType<typeof createPasswords>
 
@@ -45,7 +45,7 @@ function randomBase64(): string {
 }
 
 function tooMany(): AppError {
-  return new AppError('unavailable', 'Too many people sign in just now. Try again in a moment.', {
+  return new AppError('unavailable', 'Too many sign-ins at the moment. Try again shortly.', {
     retryAfterSeconds: 5,
   })
 }

@@ -29,7 +29,7 @@ export type EmailAddressesDeps = {
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
 
-const PER_IP: WindowRule = { name: 'mail-address', most: 30, seconds: 60 * 60 }
+const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 
 /** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
@@ -37,7 +37,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   const { linkBase, pageBase } = deps
   const { users } = db.tables
   return {
-    askToVerify,
+    sendVerification,
     verify,
     resend,
     change,
@@ -49,7 +49,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
-  async function askToVerify(tx: Tx, user: Account) {
+  async function sendVerification(tx: Tx, user: Account) {
     if (user.email === null) return
     const isAllowed = await limits.allows(tx, { rule: UNPROVEN, key: emailKeyOf(user.email) })
     if (isAllowed) await sendLink(tx, user, 'verify-email', 'verify', user.email)
@@ -72,7 +72,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
       if (confirmed) return confirm(tx, confirmed.userId, confirmed.email)
       const changed = await oneTimeTokens.take(tx, 'change-email', token)
-      if (!changed) throw spentLink()
+      if (!changed) throw usedLink()
       return replace(tx, changed.userId, changed.email ?? '')
     })
     outbox.nudge()
@@ -104,7 +104,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   async function cancelChange(token: string) {
     await db.write(async (tx) => {
       const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
-      if (!cancelled) throw spentLink()
+      if (!cancelled) throw usedLink()
       await oneTimeTokens.voidAll(tx, cancelled.userId)
     })
   }
@@ -126,7 +126,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 
   async function ownerOfReset(from: Reader, token: string): Promise<Account> {
     const row = await oneTimeTokens.find(from, 'reset-password', token)
-    if (!row) throw spentLink()
+    if (!row) throw usedLink()
     return accounts.find(from, row.userId)
   }
 
@@ -136,7 +136,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
    */
   async function takeReset(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.take(tx, 'reset-password', token)
-    if (!row) throw spentLink()
+    if (!row) throw usedLink()
     const { emailVerifiedAt } = await accounts.find(tx, row.userId)
     if (emailVerifiedAt === null) await securing.reclaim(tx, row.userId)
     await confirm(tx, row.userId, row.email)
@@ -146,7 +146,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** The address may have changed since the mail was sent: then it proves nothing any more. */
   async function confirm(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
-    if (user.email !== email) throw spentLink()
+    if (user.email !== email) throw usedLink()
     await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
   }
 
@@ -184,7 +184,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 /** Throws `validation_failed` unless `email` is one bare address that mail can be sent to. */
 export function requireMailbox(email: string) {
   if (mailboxOf(email) !== null) return
-  throw new AppError('validation_failed', 'Some fields are not as they must be.', {
+  throw new AppError('validation_failed', 'Some fields are invalid.', {
     details: [{ path: 'email', message: 'must be an e-mail address' }],
   })
 }
@@ -195,7 +195,7 @@ function tooManyChanges(): AppError {
   })
 }
 
-function spentLink(): AppError {
+function usedLink(): AppError {
   return new AppError(
     'unauthenticated',
     'This link was used before or is too old: ask for a new one.',

@@ -10,11 +10,11 @@ export type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
 export type Notices = ReturnType<typeof createNotices>
 
 /** Mails that somebody has asked for. */
-export const MAILS: WindowRule = { name: 'mail', most: 3, seconds: 60 * 60 }
+export const MAILS: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
 /** Mails that nobody has asked for, to an address that nobody has proven: it may be a stranger's. */
-export const UNPROVEN: WindowRule = { name: 'mail-unproven', most: 5, seconds: 60 * 60 }
+export const UNPROVEN: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted apart: what strangers ask for must not keep an owner from being told. */
-const NOTICES: WindowRule = { name: 'notice', most: 10, seconds: 60 * 60 }
+const NOTICES: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
 /** Mails that tell the owner of an account what happened to it. */
 export function createNotices({ limits, outbox }: NoticesDeps) {

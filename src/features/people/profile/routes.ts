@@ -24,7 +24,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
       signedIn: true,
       response: responses(DataOf(UserProfile), 400, 401),
-      detail: { tags, operationId: 'readProfile', summary: 'Read the own profile' },
+      detail: { tags, operationId: 'readProfile', summary: 'Read your profile' },
     })
     .patch(
       PATH,
@@ -39,14 +39,14 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         ...json(ProfilePatch),
         signedIn: true,
         response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
-        detail: { tags, operationId: 'changeProfile', summary: 'Change the own profile' },
+        detail: { tags, operationId: 'changeProfile', summary: 'Change your profile' },
       },
     )
     .delete(
       PATH,
       async ({ session }) => {
         await deleteAccount(session.userId)
-        return message('The account and everything in it is gone.')
+        return message('The account and everything in it is deleted.')
       },
       {
         signedIn: true,
@@ -58,6 +58,6 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
       response: responses(DataOf(t.Object({}, { additionalProperties: true })), 400, 401, 503),
-      detail: { tags, operationId: 'exportData', summary: 'Everything held about the person' },
+      detail: { tags, operationId: 'exportData', summary: 'Everything stored about the user' },
     })
 }

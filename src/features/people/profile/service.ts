@@ -75,7 +75,7 @@ function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartVal
       : { onboardingCompleted: onboardingCompleted ?? false }),
   }
   if (faults.length === 0) return changes
-  throw new AppError('validation_failed', 'Some fields are not as they must be.', {
+  throw new AppError('validation_failed', 'Some fields are invalid.', {
     details: faults,
   })
 
@@ -94,5 +94,5 @@ function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartVal
 }
 
 function gone(): AppError {
-  return new AppError('unauthenticated', 'This account is no more.')
+  return new AppError('unauthenticated', 'This account no longer exists.')
 }

@@ -29,7 +29,7 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         signedIn: true,
         response: responses(DataOf(DevicesReply), 400, 401),
-        detail: { tags, operationId: 'listSessions', summary: 'Devices that are signed in' },
+        detail: { tags, operationId: 'listSessions', summary: 'Signed-in devices' },
       },
     )
     .delete(
@@ -70,7 +70,7 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         ...json(ForgotBody),
         response: responses(Message, 400, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'forgotPassword', summary: 'Ask for a new password' },
+        detail: { tags, operationId: 'forgotPassword', summary: 'Request a password reset' },
       },
     )
     .post(
@@ -107,7 +107,11 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         signedIn: true,
         parse: 'none',
         response: responses(Message, 400, 401, 409, 429, 503),
-        detail: { tags, operationId: 'resendVerification', summary: 'Send that mail again' },
+        detail: {
+          tags,
+          operationId: 'resendVerification',
+          summary: 'Resend the verification mail',
+        },
       },
     )
     .post(

@@ -1,9 +1,9 @@
 import { type Context, Elysia, t } from 'elysia'
 import { readBody } from '../../../http/body.ts'
 import { STATUS } from '../../../http/errors.ts'
-import { wholeReply } from '../../../http/whole-reply.ts'
+import { rawReply } from '../../../http/whole-reply.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { cancelPage, deletePage, donePage, PAGE_CSP, resetPage, verifyPage } from '../pages.ts'
+import { cancelPage, deletePage, PAGE_CSP, resetPage, resultPage, verifyPage } from '../pages.ts'
 import type { PeopleRoutesDeps } from './deps.ts'
 
 const FORM_LIMIT = 4 * 1024
@@ -62,17 +62,17 @@ export function pageRoutes({ people, ipOf, deleteAccount }: PeopleRoutesDeps) {
       async ({ set, request, server }) =>
         answer(set, async () => {
           const form = await readForm(request)
-          const address = ipOf(request, server)
-          const userId = await prove(form('email'), form('password'), form('code'), address)
+          const ip = ipOf(request, server)
+          const userId = await prove(form('email'), form('password'), form('code'), ip)
           await deleteAccount(userId)
-          return 'Your account and everything in it is gone.'
+          return 'Your account and everything in it is deleted.'
         }),
       { parse: 'none', ...hidden },
     )
 
   /** The user of a password and, where two-factor is on, of a code. */
-  async function prove(email: string, password: string, code: string, address: string) {
-    const user = await proof.prove(email, password, address)
+  async function prove(email: string, password: string, code: string, ip: string) {
+    const user = await proof.prove(email, password, ip)
     if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
     return user.id
   }
@@ -87,10 +87,10 @@ async function readForm(request: Request): Promise<(field: string) => string> {
 /** What is refused is said on a page as well. */
 async function answer(set: Context['set'], work: () => Promise<string>): Promise<Response> {
   try {
-    return page(set, donePage(await work()))
+    return page(set, resultPage(await work()))
   } catch (error) {
     if (!(error instanceof AppError)) throw error
-    return page(set, donePage(error.message), STATUS[error.code])
+    return page(set, resultPage(error.message), STATUS[error.code])
   }
 }
 
@@ -101,5 +101,5 @@ function page(set: Context['set'], html: string, status = 200): Response {
     // The address of these pages holds a token.
     'referrer-policy': 'no-referrer',
   }
-  return wholeReply(set, html, headers, status)
+  return rawReply(set, html, headers, status)
 }

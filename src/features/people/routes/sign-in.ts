@@ -27,21 +27,21 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       '/api/auth/register/v1',
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         passwordLogin.register(
-          { ...login, name, ...placeOf(request) },
-          { address: ipOf(request, server), device: deviceOf(request) },
+          { ...login, name, ...localeOf(request) },
+          { ip: ipOf(request, server), device: deviceOf(request) },
           await guestOf(bearer, isSealed(request)),
         ),
       {
         ...json(RegisterBody),
         response: responses(SignInReply, 400, 401, 409, 413, 415, 422, 429, 503, 507),
-        detail: { tags, operationId: 'register', summary: 'Make an account and sign in' },
+        detail: { tags, operationId: 'register', summary: 'Create an account and sign in' },
       },
     )
     .post(
       '/api/auth/login/v1',
       async ({ body: { email, password }, request, server }) =>
         passwordLogin.login(email, password, {
-          address: ipOf(request, server),
+          ip: ipOf(request, server),
           device: deviceOf(request),
         }),
       {
@@ -65,8 +65,8 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         socialLogin.login(
           login,
-          { name, ...placeOf(request) },
-          { address: ipOf(request, server), device: deviceOf(request) },
+          { name, ...localeOf(request) },
+          { ip: ipOf(request, server), device: deviceOf(request) },
           await guestOf(bearer, isSealed(request)),
         ),
       {
@@ -93,8 +93,8 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       '/api/auth/guest/v1',
       async ({ request, server }) =>
         guests.create(
-          { name: '', ...placeOf(request) },
-          { address: ipOf(request, server), device: deviceOf(request) },
+          { name: '', ...localeOf(request) },
+          { ip: ipOf(request, server), device: deviceOf(request) },
         ),
       {
         parse: 'none',
@@ -127,6 +127,6 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
 }
 
 /** What the phone tells of where it is. */
-function placeOf({ headers }: Request) {
+function localeOf({ headers }: Request) {
   return { locale: startLocaleOf(headers), timezone: timezoneOf(headers) }
 }

@@ -23,7 +23,7 @@ export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoute
         ...json(TwoFactorBody),
         signedIn: true,
         response: responses(DataOf(TwoFactorReply), 400, 401, 409, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'setUpTwoFactor', summary: 'Make a two-factor secret' },
+        detail: { tags, operationId: 'setUpTwoFactor', summary: 'Create a two-factor secret' },
       },
     )
     .post(

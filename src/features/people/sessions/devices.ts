@@ -10,7 +10,7 @@ const SESSIONS_LIMIT = 20
 /** The sessions of a person as the person sees them: devices that are signed in. */
 export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
   const { sessions, knownDevices } = db.tables
-  return { list, known, end, endOthers, endAll, makeRoom, isNew }
+  return { list, known, end, endOthers, endAll, evictOldest, isNew }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -41,7 +41,7 @@ export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
         .where(and(eq(sessions.id, sessionId), eq(sessions.userId, userId)))
         .returning({ id: sessions.id }),
     )
-    if (ended.length === 0) throw new AppError('not_found', 'There is nothing here.')
+    if (ended.length === 0) throw new AppError('not_found', 'Not found.')
   }
 
   /** Ends all sessions of a user but one, as part of the change. */
@@ -54,7 +54,7 @@ export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
   }
 
   /** Ends the sessions that were used least lately, so that one more is within the limit. */
-  async function makeRoom(tx: Tx, userId: string) {
+  async function evictOldest(tx: Tx, userId: string) {
     const open = await tx
       .select({ id: sessions.id })
       .from(sessions)

@@ -22,14 +22,14 @@ export type SessionsDeps = {
 }
 
 /** A new pair of tokens is minted from this. */
-export type Grant = AccessClaims & { refreshToken: string }
+export type IssuedTokens = AccessClaims & { refreshToken: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
 /** One session a device: a family of refresh tokens, each replaced when it is used. */
 export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps) {
   const { sessions, refreshTokens } = db.tables
-  const standing = db.read
+  const activeSession = db.read
     .select({
       userId: sessions.userId,
       expiresAt: sessions.expiresAt,
@@ -47,7 +47,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
   return { open, check, refresh, end, sweep }
 
   /** Opens a session inside the change `tx`. */
-  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<Grant> {
+  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<IssuedTokens> {
     const at = now()
     const id = newId()
     const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
@@ -61,7 +61,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
   /** Whom an access token stands for; its session must stand too, and be asked for as it was opened. */
   async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
     const claims = await tokens.verifyAccess(accessToken)
-    const [row] = await standing.execute(claims)
+    const [row] = await activeSession.execute(claims)
     if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
     if (claims.sealed && !sealed) throw openedSealed()
     if (row.firstUsedAt === null) await noteFirstUse(claims)
@@ -73,7 +73,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
    * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
    * and so is a second token in a row that comes again when its successor is in use already.
    */
-  async function refresh(token: string, sealed: boolean): Promise<Grant> {
+  async function refresh(token: string, sealed: boolean): Promise<IssuedTokens> {
     const hash = hashToken(token)
     const outcome = await db.write(async (tx) => {
       const at = now()

@@ -8,7 +8,7 @@ import type { UserProfile } from '../profile/user-profile.ts'
 import type { PeopleDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
-import type { Grant, Sessions } from './sessions.ts'
+import type { IssuedTokens, Sessions } from './sessions.ts'
 import { ACCESS_TOKEN_LIFE, notSignedIn, type Tokens } from './tokens.ts'
 
 export type SignInDeps = {
@@ -25,7 +25,7 @@ export type SignInDeps = {
 }
 
 /** What a change leaves when somebody has proven to be `user`: a session, or a challenge for the second factor. */
-export type Admission = { grant: Grant } | { challengeToken: string }
+export type Admission = { grant: IssuedTokens } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
@@ -60,15 +60,15 @@ export function createSignIn(deps: SignInDeps) {
     if (!challenge) throw notSignedIn()
     const reservation = await twoFactor.reserve(challenge.userId)
     const grant = await db.write(async (tx) => {
-      const standing = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
-      if (!standing) throw notSignedIn()
-      if (!(await twoFactor.check(tx, standing.userId, code))) {
-        await oneTimeTokens.fail(tx, standing, TRIES)
+      const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
+      if (!pending) throw notSignedIn()
+      if (!(await twoFactor.check(tx, pending.userId, code))) {
+        await oneTimeTokens.fail(tx, pending, TRIES)
         return null
       }
       await oneTimeTokens.take(tx, 'two-factor', challengeToken)
       await reservation.giveBack(tx)
-      return openSession(tx, await accounts.find(tx, standing.userId), device)
+      return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
     if (grant === null) throw wrongCode()
     outbox.nudge()
@@ -83,14 +83,14 @@ export function createSignIn(deps: SignInDeps) {
     }
   }
 
-  async function openSession(tx: Tx, user: Account, device: Device): Promise<Grant> {
-    await devices.makeRoom(tx, user.id)
+  async function openSession(tx: Tx, user: Account, device: Device): Promise<IssuedTokens> {
+    await devices.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
     if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
   }
 
-  async function asSession(grant: Grant) {
+  async function asSession(grant: IssuedTokens) {
     return {
       accessToken: await tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,

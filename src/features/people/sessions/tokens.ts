@@ -93,5 +93,5 @@ export function hashToken(token: string): string {
 }
 
 export function notSignedIn(): AppError {
-  return new AppError('unauthenticated', 'The token is not valid (any more): sign in again.')
+  return new AppError('unauthenticated', 'The token is invalid or has expired: sign in again.')
 }

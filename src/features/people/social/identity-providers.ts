@@ -122,7 +122,7 @@ function refused(): AppError {
 function unreachable(cause: unknown): AppError {
   return new AppError(
     'unavailable',
-    'The identity provider does not answer. Try again in a moment.',
+    'The identity provider is unavailable. Try again in a moment.',
     {
       retryAfterSeconds: 10,
       cause,

@@ -4,9 +4,9 @@ import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
-import type { Account, Accounts, Hints } from '../accounts/accounts.ts'
+import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { Securing } from '../accounts/securing.ts'
-import type { Client } from '../credentials/password-login.ts'
+import type { RequestOrigin } from '../credentials/password-login.ts'
 import type { PeopleOutbox } from '../messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
@@ -49,8 +49,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 
   async function login(
     { provider, idToken, nonce, authorizationCode }: SocialRequest,
-    hints: Hints,
-    { device }: Client,
+    hints: AccountDefaults,
+    { device }: RequestOrigin,
     guestId: string | null,
   ) {
     const identity = await verifyIdToken(provider, idToken, nonce)
@@ -85,7 +85,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   async function accountOf(
     tx: Tx,
     identity: ProvenIdentity,
-    hints: Hints,
+    hints: AccountDefaults,
     guestId: string | null,
   ): Promise<Account> {
     const guest = await guestOf(tx, guestId)
@@ -159,7 +159,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
 }
 
 function notLinked(): AppError {
-  return new AppError('not_found', 'There is nothing here.')
+  return new AppError('not_found', 'Not found.')
 }
 
 function lastWayIn(): AppError {

@@ -29,7 +29,7 @@ const PERIOD = 30_000
 const RECOVERY_CODES = 10
 /** Crockford's base 32: no letter looks like a digit. */
 const CODE_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
-const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', most: 10, seconds: 15 * 60 }
+const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
@@ -53,7 +53,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return { secret: secret.base32, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
-  /** Switches two-factor on, ends the other sessions and answers the recovery codes, this once. */
+  /** Switches two-factor on, ends the other sessions and returns the recovery codes, this once. */
   async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
     const reservation = await reserve(userId)
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
@@ -139,7 +139,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   async function find(tx: Tx, userId: string): Promise<UserRow> {
     const [user] = await tx.select().from(users).where(eq(users.id, userId))
-    if (!user) throw new AppError('unauthenticated', 'This account is no more.')
+    if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
     return user
   }
 
@@ -154,5 +154,5 @@ function newRecoveryCode(): string {
 }
 
 export function wrongCode(): AppError {
-  return new AppError('invalid_credentials', 'The code is wrong or used up.')
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.')
 }
