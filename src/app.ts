@@ -8,7 +8,7 @@ import { peopleRoutes } from './features/people/routes.ts'
 import { plansRoutes } from './features/plans/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
-import { plainPaths, tags } from './features.ts'
+import { description, plainPaths, tags } from './features.ts'
 import { authenticate } from './http/authenticate.ts'
 import { cors } from './http/cors.ts'
 import { describeApi, docs } from './http/docs.ts'
@@ -38,7 +38,7 @@ export function createApp(services: Services) {
     .use(host())
     .use(cors({ origins: config.corsOrigins }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
-    .use(docs(() => describeApi(api, VERSION, tags)))
+    .use(docs(() => describeApi(api, VERSION, { description, tags })))
     .use(health(readiness))
     .use(api)
 }

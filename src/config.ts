@@ -2,7 +2,7 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { isCurrency } from './lib/locale.ts'
 
-export const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
+const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 
 /** What the operator chose. Paths are absolute, sizes in bytes. */

@@ -80,6 +80,11 @@ export const commands = [
   ...keyCommands,
 ]
 
+/** What the document says of the interface as a whole. */
+export const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
+Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
+With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
+
 /** How the document describes the tags of the routes. */
 export const tags = {
   ...peopleTags,

@@ -104,7 +104,7 @@ export async function createServices(deps: ServicesDeps) {
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
   const retries = createRetries({ db, now })
-  const quota = { bytes: config.attachmentQuotaBytes, count: config.attachmentQuotaCount }
+  const quota = { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount }
   const attachments = createAttachments({
     db,
     files,

@@ -16,6 +16,45 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['client', /^client\//],
 ]
 
+/** Every folder of `src/`. */
+const ROOMS = [
+  '.',
+  'cli',
+  'client',
+  'db',
+  'db/sqlite',
+  'encryption',
+  'features/attachments',
+  'features/attachments/images',
+  'features/attachments/storage',
+  'features/attachments/upload',
+  'features/billing',
+  'features/billing/inbox',
+  'features/billing/lines',
+  'features/billing/projection',
+  'features/billing/provider',
+  'features/content',
+  'features/people',
+  'features/people/accounts',
+  'features/people/credentials',
+  'features/people/email',
+  'features/people/profile',
+  'features/people/routes',
+  'features/people/sessions',
+  'features/people/social',
+  'features/people/two-factor',
+  'features/plans',
+  'features/rates',
+  'features/settings',
+  'http',
+  'lib',
+  'limits',
+  'outbox',
+  'usecases',
+]
+/** Folders of many small files that know nothing of each other. */
+const OPEN_PLAN = ['lib', 'http', 'cli', 'client']
+
 const SOURCE = join(import.meta.dir, '..', 'src')
 const IMPORT = /(?:^|\n)(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
 const LINE_LIMIT = 300
@@ -82,21 +121,93 @@ test('only config.ts reads the environment', () => {
   expect(having(/process\.env|Bun\.env|import\.meta\.env/)).toEqual(['config.ts'])
 })
 
-test('no service knows Elysia, a status or the configuration', () => {
-  const services = files.filter(({ path }) => /^features\/.*service\.ts$/.test(path))
-  expect(services.length).toBeGreaterThan(5)
-  for (const { path, imports } of services) {
-    expect([path, imports.packages.filter((name) => name.includes('elysia'))]).toEqual([path, []])
-    expect([path, imports.own.filter((name) => name === 'config.ts')]).toEqual([path, []])
-  }
+/** Files of a feature that do not speak HTTP: all but its routes, models, pages and what reads or serves bodies. */
+const SPEAKS_HTTP =
+  /(^|\/)(routes|model|pages|user-profile)\.ts$|\/routes\/|upload\/upload\.ts$|storage\/serve\.ts$/
+
+test('no file of a feature but its routes and models knows Elysia, HTTP or the configuration', () => {
+  const silent = files.filter(({ path }) => path.startsWith('features/') && !SPEAKS_HTTP.test(path))
+  expect(silent.length).toBeGreaterThan(50)
+  const faults = silent.flatMap(({ path, text, imports }) => [
+    ...imports.packages.filter((name) => name.includes('elysia')).map((name) => `${path}: ${name}`),
+    ...imports.own.filter((target) => target === 'config.ts').map(() => `${path}: config.ts`),
+    ...valuesFrom(text, /\/http\//).map((name) => `${path}: ${name}`),
+  ])
+  expect(faults).toEqual([])
 })
 
 test('no routes.ts reaches into the database', () => {
   const faults = files.filter(
     ({ path, imports }) =>
-      path.endsWith('routes.ts') && imports.own.some((target) => target.startsWith('db/')),
+      /(^|\/)routes(\.ts|\/)/.test(path) && imports.own.some((target) => target.startsWith('db/')),
   )
   expect(faults.map(({ path }) => path)).toEqual([])
+})
+
+test('http/ knows no path and no tag of a feature', () => {
+  const faults = files.filter(
+    ({ path, text }) => path.startsWith('http/') && /\/api\/\w|\/auth\/|features\//.test(text),
+  )
+  expect(faults.map(({ path }) => path)).toEqual([])
+})
+
+test('no engine shows outside of db/', () => {
+  const own =
+    /bun:sqlite|drizzle-orm\/(?!sql)|\bPRAGMA\b|\bVACUUM\b|excluded\.|(?<!Math\.)\bmax\(0,|SQLITE_|sql<|sql`\$\{sql\./
+  const faults = having(own).filter((path) => !path.startsWith('db/'))
+  // One column kit is chosen where the database is opened.
+  expect(faults).toEqual([])
+  const reaching = files.flatMap(({ path, imports }) =>
+    imports.own
+      .filter((target) => target.startsWith('db/sqlite/'))
+      .filter(() => !/^(db|cli)\//.test(path))
+      .map((target) => `${path} imports ${target}`),
+  )
+  expect(reaching).toEqual([
+    'http/errors.ts imports db/sqlite/storage-error.ts',
+    'services.ts imports db/sqlite/open.ts',
+  ])
+})
+
+test('tables are named in schema.ts files alone, and every feature that has any lists them once', () => {
+  const faults = having(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
+  expect(faults).toEqual([])
+  const list = files.find(({ path }) => path === 'features.ts')?.text ?? ''
+  for (const { text } of files.filter(({ path }) => /^(?!lib\/).*\/schema\.ts$/.test(path))) {
+    const name = /export function (\w+Tables)\(/.exec(text)?.[1] ?? ''
+    expect([name, list.split(`${name}(columns`).length - 1]).toEqual([name, 1])
+  }
+})
+
+test('what is exported is used elsewhere', () => {
+  const tests = [
+    ...testFiles(),
+    { path: 'build.ts', text: readFileSync(join(SOURCE, '..', 'build.ts'), 'utf8') },
+  ]
+  const unused = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:function\*?|const|type|class) (\w+)/gm)]
+      .map(([, name = '']) => name)
+      .filter((name) => {
+        const isNamed = new RegExp(`\\b${name}\\b`)
+        return ![...files, ...tests].some(
+          (other) => other.path !== path && isNamed.test(other.text),
+        )
+      })
+      .map((name) => `${path}: ${name}`),
+  )
+  expect(unused).toEqual([])
+})
+
+test('rooms are those of the plan, with ten files or so each', () => {
+  const rooms = new Map<string, number>()
+  for (const { path } of files) rooms.set(dirname(path), (rooms.get(dirname(path)) ?? 0) + 1)
+  expect([...rooms.keys()].toSorted()).toEqual(ROOMS)
+  const crowded = [...rooms].filter(([room, count]) => count > 12 && !OPEN_PLAN.includes(room))
+  expect(crowded).toEqual([])
+  const vague = files.filter(({ path }) =>
+    /(^|\/)(utils?|helpers?|common|misc|index)(\/|\.ts)/.test(path),
+  )
+  expect(vague.map(({ path }) => path)).toEqual([])
 })
 
 test('queries are awaited with execute(); get, all and run stay inside of db/', () => {
@@ -105,15 +216,31 @@ test('queries are awaited with execute(); get, all and run stay inside of db/', 
 })
 
 test('no file has more than 300 lines, no default export, no enum', () => {
-  const tests = [...new Bun.Glob('**/*.ts').scanSync(import.meta.dir)].map((path) => ({
-    path: `test/${path}`,
-    text: readFileSync(join(import.meta.dir, path), 'utf8'),
-  }))
-  const long = [...files, ...tests].filter(({ text }) => text.split('\n').length > LINE_LIMIT)
+  const long = [...files, ...testFiles()].filter(({ text }) => text.split('\n').length > LINE_LIMIT)
   expect(long.map(({ path }) => path)).toEqual([])
   expect(having(/^export default/m)).toEqual([])
   expect(having(/^\s*(export )?(const )?enum /m)).toEqual([])
 })
+
+function testFiles() {
+  return [...new Bun.Glob('**/*.ts').scanSync(import.meta.dir)].map((path) => ({
+    path: `test/${path}`,
+    text: readFileSync(join(import.meta.dir, path), 'utf8'),
+  }))
+}
+
+/** The modules that values, not only types, are imported from. */
+function valuesFrom(text: string, where: RegExp): string[] {
+  const imports = [...text.matchAll(/^import (?!type )\{([^}]*)\} from '([^']+)'/gm)]
+  return imports
+    .filter(([, names = '', from = '']) => {
+      const values = names
+        .split(',')
+        .filter((name) => name.trim() !== '' && !/^\s*type /.test(name))
+      return where.test(from) && values.length > 0
+    })
+    .map(([, , from = '']) => from)
+}
 
 function having(pattern: RegExp): string[] {
   return files.filter(({ text }) => pattern.test(text)).map(({ path }) => path)

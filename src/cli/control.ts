@@ -21,7 +21,7 @@ const SOCKET_PATH_LIMIT = 107
 const INPUT_LIMIT = 16 * 1024 * 1024
 
 /** Where the server listens for commands: in the data directory, or under a short name where that is too deep. */
-export function socketPath({ dataDir }: Config): string {
+function socketPath({ dataDir }: Config): string {
   const path = join(dataDir, 'homeport.sock')
   if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return path
   return join(tmpdir(), `homeport-${sha256(dataDir, 'hex').slice(0, 16)}.sock`)

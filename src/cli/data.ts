@@ -3,12 +3,12 @@ import { chmod, mkdir, readdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { sqliteColumns } from '../db/sqlite/columns.ts'
+import { takeLock } from '../db/sqlite/lock.ts'
 import { migrate, readMigrations, schemaVersion } from '../db/sqlite/migrate.ts'
-import { appliedIn, createDb, openDatabase, refusalOf } from '../db/sqlite/open.ts'
+import { appliedIn, copyDatabase, createDb, openDatabase, refusalOf } from '../db/sqlite/open.ts'
 import { buildTables } from '../features.ts'
 import { asset } from '../lib/asset.ts'
 import { syncPath } from '../lib/durable-file.ts'
-import { takeLock } from '../lib/lock.ts'
 import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
@@ -137,7 +137,7 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
   const folder = join(config.dataDir, 'snapshots')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
-  client.run('VACUUM INTO ?', [path])
+  copyDatabase(client, path)
   await chmod(path, 0o600)
   await syncPath(path)
   await syncPath(folder)

@@ -1,7 +1,7 @@
 import type { Log } from '../lib/log.ts'
 
 /** How long requests in flight may take once we are told to stop, in ms. */
-export const DRAIN_TIMEOUT = 10_000
+const DRAIN_TIMEOUT = 10_000
 
 /** Lets requests in flight finish; after `limit` ms, or when told again, they are cut. */
 export async function drain(

@@ -1,11 +1,7 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
 /** What went wrong on the way: there is no answer, or none that can be believed. */
-export type TransportCode =
-  | 'network_error'
-  | 'reply_invalid'
-  | 'reply_not_sealed'
-  | 'no_trusted_key'
+type TransportCode = 'network_error' | 'reply_invalid' | 'reply_not_sealed' | 'no_trusted_key'
 
 export type ErrorDetail = { path: string; message: string }
 

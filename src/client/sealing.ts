@@ -16,7 +16,7 @@ export type Content = {
 }
 
 /** What the reply is checked with. */
-export type Expectation = { jti: string; replyKey: Uint8Array }
+type Expectation = { jti: string; replyKey: Uint8Array }
 
 const NEWLINE = 10
 const OPENING = {

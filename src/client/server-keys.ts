@@ -3,7 +3,7 @@ import { ApiError } from './api-error.ts'
 import type { ServerKey } from './sealing.ts'
 import type { Transmit } from './transmit.ts'
 
-export type ServerKeysDeps = {
+type ServerKeysDeps = {
   baseUrl: string
   /** Thumbprints (RFC 7638) that may be believed; without them, whatever the network says is. */
   pinnedKeys: string[] | null

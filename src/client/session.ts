@@ -4,7 +4,7 @@ import type { Storage } from './storage.ts'
 
 export type Session = ReplyOf<'post', '/api/auth/refresh/v1'>
 
-export type SessionDeps = {
+type SessionDeps = {
   storage: Storage
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>

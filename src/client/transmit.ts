@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts'
 
 /** One request as it goes over the wire. `body` is null for none. */
-export type Outgoing = {
+type Outgoing = {
   url: string
   method: string
   headers: Record<string, string>

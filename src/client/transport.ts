@@ -23,7 +23,7 @@ type SealedReply = Reply & { sealedAt: number | null }
 
 export type Send = (request: Request) => Promise<Reply>
 
-export type TransportDeps = {
+type TransportDeps = {
   baseUrl: string
   env: string
   keys: Pick<ReturnType<typeof createServerKeys>, 'current' | 'renew'>

@@ -21,7 +21,7 @@ const RequestHead = strict({
   /** The key of the reply: 256 bits, base64url, used this once. */
   rk: t.String({ pattern: '^[\\w-]{43}$' }),
 })
-export type RequestHead = Static<typeof RequestHead>
+type RequestHead = Static<typeof RequestHead>
 
 export type OpenedRequest = {
   head: RequestHead

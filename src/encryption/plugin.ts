@@ -13,7 +13,7 @@ import { type OpenedRequest, sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
 /** `isRequired`: plain requests are refused. */
-export type EncryptionDeps = OpenerDeps & {
+type EncryptionDeps = OpenerDeps & {
   isRequired: boolean
   /** Paths of features that take plain requests in any case. */
   plainPaths: string[]

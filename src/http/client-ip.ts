@@ -39,7 +39,7 @@ export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): I
 }
 
 /** An address or a network such as `10.0.0.0/8`. Throws when it is neither. */
-export function parseNetwork(text: string): Network {
+function parseNetwork(text: string): Network {
   if (text.includes('/')) return ipaddr.parseCIDR(text)
   const address = ipaddr.process(text)
   return [address, address.kind() === 'ipv4' ? 32 : 128]

@@ -25,10 +25,6 @@ const PAGE = `<!doctype html>
 `
 const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, supportedSubmitMethods: [] })`
 
-const DESCRIPTION = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
-Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
-With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
-
 /** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
 export function docs(readDocument: () => Promise<OpenApi>) {
   let document: Promise<OpenApi> | null = null
@@ -51,9 +47,9 @@ export function docs(readDocument: () => Promise<OpenApi>) {
 export async function describeApi(
   app: AnyElysia,
   version: string,
-  tags: Record<string, string>,
+  { description, tags }: { description: string; tags: Record<string, string> },
 ): Promise<OpenApi> {
-  const documentation = { info: { title: 'Homeport', version, description: DESCRIPTION } }
+  const documentation = { info: { title: 'Homeport', version, description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
   const described = new Elysia().use(plugin).use(app)
   const response = await described.handle(new Request('http://localhost/raw'))

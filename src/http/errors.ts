@@ -35,7 +35,7 @@ export const STATUS: Record<ErrorCode, number> = {
   insufficient_storage: 507,
 }
 
-export type FailureBody = {
+type FailureBody = {
   code: string
   message: string
   requestId: string
@@ -68,7 +68,7 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
 }
 
 /** The methods that a path answers; none when there is no such path. */
-export type AllowedMethods = (path: string) => string[]
+type AllowedMethods = (path: string) => string[]
 
 export function failureBody(failure: AppError, requestId: string): FailureBody {
   const { code, message, details } = failure

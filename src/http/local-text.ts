@@ -1,4 +1,5 @@
-import { type Static, t } from 'elysia'
+import { t } from 'elysia'
+import { FALLBACK_LANGUAGE, type LocalText as Text } from '../lib/local-text.ts'
 import { asLocale } from '../lib/locale.ts'
 import { languagesOf, matchLanguage } from './request-headers.ts'
 
@@ -11,10 +12,6 @@ export const LocalText = t.Union([
     additionalProperties: false,
   }),
 ])
-export type LocalText = Static<typeof LocalText>
-
-/** The language of text that names none. */
-const FALLBACK = 'en'
 
 /** The languages that a request asks for, best first: `lang` of its query, else its Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
@@ -23,28 +20,22 @@ export function wantedLanguages(headers: Headers, lang: string | undefined): str
 }
 
 /** Chooses, out of those that are wanted, a language that the texts of a list have. */
-export function createNegotiator<T extends object>(textsOf: (list: T) => LocalText[]) {
+export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
   const known = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {
     const available = known.get(list) ?? languagesIn(textsOf(list))
     known.set(list, available)
-    return matchLanguage(wanted, available, available[0] ?? FALLBACK)
+    return matchLanguage(wanted, available, available[0] ?? FALLBACK_LANGUAGE)
   }
 }
 
 /** The fallback first, where there is text in it or in no language at all. */
-function languagesIn(texts: LocalText[]): string[] {
+function languagesIn(texts: Text[]): string[] {
   const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
   const available = [...tags].filter((tag) => asLocale(tag) !== null)
   const isPlain = available.length === 0
-  const others = available.filter((tag) => tag !== FALLBACK)
-  return isPlain || tags.has(FALLBACK) ? [FALLBACK, ...others] : others
-}
-
-/** The text in `language`, else in the fallback language, else in any. */
-export function inLanguage(text: LocalText, language: string): string {
-  if (typeof text === 'string') return text
-  return text[language] ?? text[FALLBACK] ?? Object.values(text)[0] ?? ''
+  const others = available.filter((tag) => tag !== FALLBACK_LANGUAGE)
+  return isPlain || tags.has(FALLBACK_LANGUAGE) ? [FALLBACK_LANGUAGE, ...others] : others
 }
 
 /** The query of every negotiated route. */

@@ -5,7 +5,7 @@ import { data } from './envelope.ts'
 import { rawReply } from './whole-reply.ts'
 
 /** A rendered reply of a public endpoint, kept until its content changes. */
-export type PublicReply = { body: string; etag: string }
+type PublicReply = { body: string; etag: string }
 
 /** Renders each value once a language: the same object gives the same reply. */
 export function createPublicCache<T extends object>(

@@ -1,4 +1,4 @@
-export type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<Disposable>
+type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<Disposable>
 
 type Waiting = { holder: string; amount: number; resolve: () => void }
 

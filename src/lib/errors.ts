@@ -29,7 +29,7 @@ export type ErrorCode =
 /** Where a value was wrong (a JSON path such as `profile.name`) and why. Never repeats the value. */
 export type ErrorDetail = { path: string; message: string }
 
-export type ErrorExtras = { details?: ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown }
+type ErrorExtras = { details?: ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown }
 
 /** A failure with a sentence that is safe to show. Anything else that is thrown is a bug of ours. */
 export class AppError extends Error {

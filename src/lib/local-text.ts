@@ -1,2 +1,11 @@
 /** Text in one language, or the same text in several: `{ en: '…', de: '…' }`. */
 export type LocalText = string | Record<string, string>
+
+/** The language of text that names none. */
+export const FALLBACK_LANGUAGE = 'en'
+
+/** The text in `language`, else in the fallback language, else in any. */
+export function inLanguage(text: LocalText, language: string): string {
+  if (typeof text === 'string') return text
+  return text[language] ?? text[FALLBACK_LANGUAGE] ?? Object.values(text)[0] ?? ''
+}

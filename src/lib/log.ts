@@ -42,7 +42,7 @@ export function plainLines(log: Log): (fields: Record<string, string | number>) 
 }
 
 /** What the log says of an error. A failed query shows its SQL but not its parameters: they are personal. */
-export function describeError(error: unknown): Record<string, unknown> {
+function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
   if ('query' in error) {
     return { type: error.name, query: error.query, cause: describeError(error.cause) }

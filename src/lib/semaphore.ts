@@ -1,6 +1,6 @@
-export type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
+type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
-export type SemaphoreRules = {
+type SemaphoreRules = {
   /** How many pieces of work run side by side. */
   limit: number
   /** How many more wait, in order. */

@@ -1,4 +1,4 @@
-import { eq, lt, sql } from 'drizzle-orm'
+import { and, eq, gt, lt, sql } from 'drizzle-orm'
 import type { Tx } from '../db/db.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
@@ -84,8 +84,8 @@ export function createLimits({
     if ('free' in claim.rule) return forget(tx, claim)
     await tx
       .update(limits)
-      .set({ count: sql`max(0, ${limits.count} - 1)` })
-      .where(eq(limits.key, keyOf(claim)))
+      .set({ count: sql`${limits.count} - 1` })
+      .where(and(eq(limits.key, keyOf(claim)), gt(limits.count, 0)))
   }
 }
 

@@ -8,7 +8,7 @@ import { newId } from '../lib/ids.ts'
 export type Mail = { to: string; subject: string; text: string; html: string }
 export type SendMail = (mail: Mail) => Promise<void>
 
-export type MailerDeps = {
+type MailerDeps = {
   smtpUrl: string | null
   from: string
   /** Where mails are written as `.eml` files when there is no SMTP server. */

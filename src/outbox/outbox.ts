@@ -4,10 +4,11 @@ import type { Log } from '../lib/log.ts'
 import { oneAtATime } from '../lib/one-at-a-time.ts'
 import { seal, unseal } from '../lib/seal.ts'
 import type { OutboxDb } from './schema.ts'
-/** Something to be done outside of changes, such as a mail to be sent. */
-export type OutboxMessage = { kind: string }
 
-export type OutboxDeps = {
+/** Something to be done outside of changes, such as a mail to be sent. */
+type OutboxMessage = { kind: string }
+
+type OutboxDeps = {
   db: OutboxDb
   key: Uint8Array
   now: () => Date

@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../db/db.ts'
 
 /** What each feature does when a person goes, as part of the change, and what it leaves for after the commit. */
-export type DeleteAccountDeps = {
+type DeleteAccountDeps = {
   db: Db<unknown>
   unlinkProviders: (tx: Tx, userId: string) => Promise<void>
   pseudonymizeBilling: (tx: Tx, userId: string) => Promise<void>
@@ -10,8 +10,6 @@ export type DeleteAccountDeps = {
   removeUser: (tx: Tx, userId: string) => Promise<void>
   sendMessages: () => void
 }
-
-export type DeleteAccount = ReturnType<typeof createDeleteAccount>
 
 /** Takes everything of a person in one change, and what lies outside of the database after it. */
 export function createDeleteAccount(deps: DeleteAccountDeps) {

@@ -1,7 +1,5 @@
 /** What each feature holds about a person, by the name under which the export shows it. */
-export type ExportParts = Record<string, (userId: string) => Promise<unknown>>
-
-export type ExportData = ReturnType<typeof createExportData>
+type ExportParts = Record<string, (userId: string) => Promise<unknown>>
 
 /** Everything that is held about a person: whatever deleting the account would remove is in it. */
 export function createExportData(parts: ExportParts) {

@@ -1,13 +1,11 @@
 import type { Tx } from '../db/db.ts'
 
 /** What each feature does when a guest turns out to be somebody we know. */
-export type MergeGuestDeps = {
+type MergeGuestDeps = {
   moveAttachments: (tx: Tx, from: string, to: string) => Promise<void>
   joinBillingIds: (tx: Tx, from: string, to: string) => Promise<void>
   removeUser: (tx: Tx, userId: string) => Promise<void>
 }
-
-export type MergeGuest = ReturnType<typeof createMergeGuest>
 
 /** Gives what a guest has to another user, as part of the change; the guest goes. */
 export function createMergeGuest(deps: MergeGuestDeps) {

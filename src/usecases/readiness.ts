@@ -1,6 +1,6 @@
 import type { Part, Readiness } from '../http/health.ts'
 
-export type ReadinessDeps = {
+type ReadinessDeps = {
   isWritable: () => Promise<boolean>
   /** Throws when nothing more should be stored. */
   checkSpace: () => Promise<void>

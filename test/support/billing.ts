@@ -74,7 +74,7 @@ export async function receive({ services }: TestApp, told: Told): Promise<string
   const bytes = Buffer.from(JSON.stringify(body))
   const event = readEvent(body, bytes)
   if (!event) throw new Error('the story has no event')
-  return services.billing.receive(event, bytes)
+  return services.billing.receive({ event, bytes })
 }
 
 /** Every order of a list. */

@@ -1,5 +1,6 @@
 import {
   blob,
+  customType,
   index,
   integer,
   primaryKey,
@@ -9,6 +10,13 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
 
+/** drizzle's own column of times fails on a placeholder that is null. */
+const milliseconds = customType<{ data: Date; driverData: number }>({
+  dataType: () => 'integer',
+  toDriver: (time) => (time === null ? null : time.getTime()) as number,
+  fromDriver: (ms) => new Date(ms),
+})
+
 /** The column kit of SQLite. Another engine brings its own kit of the same names and types. */
 export const sqliteColumns = {
   table: sqliteTable,
@@ -17,7 +25,7 @@ export const sqliteColumns = {
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),
   /** Integer milliseconds since 1970 in the database, a `Date` in the program. */
-  ms: () => integer({ mode: 'timestamp_ms' }),
+  ms: milliseconds,
   /** JSON kept as text. */
   json: <T>() => text({ mode: 'json' }).$type<T>(),
   blob: () => blob({ mode: 'buffer' }),

@@ -108,6 +108,11 @@ export function appliedIn(path: string): number {
   return schemaVersion(client)
 }
 
+/** Writes a copy of the database, as of now, to `path`. It is not synced. */
+export function copyDatabase(client: Database, path: string) {
+  client.run('VACUUM INTO ?', [path])
+}
+
 function notOurs(path: string): string {
   return `${path} is damaged or not a database of homeport: restore it from a backup`
 }

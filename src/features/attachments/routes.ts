@@ -25,7 +25,7 @@ import { receiveUploads } from './upload/upload.ts'
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
 
-export type AttachmentRoutesDeps = {
+type AttachmentRoutesDeps = {
   attachments: Attachments
   staging: Staging
   baseUrl: string | null

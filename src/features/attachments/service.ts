@@ -12,7 +12,7 @@ import type { Remember, Retries } from './upload/retries.ts'
 import type { Staging } from './upload/staging.ts'
 import type { Upload } from './upload/upload.ts'
 
-export type AttachmentsDeps = {
+type AttachmentsDeps = {
   db: AttachmentsDb
   files: Files
   staging: Staging

@@ -3,7 +3,7 @@ import type { Attachments } from './service.ts'
 import type { Retries } from './upload/retries.ts'
 import type { Staging } from './upload/staging.ts'
 
-export type AttachmentTimersDeps = { attachments: Attachments; retries: Retries; staging: Staging }
+type AttachmentTimersDeps = { attachments: Attachments; retries: Retries; staging: Staging }
 
 export function attachmentTimers({ attachments, retries, staging }: AttachmentTimersDeps): Timer[] {
   return [

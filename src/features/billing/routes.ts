@@ -8,7 +8,7 @@ import { wantedLanguages } from '../../http/local-text.ts'
 import { equalInConstantTime } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Billing, DeliveryResult } from './inbox/deliveries.ts'
-import { readEvent } from './inbox/event.ts'
+import { type Delivery, readDelivery } from './inbox/event.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReply } from './model.ts'
 import type { PlanLike, Subscription } from './projection/subscription.ts'
@@ -22,7 +22,7 @@ const SENTENCES: Record<DeliveryResult, string> = {
 }
 
 /** `tokens`: one, or two while they are rotated; none means that no token is configured. */
-export type BillingRoutesDeps = {
+type BillingRoutesDeps = {
   billing: Pick<Billing, 'receive'>
   subscription: Pick<Subscription<PlanLike>, 'read'>
   tokens: string[]
@@ -66,10 +66,10 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         authorize(bearer)
         const bytes = await readBody(request, BODY_LIMIT)
         if (signingSecret !== null) verify(request, bytes, signingSecret)
-        const event = readEvent(readJson(bytes), bytes)
-        if (event === null) throw malformed('The body has no event with a type.')
-        const receipt = await received(event, bytes)
-        return message(SENTENCES[receipt], receipt)
+        const delivery = readDelivery(readJson(bytes), bytes)
+        if (delivery === null) throw malformed('The body has no event with a type.')
+        const result = await received(delivery)
+        return message(SENTENCES[result], result)
       },
       {
         parse: 'none',
@@ -103,9 +103,9 @@ export function billingRoutes(deps: BillingRoutesDeps) {
   }
 
   /** A full disk is answered 503 like all storage trouble here: the provider shall come again. */
-  async function received(...delivery: Parameters<Billing['receive']>): Promise<DeliveryResult> {
+  async function received(delivery: Delivery): Promise<DeliveryResult> {
     try {
-      return await billing.receive(...delivery)
+      return await billing.receive(delivery)
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'insufficient_storage') throw error
       throw new AppError('unavailable', error.message, { retryAfterSeconds: 60, cause: error })

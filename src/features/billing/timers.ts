@@ -3,7 +3,7 @@ import type { Billing } from './inbox/deliveries.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
-export type BillingTimersDeps = {
+type BillingTimersDeps = {
   billing: Billing
   backlog: Backlog
   /** Null without a key of the provider's interface. */

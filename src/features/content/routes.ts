@@ -1,12 +1,8 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import {
-  createNegotiator,
-  inLanguage,
-  LanguageQuery,
-  wantedLanguages,
-} from '../../http/local-text.ts'
+import { createNegotiator, LanguageQuery, wantedLanguages } from '../../http/local-text.ts'
 import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { inLanguage } from '../../lib/local-text.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
 

@@ -6,7 +6,7 @@ import type { MailKind } from './email/mail-texts.ts'
  * told of, or a forgotten password, so that its reply takes the same time whether or not the address is
  * known. `link` or `detail` fill in what a mail speaks of.
  */
-export type PeopleMessage =
+type PeopleMessage =
   | {
       kind: 'mail'
       mail: MailKind

@@ -26,7 +26,7 @@ import type { VerifyIdToken } from './social/identity-providers.ts'
 import { createSocialLogin } from './social/social-login.ts'
 import { createTwoFactor } from './two-factor/two-factor.ts'
 
-export type PeopleDeps = {
+type PeopleDeps = {
   db: PeopleDb
   accounts: Accounts
   identities: Identities

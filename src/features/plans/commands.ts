@@ -1,6 +1,6 @@
-import { inLanguage } from '../../http/local-text.ts'
 import { dataCommand } from '../../lib/command.ts'
 import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
+import { inLanguage } from '../../lib/local-text.ts'
 import type { Plans } from './service.ts'
 
 type Needs = { plans: Plans }

@@ -1,6 +1,7 @@
 import { type Static, type TSchema, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
-import { createNegotiator, inLanguage, LocalText } from '../../http/local-text.ts'
+import { createNegotiator, LocalText } from '../../http/local-text.ts'
+import { inLanguage } from '../../lib/local-text.ts'
 
 const text = t.String({ maxLength: 500 })
 const count = t.Integer({ minimum: 0 })

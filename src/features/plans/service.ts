@@ -5,7 +5,7 @@ import { check } from '../../lib/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 
-export type PlansDeps = { db: PlansDb; now: () => Date; newId: () => string }
+type PlansDeps = { db: PlansDb; now: () => Date; newId: () => string }
 export type Plans = ReturnType<typeof createPlans>
 
 /** The pricing plan catalogue, in the order in which it was imported. */

@@ -2,7 +2,7 @@ import { readLimited } from '../../lib/read-limited.ts'
 import type { RateSet } from './model.ts'
 
 /** What was known of the last answer, sent back so that the provider can say «unchanged». */
-export type Validators = { etag: string | null; lastModified: string | null }
+type Validators = { etag: string | null; lastModified: string | null }
 
 export type FetchOutcome =
   | ({ kind: 'fetched'; set: RateSet } & Validators)

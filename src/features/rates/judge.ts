@@ -2,9 +2,9 @@ import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
 
 /** Rates that jumped in the publication of `date` and wait for another one to confirm them. */
-export type Held = { date: string; rates: Record<string, number> }
+type Held = { date: string; rates: Record<string, number> }
 
-export type Verdict =
+type Verdict =
   | { kind: 'accepted'; rates: Record<string, number>; held: Held | null }
   | { kind: 'refused'; reason: string }
 

@@ -9,7 +9,7 @@ import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
 import { completed, type Peg, ratesFor } from './table.ts'
 
-export type RatesDeps = {
+type RatesDeps = {
   db: RatesDb
   /** Null when the operator has switched refreshing off. */
   feed: Feed | null
@@ -26,7 +26,7 @@ export type CurrencyRates = {
   updatedAt: string
 }
 
-export type RefreshOutcome =
+type RefreshOutcome =
   | { outcome: 'stored'; date: string; held: string[] }
   | { outcome: 'unchanged' }
   | { outcome: 'refused' | 'failed'; reason: string }

@@ -4,7 +4,7 @@ import { check } from '../../lib/schema.ts'
 import { AppSettings } from './model.ts'
 import type { SettingsDb } from './schema.ts'
 
-export type SettingsDeps = {
+type SettingsDeps = {
   db: SettingsDb
   /** Moves the counter that tells apps of changed settings, as part of the change. */
   bumpVersion: (tx: Tx) => Promise<void>

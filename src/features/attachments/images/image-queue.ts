@@ -5,7 +5,7 @@ import type { DiskSpace } from '../storage/disk-space.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker.ts'
 
-export type ImageQueueDeps = {
+type ImageQueueDeps = {
   /** The command line of the worker process. */
   command: string[]
   space: DiskSpace
@@ -17,7 +17,7 @@ export type ImageQueueDeps = {
 /** For whom a picture is made: an IP, and the person where one is signed in. */
 export type Requester = { ip: string; userId: string | null }
 
-export type ImageQueue = ReturnType<typeof createImageQueue>
+type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
 export const RESULT_LIMIT = 25 * 1024 * 1024

@@ -9,7 +9,7 @@ export type FromWorker = { result: ImageResult }
 export type ImageWorker = ReturnType<typeof startImageWorker>
 
 /** The worker ended by itself while it made a picture. */
-export type Crash = { kind: 'crashed' }
+type Crash = { kind: 'crashed' }
 
 /** What one picture may take: ms, bytes of its result, bytes of the worker's memory. */
 export type JobLimits = { time: number; output: number; memory: number }

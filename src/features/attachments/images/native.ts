@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { sha256 } from '../../../lib/crypto.ts'
 
 /** A native library inside the executable: where it lies there, and under which path it must be unpacked. */
-export type NativePart = { embedded: string; path: string; hash: string }
+type NativePart = { embedded: string; path: string; hash: string }
 
 let nativeDir = ''
 

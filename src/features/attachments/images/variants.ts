@@ -12,7 +12,7 @@ import type { MakeImage } from './image-queue.ts'
 export const WIDTHS = [64, 128, 256, 512, 1024, 2048] as const
 export type VariantOptions = { width: number; format: ImageFormat | null }
 
-export type VariantsDeps = {
+type VariantsDeps = {
   db: AttachmentsDb
   files: Files
   staging: Staging

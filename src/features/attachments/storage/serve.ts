@@ -3,7 +3,7 @@ import { matches } from '../../../http/public-reply.ts'
 import { rawReply } from '../../../http/whole-reply.ts'
 import { isImage } from '../upload/kinds.ts'
 
-export type Served = {
+type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
   file: Blob
   size: number

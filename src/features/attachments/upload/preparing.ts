@@ -19,7 +19,7 @@ export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
 /** A file ready to be kept, and the row that will tell of it. */
 export type Prepared = { path: string; row: Row }
 
-export type PreparerDeps = {
+type PreparerDeps = {
   staging: Staging
   makeImage: MakeImage
   now: () => Date

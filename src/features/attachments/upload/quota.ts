@@ -1,15 +1,15 @@
-import { eq, sql } from 'drizzle-orm'
+import { count, eq, sum } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './preparing.ts'
 
-export type QuotaDeps = { db: AttachmentsDb; bytes: number; count: number }
+type QuotaDeps = { db: AttachmentsDb; maxBytes: number; maxCount: number }
 
 export type Quota = ReturnType<typeof createQuota>
 
-/** How much a person may store: `bytes` and `count` of files. Variants count by their bytes. */
-export function createQuota({ db, bytes, count }: QuotaDeps) {
+/** How much a person may store: `maxBytes` in `maxCount` files. Variants count by their bytes. */
+export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
   return { check, take }
 
@@ -29,21 +29,21 @@ export function createQuota({ db, bytes, count }: QuotaDeps) {
   }
 
   async function ensure(from: Reader, userId: string, files: number, size: number) {
-    const total = sql<number>`coalesce(sum(${attachments.size}), 0)`
     const [own] = await from
-      .select({ count: sql<number>`count(*)`, bytes: total })
+      .select({ count: count(), bytes: sum(attachments.size) })
       .from(attachments)
       .where(eq(attachments.userId, userId))
     const [made] = await from
-      .select({ bytes: sql<number>`coalesce(sum(${variants.size}), 0)` })
+      .select({ bytes: sum(variants.size) })
       .from(variants)
       .innerJoin(attachments, eq(attachments.key, variants.original))
       .where(eq(attachments.userId, userId))
-    const used = (own?.bytes ?? 0) + (made?.bytes ?? 0)
-    if ((own?.count ?? 0) + files <= count && used + size <= bytes) return
+    // Engines return sums as text or as numbers.
+    const used = Number(own?.bytes ?? 0) + Number(made?.bytes ?? 0)
+    if (Number(own?.count ?? 0) + files <= maxCount && used + size <= maxBytes) return
     throw new AppError(
       'quota_exceeded',
-      `You may keep ${count} files of ${bytes} bytes in all: delete some first.`,
+      `You may keep ${maxCount} files of ${maxBytes} bytes in all: delete some first.`,
     )
   }
 }

@@ -13,9 +13,9 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Reservation } from '../storage/disk-space.ts'
 import type { Staged, Staging } from './staging.ts'
 
-export const FILE_LIMIT = 25 * 1024 * 1024
-export const REQUEST_LIMIT = 64 * 1024 * 1024
-export const FILES_LIMIT = 10
+const FILE_LIMIT = 25 * 1024 * 1024
+const REQUEST_LIMIT = 64 * 1024 * 1024
+const FILES_LIMIT = 10
 const PARTS_LIMIT = 50
 
 /** A file as it was sent: staged on disk, with the name that the sender gave it. */

@@ -6,11 +6,11 @@ import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/l
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
-import type { Delivery, Erasure } from './erasure.ts'
-import { type BillingEvent, readEvent } from './event.ts'
+import type { Erasure } from './erasure.ts'
+import { type Delivery, readDelivery } from './event.ts'
 import { ordered } from './event-log.ts'
 
-export type BillingDeps = {
+type BillingDeps = {
   db: BillingDb
   projection: Projection
   erasure: Erasure
@@ -25,7 +25,7 @@ export type BillingDeps = {
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
-export type EventFilter = { type?: string; user?: string; failed?: boolean; limit?: number }
+type EventFilter = { type?: string; user?: string; failed?: boolean; limit?: number }
 
 export type Billing = ReturnType<typeof createBilling>
 
@@ -55,8 +55,7 @@ export function createBilling(deps: BillingDeps) {
       provider: PROVIDER,
       eventId: sql.placeholder('eventId'),
       type: sql.placeholder('type'),
-      // As raw milliseconds: a placeholder of a time column cannot be null.
-      eventAt: sql`${sql.placeholder('eventAt')}`,
+      eventAt: sql.placeholder('eventAt'),
       receivedAt: sql.placeholder('receivedAt'),
       body: sql.placeholder('body'),
       bodyHash: sql.placeholder('bodyHash'),
@@ -77,7 +76,8 @@ export function createBilling(deps: BillingDeps) {
    * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
    * An event that cannot be folded is kept, marked and tried again; it hinders no other.
    */
-  async function receive(event: BillingEvent, bytes: Uint8Array): Promise<DeliveryResult> {
+  async function receive(delivery: Delivery): Promise<DeliveryResult> {
+    const { event, bytes } = delivery
     const bodyHash = sha256(bytes, 'hex')
     return db.write(async (tx) => {
       const [earlier] = await findEvent(tx).execute({ eventId: event.id })
@@ -89,7 +89,7 @@ export function createBilling(deps: BillingDeps) {
           .where(eq(billingEvents.id, earlier.id))
         return 'duplicate'
       }
-      return record(tx, await erasure.pseudonymize(tx, event, bytes), bodyHash)
+      return record(tx, await erasure.pseudonymize(tx, delivery), bodyHash)
     })
   }
 
@@ -107,7 +107,7 @@ export function createBilling(deps: BillingDeps) {
       id,
       eventId: event.id,
       type: event.type,
-      eventAt: event.at,
+      eventAt: event.at === null ? null : new Date(event.at),
       receivedAt,
       orderedAt,
       lineKey: counts ? lineKeyOf(event) : null,
@@ -200,9 +200,8 @@ export function createBilling(deps: BillingDeps) {
   async function own(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
     const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
-    const parsed = readEvent({ event }, bytes)
-    if (parsed)
-      await record(tx, await erasure.pseudonymize(tx, parsed, bytes), sha256(bytes, 'hex'))
+    const delivery = readDelivery({ event }, bytes)
+    if (delivery) await record(tx, await erasure.pseudonymize(tx, delivery), sha256(bytes, 'hex'))
   }
 
   /** The newest events first, without their bodies. */

@@ -4,15 +4,12 @@ import { hmac } from '../../../lib/crypto.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
-import { type BillingEvent, readEvent } from './event.ts'
+import { type BillingEvent, type Delivery, readEvent } from './event.ts'
 import { ordered } from './event-log.ts'
-
-/** An event and the bytes that are kept of it. */
-export type Delivery = { event: BillingEvent; bytes: Uint8Array }
 
 export type Erasure = ReturnType<typeof createErasure>
 
-export type ErasureDeps = {
+type ErasureDeps = {
   db: BillingDb
   projection: Projection
   backlog: Backlog
@@ -39,7 +36,8 @@ export function createErasure(deps: ErasureDeps) {
       .insert(billingTombstones)
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
-    anybody = true
+    // Asked again by whoever comes next: the change may yet be undone.
+    anybody = null
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
@@ -69,16 +67,17 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   /** What is kept of an event that comes later for somebody who is gone. */
-  async function pseudonymize(tx: Tx, event: BillingEvent, bytes: Uint8Array): Promise<Delivery> {
+  async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
+    const { event, bytes } = delivery
     anybody ??= (await tx.$count(billingTombstones)) > 0
-    if (!anybody) return { event, bytes }
+    if (!anybody) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
-    if (byPseudonym.size === 0) return { event, bytes }
+    if (byPseudonym.size === 0) return delivery
     const gone = await tx
       .select()
       .from(billingTombstones)
       .where(inArray(billingTombstones.pseudonym, [...byPseudonym.keys()]))
-    if (gone.length === 0) return { event, bytes }
+    if (gone.length === 0) return delivery
     const scrubbed = withoutPerson(
       bytes,
       gone.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),

@@ -8,7 +8,7 @@ import { type BillingEvent, readEvent } from './event.ts'
 export type EventLog = ReturnType<typeof createEventLog>
 
 /** Some events of a line in their order; `isLast`: the line has none after them. */
-export type Page = { events: OrderedEvent[]; isLast: boolean }
+type Page = { events: OrderedEvent[]; isLast: boolean }
 
 /** Reads the log as the fold takes it. */
 export function createEventLog(db: BillingDb) {

@@ -44,6 +44,15 @@ const LIST_LIMIT = 1_000
 
 type Fields = Record<string, unknown>
 
+/** An event and the bytes that are kept of it. */
+export type Delivery = { event: BillingEvent; bytes: Uint8Array }
+
+/** The event in the body of a delivery, or null when it holds none. */
+export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
+  const event = readEvent(body, bytes)
+  return event && { event, bytes }
+}
+
 /**
  * Reads a webhook body tolerantly: all it must have is an `event` object with a `type`. Null when it
  * has not. Without an `id` the event is known by its `event_id`, else by the hash of its bytes.

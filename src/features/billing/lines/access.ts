@@ -1,7 +1,7 @@
 import type { Line } from './fold.ts'
 import { supersede } from './supersession.ts'
 
-export type Status =
+type Status =
   | 'trialing'
   | 'active'
   | 'in_grace_period'

@@ -2,10 +2,10 @@ import type { Naming } from '../projection/stored-line.ts'
 import { compareEvents, type OrderedEvent } from './line.ts'
 
 /** The customer that an app user id belongs to. */
-export type CustomerOf = (appUserId: string) => string
+type CustomerOf = (appUserId: string) => string
 
 /** Who had a line, in order; the last one has it now. */
-export type Holders = string[]
+type Holders = string[]
 
 /** What of a line a transfer asks for. */
 type Traits = { environment: string; store: string | null }

@@ -3,7 +3,7 @@ import { oneAtATime } from '../../../lib/one-at-a-time.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 
-export type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
+type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
 
 export type Backlog = ReturnType<typeof createBacklog>
 

@@ -17,7 +17,7 @@ import {
 /** How the work of folding is cut: events between two checkpoints, and events in one slice. */
 export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
 
-export type LineFoldingDeps = { db: BillingDb; eventLog: EventLog; sizes: FoldingSizes }
+type LineFoldingDeps = { db: BillingDb; eventLog: EventLog; sizes: FoldingSizes }
 
 export type LineFolding = ReturnType<typeof createLineFolding>
 

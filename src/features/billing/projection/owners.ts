@@ -8,7 +8,7 @@ import type { LineFolding } from './line-folding.ts'
 import type { ProjectionQueries } from './queries.ts'
 import { type FoldedLine, lineIn, type Naming, nameIn } from './stored-line.ts'
 
-export type OwnersDeps = {
+type OwnersDeps = {
   db: BillingDb
   eventLog: EventLog
   lineFolding: LineFolding

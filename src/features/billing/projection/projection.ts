@@ -13,7 +13,7 @@ import { type FoldedLine, type Folding, lineIn, nameIn, packed, unpacked } from 
 
 export type Projection = ReturnType<typeof createProjection>
 
-export type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes }
+type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes }
 
 const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
@@ -98,7 +98,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     if (before && !isBehind(before, event)) return false
     const after = packed(await lineFolding.added(tx, key, before, event))
     if (row) {
-      await updateState(tx).execute({ lineKey: key, state: JSON.stringify(after) })
+      await updateState(tx).execute({ lineKey: key, state: after })
     } else {
       await storeHolder(tx).execute({ lineKey: key, customerId })
       const { environment } = event

@@ -56,7 +56,7 @@ export function prepareQueries(db: BillingDb) {
   const updateState = db.prepareWrite((tx) =>
     tx
       .update(subscriptions)
-      .set({ state: sql`${sql.placeholder('state')}` })
+      .set({ state: sql.placeholder('state') as never })
       .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
   )
   const readLines = db.read

@@ -5,7 +5,7 @@ import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 import type { FoldedLine } from './stored-line.ts'
 
-export type RebuildReport = {
+type RebuildReport = {
   events: number
   lines: number
   /** The lines whose state was another one before. */

@@ -8,14 +8,12 @@ import type { Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
 import { type FoldedLine, unpacked } from './stored-line.ts'
 
-export type StaleWorkDeps = {
+type StaleWorkDeps = {
   db: BillingDb
   lineFolding: LineFolding
   owners: Owners
   queries: ProjectionQueries
 }
-
-export type StaleWork = ReturnType<typeof createStaleWork>
 
 /** How long one slice may hold the loop, in ms, and how many lines find their owner between two looks at the clock. */
 const SLICE_TIME = 6

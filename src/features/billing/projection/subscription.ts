@@ -13,7 +13,7 @@ export type PlanLike = {
   price: number
 } & Record<(typeof LIMITS)[number], number>
 
-export type SubscriptionDeps<Plan extends PlanLike> = {
+type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
   /** The plans on sale, in the language that suits best of those that are wanted. */

@@ -6,7 +6,7 @@ import { type FoldedLine, lineIn } from '../projection/stored-line.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
-export type ReconcileDeps = {
+type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
   recordOwn: Billing['recordOwn']
@@ -15,7 +15,7 @@ export type ReconcileDeps = {
 }
 
 export type Reconcile = ReturnType<typeof createReconcile>
-export type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
+type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 const BATCH = 500

@@ -7,7 +7,7 @@ import type { PeopleDb } from '../schema.ts'
 /** What a new account takes from the phone it is made on. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
 
-export type LoginType = 'email' | 'google' | 'apple' | 'guest'
+type LoginType = 'email' | 'google' | 'apple' | 'guest'
 
 const PAGE = 1_000
 

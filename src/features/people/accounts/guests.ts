@@ -6,7 +6,7 @@ import type { Sessions } from '../sessions/sessions.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import type { AccountDefaults, Accounts } from './accounts.ts'
 
-export type GuestsDeps = {
+type GuestsDeps = {
   db: PeopleDb
   accounts: Accounts
   signIn: SignIn
@@ -16,8 +16,6 @@ export type GuestsDeps = {
   /** Removes a user with everything that is the user's. */
   deleteAccount: (userId: string) => Promise<void>
 }
-
-export type Guests = ReturnType<typeof createGuests>
 
 const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
 const IDLE_DAYS = 90

@@ -5,7 +5,7 @@ import type { PeopleDb } from '../schema.ts'
 import type { Devices } from '../sessions/devices.ts'
 import type { Identities } from '../social/identities.ts'
 
-export type SecuringDeps = {
+type SecuringDeps = {
   db: PeopleDb
   devices: Devices
   identities: Identities

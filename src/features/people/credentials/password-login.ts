@@ -12,7 +12,7 @@ import { type PasswordProof, wrongCredentials } from './password-proof.ts'
 import { checkPassword } from './password-rules.ts'
 import type { Passwords } from './passwords.ts'
 
-export type PasswordLoginDeps = {
+type PasswordLoginDeps = {
   db: PeopleDb
   accounts: Accounts
   addresses: EmailAddresses

@@ -6,7 +6,7 @@ import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { Passwords } from './passwords.ts'
 
-export type PasswordProofDeps = {
+type PasswordProofDeps = {
   db: PeopleDb
   accounts: Accounts
   passwords: Passwords

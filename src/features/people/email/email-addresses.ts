@@ -12,7 +12,7 @@ import type { PeopleDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
 import { MAILS, type Notices, UNPROVEN } from './notices.ts'
 
-export type EmailAddressesDeps = {
+type EmailAddressesDeps = {
   db: PeopleDb
   accounts: Accounts
   oneTimeTokens: OneTimeTokens

@@ -5,7 +5,7 @@ import type { Account } from '../accounts/accounts.ts'
 import type { PeopleOutbox } from '../messages.ts'
 import type { MailKind } from './mail-texts.ts'
 
-export type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
+type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
 
 export type Notices = ReturnType<typeof createNotices>
 

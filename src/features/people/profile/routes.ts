@@ -10,7 +10,7 @@ import { UserProfile } from './user-profile.ts'
 const PATH = '/api/user/profile/v1'
 const tags = ['Profile']
 
-export type ProfileRoutesDeps = {
+type ProfileRoutesDeps = {
   profile: Profile
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>

@@ -4,10 +4,10 @@ import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
 
-export type ProfileDeps = { db: PeopleDb; now: () => Date }
+type ProfileDeps = { db: PeopleDb; now: () => Date }
 
 /** What `null` restores, from the headers of the request. */
-export type StartValues = { locale: string; timezone: string }
+type StartValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 

@@ -12,7 +12,7 @@ const ABSOLUTE_LIFE = 365 * DAY
 /** How long after its successor was first used a refresh token may come again, in ms. */
 const RETRY_WINDOW = 60_000
 
-export type SessionsDeps = {
+type SessionsDeps = {
   db: PeopleDb
   tokens: Tokens
   now: () => Date

@@ -11,7 +11,7 @@ import type { Devices } from './devices.ts'
 import type { IssuedTokens, Sessions } from './sessions.ts'
 import { ACCESS_TOKEN_LIFE, notSignedIn, type Tokens } from './tokens.ts'
 
-export type SignInDeps = {
+type SignInDeps = {
   db: PeopleDb
   accounts: Accounts
   sessions: Sessions
@@ -25,7 +25,7 @@ export type SignInDeps = {
 }
 
 /** What a change leaves when somebody has proven to be `user`: a session, or a challenge for the second factor. */
-export type Admission = { grant: IssuedTokens } | { challengeToken: string }
+type Admission = { grant: IssuedTokens } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 

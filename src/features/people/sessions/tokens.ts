@@ -16,7 +16,7 @@ export type AccessClaims = {
   sealed: boolean
 }
 
-export type TokensDeps = {
+type TokensDeps = {
   key: JWK & { kid: string }
   refreshKey: Uint8Array
   issuer: string

@@ -1,6 +1,6 @@
 import { importPKCS8, SignJWT } from 'jose'
 
-export type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
+type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
 
 export type AppleGrants = ReturnType<typeof createAppleGrants>
 

@@ -5,7 +5,7 @@ import type { PeopleOutbox } from '../messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProviderName } from './identity-providers.ts'
 
-export type IdentitiesDeps = { db: PeopleDb; outbox: PeopleOutbox; sealKey: Uint8Array }
+type IdentitiesDeps = { db: PeopleDb; outbox: PeopleOutbox; sealKey: Uint8Array }
 
 export type Identities = ReturnType<typeof createIdentities>
 

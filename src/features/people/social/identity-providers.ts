@@ -5,7 +5,7 @@ import { AppError } from '../../../lib/errors.ts'
 export type ProviderName = 'google' | 'apple'
 
 /** Where a provider publishes its keys and what its tokens say. */
-export type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
+type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
 
 /** Who a provider says somebody is. */
 export type ProvenIdentity = {

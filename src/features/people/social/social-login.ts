@@ -14,7 +14,7 @@ import type { AppleGrants } from './apple-grants.ts'
 import type { Identities } from './identities.ts'
 import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
 
-export type SocialLoginDeps = {
+type SocialLoginDeps = {
   db: PeopleDb
   accounts: Accounts
   /** Gives what a guest has to another user, as part of the change. */
@@ -31,14 +31,12 @@ export type SocialLoginDeps = {
   log: Log
 }
 
-export type SocialRequest = {
+type SocialRequest = {
   provider: ProviderName
   idToken: string
   nonce?: string | undefined
   authorizationCode?: string | undefined
 }
-
-export type SocialLogin = ReturnType<typeof createSocialLogin>
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {

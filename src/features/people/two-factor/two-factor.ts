@@ -11,7 +11,7 @@ import type { Securing } from '../accounts/securing.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
 import type { PeopleDb } from '../schema.ts'
 
-export type TwoFactorDeps = {
+type TwoFactorDeps = {
   db: PeopleDb
   sealKey: Uint8Array
   recoveryKey: Uint8Array
