@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { drain } from '../../src/cli/drain.ts'
+import { createLog } from '../../src/lib/log.ts'
+
+const never = new Promise<never>(() => {})
+
+test('29: what is in flight may finish; what is stuck is cut at the limit, or when told again', async () => {
+  const lines: string[] = []
+  const log = createLog('info', { write: (line) => lines.push(line) })
+  for (const [work, again, outcome] of [
+    [50, never, null],
+    [60_000, never, 'timeout'],
+    [60_000, Promise.resolve(), 'told again'],
+  ] as const) {
+    const server = Bun.serve({
+      hostname: '127.0.0.1',
+      port: 0,
+      fetch: async () => {
+        await Bun.sleep(work)
+        return new Response('done')
+      },
+    })
+    const reply = fetch(server.url)
+      .then((response) => response.text())
+      .catch(() => 'cut')
+    await Bun.sleep(20)
+    const start = performance.now()
+    await drain(server, again, log, 200)
+    expect(performance.now() - start).toBeLessThan(1_000)
+    expect(await reply).toBe(outcome === null ? 'done' : 'cut')
+    expect(lines.splice(0).some((line) => line.includes(`"${outcome}"`))).toBe(outcome !== null)
+  }
+})

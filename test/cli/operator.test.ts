@@ -1,0 +1,206 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { chmod, readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { phonePhoto } from '../support/pictures.ts'
+import { asker, deliver, register, uploadText } from '../support/requests.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+test('commands are carried out by the running server, and without one all the same', async () => {
+  await using homeport = await installExecutable()
+  const { run } = homeport
+  expect(await run(['init'])).toMatchObject({ exitCode: 0 })
+  expect((await run(['settings', 'set', 'hardPaywall=true'])).exitCode).toBe(0)
+  const server = await homeport.start()
+  const setting = async () =>
+    (await asker(server)('GET', '/api/user/app_settings/v1')).body.response
+  expect((await setting()).hardPaywall).toBe(true)
+  const set = await run(['settings', 'set', 'hardPaywall=false', 'ios.latestVersion=2.4.0'])
+  expect(set).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(await setting()).toMatchObject({ hardPaywall: false, ios: { latestVersion: '2.4.0' } })
+
+  const get = await run(['settings', 'get', 'ios.latestVersion', '--json'])
+  expect(JSON.parse(get.stdout)).toEqual({ 'ios.latestVersion': '2.4.0' })
+  const wrong = await run(['settings', 'set', 'ios.latestVersion=two'])
+  expect(wrong.exitCode).toBe(1)
+  expect(wrong.stderr).toContain('settings.ios.latestVersion: must be a version such as 2.4.0')
+
+  const exported = await run(['plans', 'export'])
+  await Bun.write(join(homeport.folder, 'plans.json'), exported.stdout)
+  expect((await run(['plans', 'import', 'plans.json'])).stdout).toBe('Imported 3, archived 0.\n')
+  await deliver(server, 'E1')
+  expect((await run(['events', 'list'])).stdout).toContain('E1')
+  expect(JSON.parse((await run(['events', 'show', 'E1', '--json'])).stdout).type).toBe('RENEWAL')
+  expect(JSON.parse((await run(['openapi'])).stdout).openapi).toBe('3.0.3')
+  expect((await run(['rates', 'show'])).stdout).toStartWith('1 USD, published 2026-07-06')
+  expect((await run(['migrate', '--status'])).stdout).toContain('up to date')
+  expect((await run(['health'], { PORT: String(server.port) })).exitCode).toBe(0)
+  expect((await run(['health'], { PORT: '1' })).exitCode).toBe(1)
+  expect((await run(['version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  await server.stop()
+}, 30_000)
+
+test('78: the socket is for its owner alone and survives garbage', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const unix = join(homeport.folder, 'data', 'homeport.sock')
+  expect(((await stat(unix)).mode & 0o777).toString(8)).toBe('600')
+  const send = async (path: string, body: string) => {
+    const reply = await fetch(`http://localhost${path}`, { unix, method: 'POST', body })
+    return [reply.status, reply.headers.get('content-type')?.startsWith('application/json')]
+  }
+  for (const [path, body] of [
+    ['/', ''],
+    ['/%zz', 'x'],
+    ['/settings%20set', 'not json'],
+    ['/settings%20set', '[['],
+    ['/settings%20set', '{"x":"y"}'],
+    ['/serve', '{}'],
+  ] as const) {
+    expect([path, ...(await send(path, body))]).toEqual([path, 200, true])
+  }
+  const huge = await fetch('http://localhost/init', {
+    unix,
+    method: 'POST',
+    body: 'x'.repeat(2 ** 25),
+  })
+  expect(huge.status).toBe(413)
+  expect((await homeport.run(['settings', 'get', 'hardPaywall'])).stdout).toBe(
+    'hardPaywall=false\n',
+  )
+  await server.stop()
+}, 30_000)
+
+test('a data directory of a hundred characters has its socket elsewhere, and commands find it', async () => {
+  await using homeport = await installExecutable()
+  const DATA_DIR = join(homeport.folder, 'd'.repeat(100), 'data')
+  const server = await homeport.start({ DATA_DIR })
+  const set = await homeport.run(['settings', 'set', 'hardPaywall=true'], { DATA_DIR })
+  expect(set).toMatchObject({ exitCode: 0, stderr: '' })
+  const settings = await asker(server)('GET', '/api/user/app_settings/v1')
+  expect(settings.body.response.hardPaywall).toBe(true)
+  await server.stop()
+}, 30_000)
+
+test('what is typed wrongly or cannot be done is said in a sentence, with its exit code', async () => {
+  await using homeport = await installExecutable()
+  const { run } = homeport
+  const fails = async (args: string[], environment: Record<string, string> = {}) => {
+    const { stderr, exitCode } = await run(args, environment)
+    expect(stderr).not.toContain('    at ')
+    return [exitCode, stderr.trim()]
+  }
+  expect((await fails(['nonsense']))[0]).toBe(2)
+  expect((await fails(['settings', 'set']))[0]).toBe(2)
+  expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])
+  expect(await fails(['plans', 'import', 'none.json'])).toEqual([2, 'none.json cannot be read.'])
+  expect(await fails(['events', 'show', 'none'])).toEqual([1, 'There is no event none.'])
+  expect(await fails(['user', 'subscription', 'nobody'])).toEqual([
+    1,
+    'There is no user nobody, and no event names that id.',
+  ])
+  expect(await fails(['serve'], { PORT: 'x', RATES_BASE: 'x' })).toEqual([
+    78,
+    'PORT must be a port from 0 to 65535\nRATES_BASE must be an ISO 4217 code such as USD',
+  ])
+  expect((await fails(['rates', 'refresh'], { RATES_URL: 'http://127.0.0.1:1/' }))[0]).toBe(1)
+}, 30_000)
+
+test('9, 12, 15, 26: a data directory that must not be used is refused with one clear line', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const refused = async () => {
+    const { exitCode, stderr } = await homeport.run(['serve'], { PORT: '0' })
+    expect(stderr.trim().split('\n')).toHaveLength(1)
+    return [exitCode, stderr]
+  }
+  expect(await refused()).toEqual([1, expect.stringContaining('another homeport is using')])
+  await server.stop()
+  const inUse = await homeport.start()
+  const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }
+  const second = await homeport.run(['serve'], { ...port, HOST: '127.0.0.1' })
+  expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('is in use')])
+  await inUse.stop()
+
+  const database = join(homeport.folder, 'data', 'homeport.db')
+  await Bun.write(database, '')
+  expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+  expect((await stat(database)).size).toBe(0)
+  await rm(database)
+  expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+  await Bun.write(database, 'garbage '.repeat(1_000))
+  expect(await refused()).toEqual([1, expect.stringContaining('damaged')])
+}, 30_000)
+
+test('11: a damaged page is found after the start, and the server stops with an error', async () => {
+  await using homeport = await installExecutable()
+  await (await homeport.start()).stop()
+  const database = join(homeport.folder, 'data', 'homeport.db')
+  const bytes = await Bun.file(database).bytes()
+  // The second page of the file is a table's first one.
+  bytes.fill(0xff, 4_096, 4_096 + 64)
+  await Bun.write(database, bytes)
+  const damaged = await homeport.run(['serve'], { PORT: '0', RATES_PROVIDER: 'off' })
+  expect(damaged.exitCode).toBe(1)
+  expect(damaged.stdout).toContain('the database is damaged')
+}, 30_000)
+
+test('28: told to stop, it finishes what is in flight', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'ann@example.com')
+  const form = new FormData()
+  form.append('photo', new Blob([await phonePhoto(4_000, 3_000)]), 'a.jpg')
+  const upload = fetch(`${server.url}/api/user/attachments/v1?type=publicAsset&targetType=webp`, {
+    method: 'POST',
+    headers: { authorization: `Bearer ${accessToken}` },
+    body: form,
+  })
+  await Bun.sleep(300)
+  const stopped = server.stop()
+  expect((await upload).status).toBe(200)
+  expect(await stopped).toBe(0)
+}, 40_000)
+
+test('36: a damaged image library is found by its hash and unpacked anew', async () => {
+  await using homeport = await installExecutable()
+  const uploadPhoto = async (server: Server, email: string) => {
+    const { accessToken } = await register(server, email)
+    const reply = await fetch(`${server.url}/api/user/attachments/v1?type=publicAsset`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${accessToken}`, 'content-type': 'image/jpeg' },
+      body: await phonePhoto(),
+    })
+    return reply.status
+  }
+  const first = await homeport.start()
+  expect(await uploadPhoto(first, 'a@example.com')).toBe(200)
+  await first.stop()
+  const native = join(homeport.folder, 'data', 'native')
+  const names = await readdir(native, { recursive: true })
+  const library = join(native, names.find((name) => name.includes('libvips-cpp.so')) ?? '')
+  await chmod(library, 0o700)
+  const bytes = await Bun.file(library).bytes()
+  bytes.fill(0x58, 5_000, 5_064)
+  await Bun.write(library, bytes)
+  const second = await homeport.start()
+  expect(await uploadPhoto(second, 'b@example.com')).toBe(200)
+  await second.stop()
+}, 30_000)
+
+test('what lies in the data directory is readable by its owner alone', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'ann@example.com')
+  await uploadText(server, accessToken, 'x')
+  const data = join(homeport.folder, 'data')
+  for (const name of await readdir(data, { recursive: true })) {
+    // A mail on its way to the outbox has another name by the time we look.
+    const found = await stat(join(data, name)).catch(() => null)
+    if (found === null) continue
+    const { mode } = found
+    expect([name, (mode & 0o077).toString(8)]).toEqual([name, '0'])
+  }
+  await server.stop()
+}, 30_000)

@@ -1,0 +1,221 @@
+import { describe, expect, test } from 'bun:test'
+import { TOTP } from 'totp-generator'
+import { createTestApp, type Mode, PASSWORD, type TestApp } from '../support/app.ts'
+import { startIdentityProvider } from '../support/identity-provider.ts'
+import { clientOf } from '../support/network.ts'
+
+const EMAIL = 'ann@example.com'
+const LOGIN = { email: EMAIL, password: PASSWORD }
+
+const ENV = { plain: 'test', sealed: 'production' }
+
+test('the client has a function for every operation of the interface that an app calls', async () => {
+  await using app = await createTestApp()
+  const { paths } = (await app.ask('GET', '/docs/json')).json as {
+    paths: Record<string, Record<string, { operationId: string }>>
+  }
+  const operations = Object.values(paths).flatMap((item) =>
+    Object.values(item).map(({ operationId }) => operationId),
+  )
+  const others = ['readFile', 'readKeys', 'receiveBillingEvent']
+  const wanted = operations.filter((name) => !others.includes(name))
+  const { client } = clientOf(app)
+  expect(Object.keys(client).toSorted()).toEqual([...wanted, 'isSignedIn'].toSorted())
+})
+
+describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
+  test('a person signs up, changes, uploads, reads and leaves', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
+    const made = await client.register({ ...LOGIN, name: 'Ann' })
+    if (!('user' in made)) throw new Error('no session')
+    expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
+    expect((await client.readProfile()).email).toBe(EMAIL)
+    expect((await client.changeProfile({ profile: { name: 'Zoë 🌊' } })).profile.name).toBe(
+      'Zoë 🌊',
+    )
+
+    const data = new TextEncoder().encode('line one\nline two')
+    const files = [
+      { name: 'notes "1".txt', type: 'text/plain', data },
+      new File([data], 'b.txt', { type: 'text/plain' }),
+    ]
+    const stored = await client.uploadAttachments({ type: 'supportTicket', files })
+    expect(stored.map(({ fileName }) => fileName)).toEqual(['notes "1".txt', 'b.txt'])
+    const key = stored[0]?.key ?? ''
+    expect(await client.readAttachment({ key })).toMatchObject({ size: data.length })
+    expect(await (await app.app.handle(new Request(stored[0]?.url ?? ''))).text()).toBe(
+      'line one\nline two',
+    )
+    await client.deleteAttachment({ key })
+    expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Ann’s 📱 100 %'])
+    expect((await client.readSubscription()).entitlements).toEqual([])
+    expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
+    expect((await client.readPricingPlans()).length).toBeGreaterThan(0)
+    expect((await client.readContentVersions()).faqs).toBeNumber()
+    expect(await client.readFaqs({ lang: 'en' })).toBeArray()
+    expect(await client.exportData()).toHaveProperty('user')
+    await client.deleteProfile()
+    expect(await client.isSignedIn()).toBe(false)
+  })
+
+  test('two-factor, guests and wrong passwords are as the types say', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, { env: ENV[mode] })
+    await client.startAsGuest()
+    expect((await client.readProfile()).loginType).toBe('guest')
+    await client.register(LOGIN)
+    expect((await client.readProfile()).loginType).toBe('email')
+    const { secret } = await client.setUpTwoFactor({ password: PASSWORD })
+    const code = async () =>
+      (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
+    expect((await client.confirmTwoFactor({ code: await code() })).recoveryCodes).toHaveLength(10)
+    await client.logout()
+    const challenge = await client.login(LOGIN)
+    if (!('challengeToken' in challenge)) throw new Error('no challenge')
+    expect(await client.isSignedIn()).toBe(false)
+    app.clock.advance(30_000)
+    const { challengeToken } = challenge
+    await client.passTwoFactor({ challengeToken, code: await code() })
+    app.clock.advance(30_000)
+    await client.disableTwoFactor({ password: PASSWORD, code: await code() })
+    const failure = await client
+      .login({ ...LOGIN, password: 'wrong password' })
+      .catch((error) => error)
+    expect(failure).toMatchObject({ name: 'ApiError', status: 401, code: 'invalid_credentials' })
+    const bad = await client.changeProfile({ profile: { locale: '!' } }).catch((error) => error)
+    expect(bad).toMatchObject({ status: 422, details: [{ path: 'profile.locale' }] })
+    expect(bad.requestId).toBeString()
+  })
+
+  test('an expired token is refreshed once, shared by concurrent calls, also by our own clock', async () => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    const refreshes = () => network.seen.filter((path) => path.includes('refresh')).length
+    app.clock.advance(16 * 60_000)
+    await Promise.all(Array.from({ length: 10 }, () => client.readProfile()))
+    expect(refreshes()).toBe(1)
+    expect(network.seen.filter((path) => path.includes('profile'))).toHaveLength(10)
+  })
+
+  test('a phone whose clock stands still learns from the server that its token has expired', async () => {
+    await using app = await createTestApp()
+    const at = app.clock.now.getTime()
+    const { client, network } = clientOf(app, { env: ENV[mode], now: () => at })
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    await Promise.all([client.readProfile(), client.readProfile(), client.readSubscription()])
+    expect(network.seen.filter((path) => path.includes('refresh'))).toHaveLength(1)
+  })
+
+  test('a refresh whose reply is lost is tried again and signs nobody out', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    let lost = 0
+    network.meddler = {
+      reply(reply, { url }) {
+        if (url.includes('refresh') && lost++ < 1) throw new TypeError('connection reset')
+        return reply
+      },
+    }
+    expect((await client.readProfile()).email).toBe(EMAIL)
+    expect([lost, signedOut.times]).toEqual([2, 0])
+  })
+
+  test('without a network nobody is signed out; a session that has ended is forgotten', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    network.meddler = {
+      request() {
+        throw new TypeError('no network')
+      },
+    }
+    const failure = await client.readProfile().catch((error) => error)
+    expect(failure).toMatchObject({ status: 0, code: 'network_error' })
+    expect(await client.isSignedIn()).toBe(true)
+    network.meddler = {}
+    await endSessions(app)
+    const over = await client.readProfile().catch((error) => error)
+    expect(over).toMatchObject({ status: 401, code: 'unauthenticated' })
+    expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
+  })
+
+  test('however many are told that the session is over, the app hears it once', async () => {
+    await using app = await createTestApp()
+    const { client, signedOut } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    await endSessions(app)
+    app.clock.advance(16 * 60_000)
+    await Promise.allSettled(Array.from({ length: 10 }, () => client.readProfile()))
+    expect(signedOut.times).toBe(1)
+  })
+
+  test('what comes late for one person does not sign out the next', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    await endSessions(app)
+    const gate = Promise.withResolvers<void>()
+    network.meddler = {
+      async reply(reply) {
+        await gate.promise
+        return reply
+      },
+    }
+    const late = client.readProfile().catch((error) => error)
+    await Bun.sleep(50)
+    network.meddler = {}
+    await client.login(LOGIN)
+    gate.resolve()
+    expect(await late).toMatchObject({ code: 'unauthenticated' })
+    expect([await client.isSignedIn(), signedOut.times]).toEqual([true, 0])
+    expect((await client.readProfile()).email).toBe(EMAIL)
+  })
+
+  test('signing in needs no old session, and a failed try costs a guest nothing', async () => {
+    using world = await startIdentityProvider()
+    await using app = await createTestApp({}, world)
+    const { client } = clientOf(app, { env: ENV[mode] })
+    await client.startAsGuest()
+    const { _id } = await client.readProfile()
+    const idToken = 'bad'
+    const social = client.signInSocially({ provider: 'google', idToken }).catch((e) => e)
+    expect((await social).status).toBe(401)
+    const step = client.passTwoFactor({ challengeToken: 'old', code: '0' }).catch((e) => e)
+    expect((await step).status).toBe(401)
+    expect((await client.readProfile())._id).toBe(_id)
+    await endSessions(app)
+    await client.register(LOGIN)
+    await endSessions(app)
+    app.clock.advance(16 * 60_000)
+    await client.login(LOGIN)
+    expect((await client.readProfile()).email).toBe(EMAIL)
+  })
+
+  test('an upload whose reply is lost is not stored twice', async () => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, { env: ENV[mode] })
+    await client.register(LOGIN)
+    const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
+    const upload = () =>
+      client.uploadAttachments({ type: 'supportTicket', files, idempotencyKey: 'same' })
+    network.meddler = {
+      reply() {
+        throw new TypeError('connection reset')
+      },
+    }
+    await expect(upload()).rejects.toMatchObject({ code: 'network_error' })
+    network.meddler = {}
+    expect(await upload()).toHaveLength(1)
+    expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(1)
+  })
+})
+
+/** As if every session had been ended elsewhere. */
+async function endSessions({ services: { db } }: TestApp) {
+  await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
+}

@@ -1,0 +1,113 @@
+import { expect, test } from 'bun:test'
+import { rangeOf } from '../../../src/features/attachments/storage/serve.ts'
+import { cleanName } from '../../../src/features/attachments/upload/preparing.ts'
+import { createTestApp } from '../../support/app.ts'
+import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
+
+test('53, 112: no name and no key reads anything outside of the folder', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const reply = await uploadForm(app, token, [['../../../etc/passwd', 'text']], {
+    type: 'supportTicket',
+  })
+  expect(reply.json.response[0].fileName).toBe('passwd.txt')
+  const keys = [
+    '../../etc/passwd',
+    '..%2f..%2fetc%2fpasswd',
+    '%00',
+    '%c0%af',
+    '.',
+    'a'.repeat(9_000),
+  ]
+  for (const key of keys) {
+    for (const path of [`/files/${key}`, `${PATH}/download?key=${key}`]) {
+      const { status, text } = await app.ask('GET', path, { token })
+      expect([path, status]).toEqual([path, 404])
+      expect(text).not.toContain('root:')
+    }
+  }
+})
+
+test('76: the file of somebody else is an unknown one', async () => {
+  await using app = await createTestApp()
+  const owner = await app.register()
+  const { accessToken: token } = await app.register()
+  const reply = await uploadForm(app, owner.accessToken, [['a.txt', 'mine']], {
+    type: 'supportTicket',
+  })
+  const { key } = reply.json.response[0]
+  for (const [method, path] of [
+    ['GET', `${PATH}/download`],
+    ['DELETE', PATH],
+  ] as const) {
+    const foreign = await app.ask(method, `${path}?key=${key}`, { token })
+    const unknown = await app.ask(method, `${path}?key=${'a'.repeat(26)}.txt`, { token })
+    expect(foreign.status).toBe(404)
+    expect({ ...foreign.json, requestId: '' }).toEqual({ ...unknown.json, requestId: '' })
+  }
+  expect(await filesOf(app)).toHaveLength(1)
+  const own = await app.ask('DELETE', `${PATH}?key=${key}`, { token: owner.accessToken })
+  expect(own.json).toEqual({ code: 'ok', message: 'The file is deleted.' })
+  expect(await filesOf(app)).toEqual([])
+})
+
+test('a file answers ranges, HEAD and If-None-Match', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const reply = await uploadForm(app, token, [['a.txt', '0123456789']], { type: 'supportTicket' })
+  const { url } = reply.json.response[0]
+  const part = await fetchFile(app, url, { range: 'bytes=2-4' })
+  expect([part.status, await part.text()]).toEqual([206, '234'])
+  expect(part.headers.get('content-range')).toBe('bytes 2-4/10')
+  expect((await fetchFile(app, url, { range: 'bytes=10-' })).status).toBe(416)
+  const etag = part.headers.get('etag') ?? ''
+  expect((await fetchFile(app, url, { 'if-none-match': etag })).status).toBe(304)
+  const changed = await fetchFile(app, url, { range: 'bytes=2-4', 'if-range': '"other"' })
+  expect([changed.status, await changed.text()]).toEqual([200, '0123456789'])
+})
+
+test.each([
+  [null, null],
+  ['bytes=0-', { first: 0, last: 9 }],
+  ['bytes=0-99', { first: 0, last: 9 }],
+  ['bytes=-3', { first: 7, last: 9 }],
+  ['bytes=-99', { first: 0, last: 9 }],
+  ['bytes=-0', 'unsatisfiable'],
+  ['bytes=10-12', 'unsatisfiable'],
+  ['bytes=5-4', null],
+  ['bytes=0-1,3-4', null],
+  ['bytes=-', null],
+  ['bytes=a-b', null],
+  ['lines=0-1', null],
+] as const)('118: the range %s of 10 bytes', (header, expected) => {
+  expect(rangeOf(header, 10)).toEqual(expected)
+})
+
+test.each([
+  ['photo.JPG', 'photo.webp'],
+  ['../../x', 'x.webp'],
+  ['C:\\Users\\me\\pic.png', 'pic.webp'],
+  ['a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
+  ['\u202egnp.exe', 'gnp.webp'],
+  ['.htaccess', 'htaccess.webp'],
+  ['..', 'file.webp'],
+  ['', 'file.webp'],
+  ['🙂 "quoted".jpg', '🙂 "quoted".webp'],
+  [`${'x'.repeat(5_000)}.jpg`, `${'x'.repeat(100)}.webp`],
+])('113: the name %j is stored as %j', (name, cleaned) => {
+  expect(cleanName(name, 'webp')).toBe(cleaned)
+})
+
+test('113: a hostile name cannot break out of the header', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const reply = await app.ask('POST', `${PATH}?type=supportTicket`, {
+    token,
+    body: 'text',
+    headers: { 'content-type': 'text/plain', 'x-file-name': encodeURIComponent('a"; b=é\r\nX: y') },
+  })
+  const served = await fetchFile(app, reply.json.response[0].url)
+  expect(served.headers.get('content-disposition')).toBe(
+    `attachment; filename="a__ b__X_ y.txt"; filename*=UTF-8''a%22%3B%20b%3D%C3%A9X%3A%20y.txt`,
+  )
+})

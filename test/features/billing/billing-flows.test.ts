@@ -1,0 +1,178 @@
+import { describe, expect, test } from 'bun:test'
+import { readEvent } from '../../../src/features/billing/inbox/event.ts'
+import { entitlementsOf, lineAccessAt } from '../../../src/features/billing/lines/access.ts'
+import { foldLine } from '../../../src/features/billing/lines/fold.ts'
+import { lineKeyOf } from '../../../src/features/billing/lines/line.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import {
+  bodyOf,
+  deliver,
+  ms,
+  permutations,
+  purchase,
+  receive,
+  T0,
+  type Told,
+} from '../../support/billing.ts'
+import { changes } from '../../support/flows/changes.ts'
+import { edges } from '../../support/flows/edges.ts'
+import { cancellation, initial, renewal, U } from '../../support/flows/events.ts'
+import { lapses } from '../../support/flows/lapses.ts'
+
+const flows = [...lapses, ...changes, ...edges]
+
+describe('X1, X2, X3, X12: in every order, with every event twice, the end is the same', () => {
+  test.each(flows.map((flow) => [flow.name, flow] as const))(
+    '%s',
+    async (_name, { events, expected }) => {
+      await using app = await createTestApp()
+      app.clock.now = new Date(ms(200))
+      let first: string | null = null
+      const orders = [...permutations(events.map((event, at) => ({ ...event, id: `E-${at}` })))]
+      // All orders fold to the same; of very many every seventh is stored as well.
+      const folded = new Set(orders.map((order) => JSON.stringify(foldAll(order))))
+      expect(folded.size).toBe(1)
+      for (const order of orders.length > 200 ? orders.filter((_, at) => at % 7 === 0) : orders) {
+        await forgetAll(app)
+        for (const event of order) await receive(app, event)
+        for (const event of order) expect(await receive(app, event)).toBe('duplicate')
+        const state = await stateOf(app)
+        first ??= state
+        expect(state).toBe(first)
+      }
+      for (const [day, user, access, status] of expected) {
+        const seen = await accessOf(app, user, day)
+        expect([day, user, seen.access]).toEqual([day, user, access])
+        if (status) expect(`${day} ${seen.status}`).toBe(`${day} ${status}`)
+      }
+      // X11: the log folded again from nothing is the same, byte for byte.
+      await forgetState(app)
+      await app.services.rebuildBilling(AbortSignal.timeout(10_000))
+      expect(await stateOf(app)).toBe(first ?? '')
+      const report = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
+      expect(report.changed).toEqual([])
+    },
+    60_000,
+  )
+})
+
+/** The lines of a story by the pure steps alone. */
+function foldAll(told: Told[]) {
+  const log = told.flatMap((one) => {
+    const event = readEvent(bodyOf(one), Buffer.from(''))
+    return event ? [{ ...event, orderedAt: ms(one.at) }] : []
+  })
+  const keys = [...new Set(log.flatMap((event) => lineKeyOf(event) ?? []))].toSorted()
+  return keys.map((key) => [key, foldLine(log.filter((event) => lineKeyOf(event) === key))])
+}
+
+/** Whether `user` may use `pro` at `day`, judged by the pure steps over what is stored. */
+async function accessOf(app: TestApp, user: string, day: number) {
+  const { db, projection } = app.services
+  const { billingAliases } = db.tables
+  const aliases = await db.read.select().from(billingAliases)
+  const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
+  const lines = lineAccessAt(await projection.linesOf(customerId, 'PRODUCTION'), ms(day))
+  const pro = entitlementsOf(lines).find(({ id }) => id === 'pro')
+  return { access: pro?.active ?? false, status: lines[0]?.status }
+}
+
+/** The whole derived state as text. */
+async function stateOf(app: TestApp): Promise<string> {
+  const { db } = app.services
+  const { subscriptions, billingAliases } = db.tables
+  return JSON.stringify([
+    await db.read.select().from(subscriptions).orderBy(subscriptions.lineKey),
+    await db.read.select().from(billingAliases).orderBy(billingAliases.appUserId),
+  ])
+}
+
+async function forgetAll(app: TestApp) {
+  const { db } = app.services
+  await forgetState(app)
+  await db.write(async (tx) => void (await tx.delete(db.tables.billingEvents)))
+}
+
+async function forgetState(app: TestApp) {
+  const { db } = app.services
+  const { subscriptions, billingAliases, lineHolders, transferIds } = db.tables
+  await db.write(async (tx) => {
+    for (const table of [subscriptions, billingAliases, lineHolders, transferIds])
+      await tx.delete(table)
+  })
+}
+
+test('X6: an expiration that never comes is no need: the date decides', async () => {
+  await using app = await createTestApp()
+  await deliver(app, initial())
+  expect((await accessOf(app, U, 29)).access).toBe(true)
+  expect((await accessOf(app, U, 30.1)).access).toBe(false)
+})
+
+test('92: an event of the past that comes late takes its place and rolls nothing back', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(200))
+  for (const event of [renewal(30, 60), cancellation(5, 'UNSUBSCRIBE'), initial()])
+    await deliver(app, event)
+  expect(await accessOf(app, U, 31)).toEqual({ access: true, status: 'active' })
+})
+
+test('F10: a refund of an older period changes nothing', async () => {
+  await using app = await createTestApp()
+  for (const event of [initial(), renewal(30, 60), cancellation(35, 'CUSTOMER_SUPPORT')])
+    await deliver(app, event)
+  expect(await accessOf(app, U, 36)).toEqual({ access: true, status: 'active' })
+})
+
+test('91: a time of the year 4466 counts as the time of receipt, and stops nothing', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const event = { ...bodyOf(initial()).event, id: 'far', event_timestamp_ms: 78_789_789_798_798 }
+  await deliver(app, { event })
+  await deliver(app, cancellation(2, 'CUSTOMER_SUPPORT', { expiration_day: 2 }))
+  expect((await accessOf(app, U, 3)).access).toBe(false)
+  const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
+  expect([kept?.orderedAt ?? null, kept?.clockIsOff ?? null]).toEqual([ms(1), true])
+})
+
+test.each([
+  [8.64e15, ms(1), true],
+  [Date.UTC(2100, 0), ms(1), true],
+  [Date.UTC(2000, 0) - 1, ms(1), true],
+  [0, ms(1), true],
+  [Date.UTC(2000, 0), Date.UTC(2000, 0), false],
+])('91: an event of the instant %p stands at %p', async (at, orderedAt, clockIsOff) => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  await deliver(app, { event: { ...bodyOf(initial()).event, event_timestamp_ms: at } })
+  const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
+  expect(kept).toMatchObject({ orderedAt, clockIsOff })
+})
+
+test('91: an end in the year 275760 is marked, and is no end for apps', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase(user._id, { expiration_at_ms: 8.64e15, expiration_day: undefined }))
+  const path = '/api/user/subscription/v1'
+  const { json } = await app.ask('GET', path, { token: accessToken })
+  expect(json.response.entitlements[0]).toMatchObject({ active: true, expiresAt: null })
+  const [kept] = await app.services.db.read.select().from(app.services.db.tables.billingEvents)
+  expect(kept).toMatchObject({ orderedAt: ms(0), clockIsOff: true })
+})
+
+test('every field is read tolerantly', () => {
+  const odd = {
+    type: 'RENEWAL',
+    aliases: [1, null, 'a'],
+    entitlement_ids: 'pro',
+    price: '9',
+    expiration_at_ms: '1',
+  }
+  const event = readEvent({ event: odd }, Buffer.from('x'))
+  expect(event).toMatchObject({ aliases: ['a'], entitlementIds: [], price: null, expiresAt: null })
+  expect(
+    readEvent({ event: { type: 'X', entitlement_id: 'old' } }, Buffer.from('x'))?.entitlementIds,
+  ).toEqual(['old'])
+  expect(T0).toBeGreaterThan(0)
+})

@@ -1,0 +1,296 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
+import { billingSamples } from '../../support/billing-samples.ts'
+
+const PATH = '/api/webhooks/billing/v1'
+const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'billing')
+
+test('every kind of event is acknowledged, kept byte for byte, and a duplicate when it comes again', async () => {
+  await using app = await createTestApp()
+  await deliverFolder(app, FIXTURES)
+})
+
+test('so is every type of every store', async () => {
+  await using app = await createTestApp()
+  expect(billingSamples.length).toBeGreaterThan(35)
+  for (const delivery of billingSamples) await deliverTwice(app, delivery.event.id, delivery)
+  expect((await app.services.rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
+  expect(await app.services.billing.list({ failed: true })).toEqual([])
+})
+
+test('an event that changes access is ok, a test and an unknown one are ignored', async () => {
+  await using app = await createTestApp()
+  const codes: Record<string, string> = {}
+  for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW']) {
+    const { status, json } = await deliver(app, { event: { id: type, type, novel: { deep: [1] } } })
+    expect([status, Object.keys(json)]).toEqual([200, ['code', 'message']])
+    codes[type] = json.code
+  }
+  expect(codes).toEqual({
+    RENEWAL: 'ok',
+    TEST: 'ignored',
+    PAYWALL_CLOSE: 'ignored',
+    SOMETHING_NEW: 'ignored',
+  })
+})
+
+test('80: 50 parallel deliveries of one event are one row', async () => {
+  await using app = await createTestApp()
+  const body = { event: { id: 'E', type: 'RENEWAL', event_timestamp_ms: 1 } }
+  const replies = await Promise.all(Array.from({ length: 50 }, () => deliver(app, body)))
+  const codes = replies.map(({ json }) => json.code).toSorted()
+  expect(codes).toEqual([...Array.from({ length: 49 }, () => 'duplicate'), 'ok'])
+  expect(await events(app)).toMatchObject([{ eventId: 'E', duplicates: 49 }])
+})
+
+test('81: another body under the same id is a duplicate; the first stays and the conflict is marked', async () => {
+  await using app = await createTestApp()
+  await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 1 } })
+  const second = await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 2 } })
+  expect([second.status, second.json.code]).toEqual([200, 'duplicate'])
+  const event = await app.services.billing.show('E')
+  expect(event).toMatchObject({ conflicting: true, duplicates: 1 })
+  expect(event?.body).toContain('"price":1')
+})
+
+test('84: a missing, wrong or mangled token gets one and the same 401 and nothing is kept', async () => {
+  await using app = await createTestApp()
+  const headers = [
+    {},
+    { authorization: '' },
+    { authorization: WEBHOOK_TOKEN },
+    { authorization: `Basic ${WEBHOOK_TOKEN}` },
+    { authorization: `Bearer ${WEBHOOK_TOKEN}x` },
+    { authorization: `Bearer ${WEBHOOK_TOKEN.slice(0, -1)}` },
+    { authorization: `Bearer ${'x'.repeat(10_000)}` },
+  ]
+  const bodies = new Set<string>()
+  for (const header of headers) {
+    const body = JSON.stringify({ event: { id: 'E', type: 'RENEWAL' } })
+    const { status, json } = await app.ask('POST', PATH, { body, headers: header as never })
+    expect(status).toBe(401)
+    bodies.add(JSON.stringify({ ...json, requestId: '' }))
+  }
+  expect(bodies.size).toBe(1)
+  expect(await events(app)).toEqual([])
+})
+
+test('85: two tokens are valid while they are rotated', async () => {
+  await using app = await createTestApp({
+    WEBHOOK_TOKEN: 'old-token-of-20-chars, new-token-of-20-chars',
+  })
+  for (const token of ['old-token-of-20-chars', 'new-token-of-20-chars']) {
+    const json = { event: { id: token, type: 'TEST' } }
+    expect((await app.ask('POST', PATH, { token, json })).status).toBe(200)
+  }
+  const both = 'old-token-of-20-chars, new-token-of-20-chars'
+  expect((await app.ask('POST', PATH, { token: both, json: {} })).status).toBe(401)
+})
+
+test('without a configured token every delivery gets 503', async () => {
+  await using app = await createTestApp({ WEBHOOK_TOKEN: undefined as never })
+  for (const token of ['', 'undefined', WEBHOOK_TOKEN]) {
+    const { status, json } = await app.ask('POST', PATH, {
+      token,
+      json: { event: { type: 'TEST' } },
+    })
+    expect([status, json.code]).toEqual([503, 'webhook_not_configured'])
+  }
+})
+
+test('deleting the account takes the person out of the log and leaves the events', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  const event = {
+    id: 'E',
+    type: 'RENEWAL',
+    app_user_id: user._id,
+    aliases: [user._id],
+    subscriber_attributes: { $email: { value: 'canary@example.com' } },
+  }
+  await deliver(app, { event })
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  const kept = JSON.stringify(await app.services.billing.show('E'))
+  expect(kept).toContain('deleted:')
+  for (const personal of [user._id, 'canary@example.com']) expect(kept).not.toContain(personal)
+})
+
+test.each([
+  ['no JSON', 'x'],
+  ['cut JSON', '{"event":{"type":"RENEWAL"'],
+  ['broken UTF-8', Buffer.from([0x7b, 0xff, 0xfe, 0x7d])],
+  ['nothing', ''],
+  ['null', 'null'],
+  ['a list', '[]'],
+  ['no event', '{"api_version":"1.0"}'],
+  ['a null event', '{"event":null}'],
+  ['a list of events', '{"event":[{"type":"RENEWAL"}]}'],
+  ['an event without a type', '{"event":{"id":"E"}}'],
+  ['a number for a type', '{"event":{"id":"E","type":7}}'],
+  ['an empty type', '{"event":{"id":"E","type":""}}'],
+])('%s is refused with 400 and nothing is kept', async (_what, body) => {
+  await using app = await createTestApp()
+  const { status, json } = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
+  expect([status, json.code]).toEqual([400, 'malformed_request'])
+  expect(await events(app)).toEqual([])
+})
+
+test.each([
+  ['no id', {}],
+  ['an empty id', { id: '' }],
+  ['a number for an id', { id: 7 }],
+  ['an id of a megabyte', { id: 'x'.repeat(200_000) }],
+])('89: an event with %s is known by its bytes', async (_what, fields) => {
+  await using app = await createTestApp()
+  const body = { event: { type: 'RENEWAL', ...fields } }
+  expect((await deliver(app, body)).json.code).toBe('ok')
+  expect((await deliver(app, body)).json.code).toBe('duplicate')
+  const [event] = await events(app)
+  expect(event?.eventId).toMatch(/^sha256:[0-9a-f]{64}$/)
+})
+
+test('an event_id stands in for a missing id', async () => {
+  await using app = await createTestApp()
+  await deliver(app, { event: { event_id: 'P', type: 'PAYWALL_CLOSE' } })
+  expect(await events(app)).toMatchObject([{ eventId: 'P' }])
+})
+
+test.each(['1783000000000', 1.5, -1, 2 ** 60, null, {}, 78_789_789_798_798])(
+  '89: the time %p does no harm',
+  async (time) => {
+    await using app = await createTestApp()
+    const event = { id: 'E', type: 'RENEWAL', event_timestamp_ms: time }
+    expect((await deliver(app, { event })).status).toBe(200)
+    const [kept] = await events(app)
+    expect(kept?.eventAt?.getTime() ?? null).toBe(time === 78_789_789_798_798 ? time : null)
+  },
+)
+
+test('40: a body of 256 KiB is taken, one byte more is too large', async () => {
+  await using app = await createTestApp()
+  const limit = 256 * 1024
+  const frame = JSON.stringify({ event: { id: 'E', type: 'RENEWAL', fill: '' } })
+  const filled = (size: number) => frame.replace('""', `"${'x'.repeat(size - frame.length)}"`)
+  const exact = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body: filled(limit) })
+  expect(exact.status).toBe(200)
+  const over = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body: filled(limit + 1) })
+  expect([over.status, over.json.code]).toEqual([413, 'payload_too_large'])
+})
+
+test('88: a body of 10 MB is refused by its length, unread', async () => {
+  await using app = await createTestApp()
+  let pulled = 0
+  const body = new ReadableStream({
+    pull(controller) {
+      pulled++
+      controller.enqueue(Buffer.alloc(65_536, 120))
+    },
+  })
+  const headers = { 'content-length': String(10_000_000) }
+  const reply = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body, headers })
+  expect(reply.status).toBe(413)
+  expect(pulled).toBeLessThan(3)
+})
+
+test('96: while the database is locked or full there is 503 and no row; then the delivery succeeds', async () => {
+  await using app = await createTestApp()
+  app.expectErrors()
+  const event = { id: 'E', type: 'RENEWAL', app_user_id: 'u', fill: 'x'.repeat(100_000) }
+  const foreign = new Database(join(app.dataDir, 'homeport.db'))
+  foreign.run('BEGIN IMMEDIATE')
+  const locked = await deliver(app, { event })
+  expect([locked.status, locked.json.code]).toEqual([503, 'unavailable'])
+  expect(locked.headers.get('retry-after')).toBe('5')
+  foreign.run('ROLLBACK')
+  foreign.close()
+  const { client } = app.services.db
+  const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
+  client.run(`PRAGMA max_page_count = ${pages}`)
+  const full = await deliver(app, { event })
+  expect([full.status, full.json.code]).toEqual([503, 'unavailable'])
+  expect(await events(app)).toEqual([])
+  client.run('PRAGMA max_page_count = 1000000')
+  expect((await deliver(app, { event })).json.code).toBe('ok')
+})
+
+test('89: no body, however mad, gets a 5xx, or a 200 without a row', async () => {
+  await using app = await createTestApp()
+  const fields = [
+    'id type event_timestamp_ms app_user_id aliases original_app_user_id transferred_from transferred_to',
+    'environment store product_id entitlement_ids purchased_at_ms expiration_at_ms price cancel_reason',
+    'original_transaction_id transaction_id redeemed_from redeemed_by redemption_outcome',
+  ].flatMap((names) => names.split(' '))
+  const value = fc.oneof(
+    fc.jsonValue({ maxDepth: 3 }),
+    fc.integer(),
+    fc.double(),
+    fc.constant(2 ** 60),
+  )
+  const types = fc.constantFrom(
+    'INITIAL_PURCHASE',
+    'EXPIRATION',
+    'TRANSFER',
+    'SUBSCRIBER_ALIAS',
+    'PURCHASE_REDEEMED',
+  )
+  const event = fc.dictionary(fc.constantFrom(...fields), value, { maxKeys: 12 })
+  const body = fc.oneof(
+    {
+      weight: 5,
+      arbitrary: fc.tuple(event, types).map(([one, type]) => ({ event: { ...one, type } })),
+    },
+    { weight: 1, arbitrary: fc.record({ event }) },
+    { weight: 1, arbitrary: fc.jsonValue() },
+  )
+  await fc.assert(
+    fc.asyncProperty(body, async (json) => {
+      const count = () => app.services.db.read.$count(app.services.db.tables.billingEvents)
+      const before = await count()
+      const { status, json: answer } = await deliver(app, json)
+      expect([200, 400]).toContain(status)
+      const isNew = status === 200 && answer.code !== 'duplicate'
+      expect((await count()) - before).toBe(isNew ? 1 : 0)
+    }),
+    { numRuns: 1_000 },
+  )
+  expect(await app.services.billing.list({ failed: true })).toEqual([])
+}, 60_000)
+
+async function deliverFolder(app: TestApp, folder: string) {
+  const names = (await readdir(folder)).filter((name) => /^[^_].*\.json$/.test(name))
+  expect(names.length).toBeGreaterThan(0)
+  for (const name of names) {
+    const delivery = await Bun.file(join(folder, name)).json()
+    delete delivery.event.event_id
+    delivery.event.id = name
+    await deliverTwice(app, name, delivery)
+  }
+}
+
+async function deliverTwice(app: TestApp, id: string, delivery: { event: { type: string } }) {
+  const body = JSON.stringify(delivery, null, 1)
+  const first = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
+  expect([id, first.status]).toEqual([id, 200])
+  expect(['ok', 'ignored']).toContain(first.json.code)
+  const again = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
+  expect([again.status, again.json.code]).toEqual([200, 'duplicate'])
+  const { type } = delivery.event
+  expect(await app.services.billing.show(id)).toMatchObject({
+    body,
+    type,
+    duplicates: 1,
+    conflicting: false,
+  })
+}
+
+function deliver(app: TestApp, json: unknown) {
+  return app.ask('POST', PATH, { token: WEBHOOK_TOKEN, json })
+}
+
+function events(app: TestApp) {
+  return app.services.billing.list({})
+}

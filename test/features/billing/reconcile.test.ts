@@ -1,0 +1,72 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, iso, ms, purchase } from '../../support/billing.ts'
+
+const PATH = '/api/user/subscription/v1'
+
+test('99: what was missed is found by asking the provider, and is an event of the log', async () => {
+  const day = 24 * 60 * 60 * 1000
+  const report = (expires: number) => ({
+    request_date_ms: ms(40),
+    subscriber: {
+      entitlements: { pro: { product_identifier: 'prod_example_pro' } },
+      subscriptions: {
+        prod_example_pro: {
+          store: 'app_store',
+          is_sandbox: false,
+          period_type: 'normal',
+          purchase_date: iso(30),
+          expires_date: new Date(expires).toISOString(),
+          store_transaction_id: '1001',
+          unsubscribe_detected_at: null,
+        },
+      },
+    },
+  })
+  const asked: string[] = []
+  using provider = serveProvider((request) => {
+    asked.push(`${new URL(request.url).pathname} ${request.headers.get('authorization')}`)
+    return Response.json(report(ms(60)))
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  const { accessToken, refreshToken, user } = await app.register()
+  expect(accessToken).toBeTruthy()
+  await deliver(app, purchase(user._id))
+  app.clock.now = new Date(ms(40))
+  const { response: session } = (
+    await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
+  ).json
+  expect((await read(app, session.accessToken)).json.response.entitlements).toMatchObject([
+    { active: false },
+  ])
+  const { reconcile, billing } = app.services
+  const first = await reconcile?.overdue(AbortSignal.timeout(5_000))
+  expect(first).toMatchObject({
+    customers: 1,
+    corrected: [`${user._id} prod_example_pro`],
+    failed: [],
+  })
+  expect(asked).toEqual([`/v1/subscribers/${user._id} Bearer sk_1`])
+  expect((await read(app, session.accessToken)).json.response.entitlements).toMatchObject([
+    { active: true, expiresAt: iso(60) },
+  ])
+  expect(await billing.list({ type: 'HOMEPORT_RECONCILED' })).toHaveLength(1)
+  const again = await reconcile?.one(user._id, AbortSignal.timeout(5_000))
+  expect(again).toMatchObject({ customers: 1, corrected: [] })
+  expect(await reconcile?.one('unknown', AbortSignal.timeout(5_000))).toMatchObject({
+    customers: 0,
+  })
+  const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
+  expect(changed).toEqual([])
+  expect(day).toBe(86_400_000)
+})
+
+function read(app: TestApp, token: string, query = '') {
+  return app.ask('GET', PATH + query, { token })
+}
+
+function serveProvider(reply: (request: Request) => Response) {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: reply })
+  return { url: `http://127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
+}

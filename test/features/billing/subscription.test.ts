@@ -1,0 +1,289 @@
+import { expect, test } from 'bun:test'
+import { createHmac } from 'node:crypto'
+import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
+import { bodyOf, deliver, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
+
+const PATH = '/api/user/subscription/v1'
+const WEBHOOK = '/api/webhooks/billing/v1'
+
+test('who has paid sees entitlement, line, plan and limits; who has not, the free plan', async () => {
+  await using app = await startAt(1)
+  const { accessToken, user } = await app.register()
+  const before = (await read(app, accessToken)).json.response
+  expect(before).toMatchObject({ environment: 'production', entitlements: [], subscriptions: [] })
+  expect([before.plan.code, before.limits.appLimit]).toEqual(['free', 1])
+
+  await deliver(app, purchase(user._id, { price_id: 'price_example_pro_year' }))
+  const { json } = await read(app, accessToken)
+  expect(json.response).toMatchObject({
+    environment: 'production',
+    entitlements: [
+      {
+        id: 'pro',
+        active: true,
+        expiresAt: iso(30),
+        gracePeriodExpiresAt: null,
+        productId: 'prod_example_pro',
+        store: 'APP_STORE',
+        periodType: 'NORMAL',
+        willRenew: true,
+      },
+    ],
+    subscriptions: [
+      {
+        productId: 'prod_example_pro',
+        status: 'active',
+        purchasedAt: iso(0),
+        effectiveEndAt: iso(30),
+      },
+    ],
+    plan: { code: 'pro_year', name: 'Pro, yearly' },
+    limits: { appLimit: 10, seatLimit: 3 },
+  })
+  const german = await app.ask('GET', PATH, {
+    token: accessToken,
+    headers: { 'accept-language': 'de-CH' },
+  })
+  expect(german.json.response.plan.name).toBe('Pro, jährlich')
+})
+
+test.each([
+  [{ price_id: 'price_example_pro_month', product_id: 'other' }, 'pro_month'],
+  [{ product_id: 'prod_example_pro' }, 'pro_month'],
+  [{ product_id: 'prod_example_pro:yearly', store: 'PLAY_STORE' }, 'pro_month'],
+  [{ product_id: 'other', entitlement_ids: ['pro_year'] }, 'pro_year'],
+  [{ product_id: 'other', entitlement_ids: ['unknown'] }, 'free'],
+])('the line %j buys the plan %s', async (fields, code) => {
+  await using app = await startAt(1)
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase(user._id, fields))
+  expect((await read(app, accessToken)).json.response.plan.code).toBe(code)
+})
+
+test('93: the sandbox is a world of its own, and can be hidden', async () => {
+  await using app = await startAt(1)
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
+  expect((await read(app, accessToken)).json.response.entitlements).toEqual([])
+  const sandbox = await read(app, accessToken, '?environment=sandbox')
+  expect(sandbox.json.response).toMatchObject({
+    environment: 'sandbox',
+    entitlements: [{ active: true }],
+  })
+  expect((await read(app, accessToken, '?environment=other')).status).toBe(422)
+  await using hidden = await createTestApp({ BILLING_SANDBOX: 'ignore' })
+  const token = (await hidden.register()).accessToken
+  expect((await read(hidden, token, '?environment=sandbox')).status).toBe(404)
+})
+
+test('94: what came for an anonymous id takes effect the moment an event names the user', async () => {
+  await using app = await startAt(1)
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase('$RCAnonymousID:x'))
+  expect((await read(app, accessToken)).json.response.entitlements).toEqual([])
+  await deliver(app, {
+    ...lifecycle(user._id, 'UNCANCELLATION', 0.5),
+    original_app_user_id: '$RCAnonymousID:x',
+    aliases: ['$RCAnonymousID:x'],
+  })
+  expect((await read(app, accessToken)).json.response.entitlements).toMatchObject([
+    { active: true },
+  ])
+})
+
+test('two of our users in one customer: the latest event says who has it', async () => {
+  await using app = await startAt(2)
+  const ann = await app.register()
+  const bob = await app.register()
+  await deliver(app, purchase(ann.user._id))
+  await deliver(app, {
+    ...lifecycle(bob.user._id, 'UNCANCELLATION', 1),
+    aliases: [ann.user._id, bob.user._id],
+  })
+  expect((await read(app, ann.accessToken)).json.response.entitlements).toEqual([])
+  expect((await read(app, bob.accessToken)).json.response.entitlements).toMatchObject([
+    { active: true },
+  ])
+})
+
+test('a guest who becomes somebody keeps the purchases', async () => {
+  await using app = await startAt(1)
+  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+  await deliver(app, purchase(guest.user._id))
+  const json = { email: 'ann@example.com', password: 'a long enough one' }
+  const made = await app.ask('POST', '/api/auth/register/v1', { token: guest.accessToken, json })
+  const { response } = (await read(app, made.json.response.accessToken)).json
+  expect(response.entitlements).toMatchObject([{ id: 'pro', active: true }])
+})
+
+test('deleting an account leaves a log without the person, that folds as before, and scrubs what comes later', async () => {
+  await using app = await startAt(2)
+  const { accessToken: token, user } = await app.register()
+  const ids = { original_app_user_id: '$RCAnonymousID:x', aliases: ['$RCAnonymousID:x', user._id] }
+  const attributes = { subscriber_attributes: { $email: { value: 'canary@example.com' } } }
+  await deliver(app, { ...purchase(user._id), ...ids, ...attributes })
+  await deliver(app, {
+    type: 'TRANSFER',
+    at: 0.5,
+    transferred_from: ['z'],
+    transferred_to: [user._id],
+  })
+  const hashes = async () => (await log(app)).map(({ bodyHash }) => bodyHash).toSorted()
+  const before = await hashes()
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+  await deliver(app, {
+    ...lifecycle(user._id, 'CANCELLATION', 1),
+    ...ids,
+    ...attributes,
+    id: 'later',
+  })
+  const { db } = app.services
+  const everything = JSON.stringify([
+    await log(app),
+    await db.read.select().from(db.tables.billingAliases),
+    await db.read.select().from(db.tables.subscriptions),
+    await db.read.select().from(db.tables.transferIds),
+  ])
+  for (const personal of [user._id, '$RCAnonymousID:x', 'canary@example.com']) {
+    expect(everything).not.toContain(personal)
+  }
+  expect((await hashes()).length).toBe(before.length + 1)
+  expect(await hashes()).toEqual(expect.arrayContaining(before))
+  const [line] = await db.read.select().from(db.tables.subscriptions)
+  expect(line?.customerId).toStartWith('deleted:')
+  const report = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
+  expect(report.changed).toEqual([])
+})
+
+test('98: an event that cannot be folded is kept, answered 200, hinders nobody and is tried again', async () => {
+  await using app = await startAt(1)
+  app.expectErrors()
+  const { accessToken, user } = await app.register()
+  const { db, billing } = app.services
+  // A state that no fold has written: what a bug of ours could leave.
+  await deliver(app, purchase(user._id))
+  await db.write(
+    async (tx) =>
+      void (await tx
+        .update(db.tables.subscriptions)
+        .set({ state: { line: {}, last: null, tail: { count: 1, names: [] } } })),
+  )
+  expect(await deliver(app, { ...lifecycle(user._id, 'UNCANCELLATION', 0.4), id: 'poison' })).toBe(
+    'ok',
+  )
+  expect(await billing.list({ failed: true })).toMatchObject([
+    { eventId: 'poison', outcome: 'failed' },
+  ])
+  const other = await app.register()
+  await deliver(
+    app,
+    purchase(other.user._id, { original_transaction_id: '2', transaction_id: '2' }),
+  )
+  expect((await read(app, other.accessToken)).json.response.entitlements).toMatchObject([
+    { active: true },
+  ])
+  await db.write(async (tx) => void (await tx.delete(db.tables.subscriptions)))
+  expect(await billing.retryFailed(AbortSignal.timeout(5_000))).toBe(1)
+  expect(await billing.list({ failed: true })).toEqual([])
+  expect((await read(app, accessToken)).json.response.entitlements).toMatchObject([
+    { active: true },
+  ])
+})
+
+test('86: with a signing secret only what is signed, unaltered and fresh is taken', async () => {
+  const secret = 'whsec_0123456789'
+  await using app = await createTestApp({ WEBHOOK_SIGNING_SECRET: secret })
+  const body = JSON.stringify(bodyOf(purchase('u', { id: 'signed' })))
+  const seconds = Math.floor(app.clock.now.getTime() / 1000)
+  const sign = (text: string, at = seconds, key = secret) =>
+    createHmac('sha256', key).update(`${at}.${text}`).digest('hex')
+  const send = async (signature: string | null, text = body, token = WEBHOOK_TOKEN) => {
+    const headers = signature === null ? {} : { 'x-revenuecat-webhook-signature': signature }
+    return (await app.ask('POST', WEBHOOK, { token, body: text, headers: headers as never })).status
+  }
+  const good = sign(body)
+  const refused: [string | null, string?, string?][] = [
+    [null],
+    [''],
+    [`t=${seconds}`],
+    [`v1=${good}`],
+    [`t=${seconds},v1=${good.slice(1)}`],
+    [`t=${seconds},v1=${sign(body, seconds, 'other')}`],
+    [`t=${seconds + 1},v1=${good}`],
+    [`t=${seconds - 301},v1=${sign(body, seconds - 301)}`],
+    [`t=${seconds + 301},v1=${sign(body, seconds + 301)}`],
+    [`t=${seconds},v1=${good}`, `${body} `],
+    [`t=${seconds},v1=${good}`, body, 'wrong token'],
+  ]
+  for (const [signature, text, token] of refused) {
+    expect([signature, await send(signature, text, token)]).toEqual([signature, 401])
+  }
+  const rotated = `t=${seconds},v2=x,v1=${'0'.repeat(64)},v1=${good}`
+  expect(await send(rotated)).toBe(200)
+  expect(await send(`t=${seconds - 299},v1=${sign(body, seconds - 299)}`)).toBe(200)
+})
+
+test('87: an event that comes again after a year changes nothing', async () => {
+  await using app = await startAt(1)
+  const { user } = await app.register()
+  const event = { ...purchase(user._id), id: 'E' }
+  await deliver(app, event)
+  app.clock.advance(365 * 86_400_000)
+  expect(await deliver(app, event)).toBe('duplicate')
+})
+
+async function startAt(day: number, environment: Record<string, string> = {}) {
+  const app = await createTestApp(environment)
+  app.clock.now = new Date(ms(day))
+  return app
+}
+
+function read(app: TestApp, token: string, query = '') {
+  return app.ask('GET', PATH + query, { token })
+}
+
+function log(app: TestApp) {
+  return app.services.db.read
+    .select()
+    .from(app.services.db.tables.billingEvents)
+    .then((rows) => rows.map((row) => ({ ...row, body: row.body.toString() })))
+}
+
+test('plan texts are negotiated as those of the catalogue are', async () => {
+  await using app = await startAt(1)
+  const { accessToken } = await app.register()
+  const [first, ...rest] = await app.services.plans.list()
+  const texts = { en: 'Free', de: 'Gratis', 'pt-BR': 'Grátis' }
+  await app.services.plans.replace([{ ...first, name: texts }, ...rest])
+  for (const [tag, language, name] of [
+    ['pt', 'pt-BR', 'Grátis'],
+    ['pt-PT', 'pt-BR', 'Grátis'],
+    ['de-CH', 'de', 'Gratis'],
+    ['fr', 'en', 'Free'],
+  ] as const) {
+    const headers = { 'accept-language': tag }
+    const plans = await app.ask('GET', '/api/user/pricing_plans/v1', { headers })
+    const own = await app.ask('GET', PATH, { token: accessToken, headers })
+    expect(plans.json.response[0].name).toBe(name)
+    expect(own.json.response.plan.name).toBe(name)
+    expect(own.headers.get('content-language')).toBe(language)
+    expect(own.headers.get('vary')).toContain('Accept-Language')
+    const asked = await read(app, accessToken, `?lang=${tag}`)
+    expect(asked.json.response.plan.name).toBe(name)
+  }
+})
+
+test('an ignored sandbox event is recorded, answered so, and of no effect', async () => {
+  await using app = await startAt(1, { BILLING_SANDBOX: 'ignore' })
+  const { accessToken, user } = await app.register()
+  const sandbox = purchase(user._id, { environment: 'SANDBOX' })
+  expect(await deliver(app, { ...sandbox, id: 'S1' })).toBe('ignored')
+  expect(await deliver(app, { ...sandbox, id: 'S1' })).toBe('duplicate')
+  expect(await deliver(app, purchase(user._id))).toBe('ok')
+  const { subscriptions } = app.services.db.tables
+  const lines = await app.services.db.read.select().from(subscriptions)
+  expect(lines.map(({ environment }) => environment)).toEqual(['PRODUCTION'])
+  expect((await app.services.rebuildBilling(new AbortController().signal)).changed).toEqual([])
+  expect(await app.services.db.read.$count(subscriptions)).toBe(1)
+  expect((await read(app, accessToken)).json.response.entitlements).toHaveLength(1)
+})

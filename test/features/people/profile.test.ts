@@ -1,0 +1,147 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { filesOf } from '../../support/attachments.ts'
+
+const PATH = '/api/user/profile/v1'
+
+test('a patch changes what it names and leaves the rest', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register('Bob@Example.com')
+  const json = {
+    profile: { name: 'Bob', timezone: 'America/New_York', currency: 'EUR' },
+    onboardingCompleted: true,
+  }
+  const changed = await app.ask('PATCH', PATH, { token, json })
+  expect(changed.status).toBe(200)
+  const expected = {
+    ...user,
+    profile: { name: 'Bob', locale: 'en', timezone: 'america/new_york', currency: 'eur' },
+    onboardingCompleted: true,
+  }
+  expect(changed.json).toEqual({ code: 'ok', response: expected })
+  const unchanged = await app.ask('PATCH', PATH, { token, json: {} })
+  expect(unchanged.json.response).toEqual(expected)
+  expect((await app.ask('GET', PATH, { token })).json.response).toEqual(expected)
+})
+
+test('null restores the start value', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  await app.ask('PATCH', PATH, {
+    token,
+    json: {
+      profile: { name: 'B', locale: 'de', timezone: 'Asia/Tokyo', currency: 'jpy' },
+      onboardingCompleted: true,
+    },
+  })
+  const restored = await app.ask('PATCH', PATH, {
+    token,
+    json: {
+      profile: { name: null, locale: null, timezone: null, currency: null },
+      onboardingCompleted: null,
+    },
+  })
+  expect(restored.json.response).toEqual(user)
+})
+
+test.each([
+  ['a language that is none', { profile: { locale: 'not a tag' } }, 'profile.locale'],
+  ['a time zone that is none', { profile: { timezone: 'Mars/Base' } }, 'profile.timezone'],
+  ['an offset as a time zone', { profile: { timezone: '+01:00' } }, 'profile.timezone'],
+  ['a currency that history has withdrawn', { profile: { currency: 'dem' } }, 'profile.currency'],
+  ['a name of 101 characters', { profile: { name: 'x'.repeat(101) } }, 'profile.name'],
+  ['a number for a name', { profile: { name: 7 } }, 'profile.name'],
+  ['77: an _id', { _id: 'another' }, '_id'],
+  ['77: a login type', { loginType: 'google' }, 'loginType'],
+  ['77: an e-mail address', { email: 'x@example.com' }, 'email'],
+  ['77: two-factor', { twoFactor: { enabled: true } }, 'twoFactor'],
+  ['77: a date', { createdAt: 0 }, 'createdAt'],
+  ['an unknown field of the profile', { profile: { admin: true } }, 'profile.admin'],
+])('refuses %s and changes nothing', async (_what, json, path) => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  const refused = await app.ask('PATCH', PATH, { token, json })
+  expect(refused.status).toBe(422)
+  expect(refused.json.code).toBe('validation_failed')
+  expect(refused.json.details.map((detail: { path: string }) => detail.path)).toContain(path)
+  expect((await app.ask('GET', PATH, { token })).json.response).toEqual(user)
+})
+
+test('49: a name with emoji, bidi marks and combining letters comes back exactly', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  for (const name of ['Zoë 🙂👩‍👩‍👧', 'שלום\u202eabc', 'e\u0301', '中文', '"\\\u0000\n']) {
+    const { json } = await app.ask('PATCH', PATH, { token, json: { profile: { name } } })
+    expect(json.response.profile.name).toBe(name)
+  }
+})
+
+test('deleting an account ends its sessions, takes its files and frees its address', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, refreshToken } = await app.register('gone@example.com')
+  const uploaded = await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
+    token,
+    body: 'a line of log',
+    headers: { 'content-type': 'text/plain' },
+  })
+  const url = new URL(uploaded.json.response[0].url)
+  const removed = await app.ask('DELETE', PATH, { token })
+  expect(removed.status).toBe(200)
+  expect(Object.keys(removed.json)).toEqual(['code', 'message'])
+
+  expect((await app.ask('GET', PATH, { token })).status).toBe(401)
+  const refreshed = await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
+  expect(refreshed.status).toBe(401)
+  expect((await app.ask('GET', url.pathname + url.search)).status).toBe(404)
+  expect(await filesOf(app)).toEqual([])
+  const { users, sessions, refreshTokens, attachments } = app.services.db.tables
+  for (const table of [users, sessions, refreshTokens, attachments]) {
+    expect(await app.services.db.read.$count(table)).toBe(0)
+  }
+  expect((await app.register('gone@example.com')).user.email).toBe('gone@example.com')
+})
+
+test('a profile of null restores every start value (RFC 7396)', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const path = '/api/user/profile/v1'
+  const profile = { name: 'Ann', locale: 'de', timezone: 'europe/berlin', currency: 'eur' }
+  await app.ask('PATCH', path, { token, json: { profile } })
+  const headers = { 'accept-language': 'fr', timezone: 'Asia/Tokyo' }
+  const restored = await app.ask('PATCH', path, { token, json: { profile: null }, headers })
+  expect(restored.json.response.profile).toEqual({
+    name: '',
+    locale: 'fr',
+    timezone: 'asia/tokyo',
+    currency: 'usd',
+  })
+})
+
+test('what is wrong with a choice names what is allowed', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { details } = (
+    await app.ask('PATCH', '/api/user/profile/v1', { token, json: { profile: 7 } })
+  ).json
+  expect(details).toEqual([{ path: 'profile', message: 'must be an object or null' }])
+  const upload = await app.ask('POST', '/api/user/attachments/v1?type=x&compression=maybe', {
+    token,
+  })
+  expect(upload.json.details).toEqual([
+    { path: 'type', message: 'must be one of supportTicket, publicAsset' },
+    { path: 'compression', message: 'must be true or false' },
+  ])
+})
+
+test('what is wrong with a field is said so that a form can show it', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const json = { profile: { name: 'x'.repeat(101) }, onboardingCompleted: 'yes' }
+  const { details } = (await app.ask('PATCH', '/api/user/profile/v1', { token, json })).json
+  expect(details).toEqual([
+    { path: 'profile.name', message: 'must be text of at most 100 characters, or null' },
+    { path: 'onboardingCompleted', message: 'must be true, false or null' },
+  ])
+  const missing = await app.ask('POST', '/api/auth/login/v1', { json: { password: 'x' } })
+  expect(missing.json.details).toEqual([{ path: 'email', message: 'is required' }])
+})

@@ -1,0 +1,189 @@
+import { expect, test } from 'bun:test'
+import { TOTP } from 'totp-generator'
+import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { startSmtp, tokenIn } from '../../support/smtp.ts'
+
+const PATH = '/api/auth/two_factor/v1'
+const STEP = 30_000
+
+test('two-factor is switched on with a code that another program made, and then asked for', async () => {
+  await using app = await createTestApp()
+  const { token, secret, setUp, recoveryCodes } = await enable(app)
+  expect(setUp.otpauthUrl).toStartWith('otpauth://totp/homeport:ann%40example.com?')
+  expect(setUp.qrSvg).toStartWith('<svg')
+  expect(new Set(recoveryCodes).size).toBe(10)
+  const profile = await app.ask('GET', '/api/user/profile/v1', { token })
+  expect(profile.json.response.twoFactor).toEqual({
+    enabled: true,
+    methods: ['totp', 'recovery_code'],
+    recoveryCodesLeft: 10,
+  })
+  const challenge = await login(app)
+  expect(challenge.status).toBe(200)
+  expect(challenge.json).toEqual({
+    code: 'two_factor_required',
+    response: {
+      challengeToken: expect.any(String),
+      methods: ['totp', 'recovery_code'],
+      expiresIn: 300,
+    },
+  })
+  app.clock.advance(STEP)
+  const { challengeToken } = challenge.json.response
+  const passed = await pass(app, challengeToken, await codeOf(app, secret))
+  expect(passed.json.response.user.email).toBe('ann@example.com')
+  expect((await pass(app, challengeToken, recoveryCodes[0] ?? '')).status).toBe(401)
+})
+
+test('the secret is not readable in the database, nor are the recovery codes', async () => {
+  await using app = await createTestApp()
+  const { secret, recoveryCodes } = await enable(app)
+  const { users, recoveryCodes: table } = app.services.db.tables
+  const rows = JSON.stringify([
+    await app.services.db.read.select().from(users),
+    await app.services.db.read.select().from(table),
+  ])
+  for (const plain of [secret, ...recoveryCodes]) expect(rows).not.toContain(plain)
+})
+
+test('66: a code is accepted once, also in 20 parallel tries', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { secret } = await enable(app)
+  app.clock.advance(STEP)
+  const code = await codeOf(app, secret)
+  const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
+  const replies = await Promise.all(challenges.map((one) => pass(app, one, code)))
+  expect(replies.filter(({ status }) => status === 200)).toHaveLength(1)
+  expect((await pass(app, await challengeOf(app), code)).status).toBe(401)
+})
+
+test.each([
+  [-2, 401],
+  [-1, 200],
+  [0, 200],
+  [1, 200],
+  [2, 401],
+])('68: a code %d steps away gets %d', async (steps, status) => {
+  await using app = await createTestApp()
+  const { secret } = await enable(app)
+  app.clock.advance(10 * STEP)
+  const challenge = await challengeOf(app)
+  expect((await pass(app, challenge, await codeOf(app, secret, steps))).status).toBe(status)
+})
+
+test('67: five wrong codes end a challenge, ten in 15 minutes lock the codes of an account', async () => {
+  await using app = await createTestApp()
+  const { secret } = await enable(app)
+  app.clock.advance(STEP)
+  const first = await challengeOf(app)
+  for (let at = 0; at < 5; at++) expect((await pass(app, first, '000000')).status).toBe(401)
+  expect((await pass(app, first, await codeOf(app, secret))).status).toBe(401)
+  const second = await challengeOf(app)
+  for (let at = 0; at < 5; at++) expect((await pass(app, second, '000000')).status).toBe(401)
+  const third = await challengeOf(app)
+  const locked = await pass(app, third, await codeOf(app, secret))
+  expect(locked.status).toBe(429)
+  expect(Number(locked.headers.get('retry-after'))).toBeGreaterThan(0)
+  app.clock.advance(15 * 60_000)
+  const fourth = await challengeOf(app)
+  expect((await pass(app, fourth, await codeOf(app, secret))).status).toBe(200)
+})
+
+test('79: a recovery code works once, also in 20 parallel tries, in any case and with dashes', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { recoveryCodes } = await enable(app)
+  const [code = '', other = ''] = recoveryCodes
+  const challenges = await Promise.all(Array.from({ length: 20 }, () => challengeOf(app)))
+  const replies = await Promise.all(challenges.map((one) => pass(app, one, code)))
+  const passed = replies.filter(({ status }) => status === 200)
+  expect(passed).toHaveLength(1)
+  expect(passed[0]?.json.response.user.twoFactor.recoveryCodesLeft).toBe(9)
+  const typed = `${other.slice(0, 5)}-${other.slice(5)}`.toUpperCase()
+  expect((await pass(app, await challengeOf(app), typed)).status).toBe(200)
+})
+
+test('69: a challenge opens nothing else, lives 5 minutes, and a reset does not switch two-factor off', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url })
+  await app.register('ann@example.com')
+  const confirming = tokenIn(await smtp.next('ann@example.com'))
+  await app.ask('POST', '/api/auth/email/v1/verify', { json: { token: confirming } })
+  await enable(app, false)
+  const challenge = await challengeOf(app)
+  expect((await app.ask('GET', '/api/user/profile/v1', { token: challenge })).status).toBe(401)
+  for (const [path, json] of [
+    ['refresh/v1', { refreshToken: challenge }],
+    ['email/v1/verify', { token: challenge }],
+    ['password/v1/reset', { token: challenge, newPassword: 'another good one' }],
+  ] as const) {
+    expect((await app.ask('POST', `/api/auth/${path}`, { json })).status).toBe(401)
+  }
+  app.clock.advance(5 * 60_000 + 1)
+  expect((await pass(app, challenge, '000000')).json.code).toBe('unauthenticated')
+
+  smtp.mails.splice(0)
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@example.com' } })
+  const token = tokenIn(await smtp.next('ann@example.com'))
+  const newPassword = 'another good one'
+  await app.ask('POST', '/api/auth/password/v1/reset', { json: { token, newPassword } })
+  expect((await login(app, newPassword)).json.code).toBe('two_factor_required')
+})
+
+test('73: switching two-factor on or off ends the other sessions', async () => {
+  await using app = await createTestApp()
+  await app.register('ann@example.com')
+  const other = (await login(app)).json.response.accessToken
+  const { token, secret } = await enable(app, false)
+  expect((await app.ask('GET', '/api/user/profile/v1', { token: other })).status).toBe(401)
+  app.clock.advance(STEP)
+  const third = (await pass(app, await challengeOf(app), await codeOf(app, secret))).json.response
+  const off = async (password: string, code: string) =>
+    (await app.ask('DELETE', PATH, { token, json: { password, code } })).status
+  app.clock.advance(STEP)
+  expect(await off('wrong password', await codeOf(app, secret))).toBe(401)
+  expect(await off(PASSWORD, '000000')).toBe(401)
+  expect(await off(PASSWORD, await codeOf(app, secret))).toBe(200)
+  expect((await app.ask('GET', '/api/user/profile/v1', { token: third.accessToken })).status).toBe(
+    401,
+  )
+  expect((await login(app)).json.code).toBe('ok')
+})
+
+test('a secret that was never confirmed asks for nothing', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register('ann@example.com')
+  const wrong = await app.ask('POST', PATH, { token, json: { password: 'wrong password' } })
+  expect(wrong.status).toBe(401)
+  await app.ask('POST', PATH, { token, json: { password: PASSWORD } })
+  const confirmed = await app.ask('POST', `${PATH}/confirm`, { token, json: { code: '000000' } })
+  expect(confirmed.status).toBe(401)
+  expect((await login(app)).json.code).toBe('ok')
+})
+
+async function enable(app: TestApp, isNew = true) {
+  if (isNew) await app.register('ann@example.com')
+  const token = (await login(app)).json.response.accessToken as string
+  const setUp = (await app.ask('POST', PATH, { token, json: { password: PASSWORD } })).json.response
+  const secret = setUp.secret as string
+  const code = await codeOf(app, secret)
+  const { json } = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
+  return { token, setUp, secret, recoveryCodes: json.response.recoveryCodes as string[] }
+}
+
+/** The code of a step as another library makes it. */
+async function codeOf(app: TestApp, secret: string, steps = 0): Promise<string> {
+  const timestamp = app.clock.now.getTime() + steps * STEP
+  return (await TOTP.generate(secret, { timestamp })).otp
+}
+
+function login(app: TestApp, password = PASSWORD) {
+  return app.ask('POST', '/api/auth/login/v1', { json: { email: 'ann@example.com', password } })
+}
+
+async function challengeOf(app: TestApp): Promise<string> {
+  return (await login(app)).json.response.challengeToken
+}
+
+function pass(app: TestApp, challengeToken: string, code: string) {
+  return app.ask('POST', '/api/auth/login/v1/two_factor', { json: { challengeToken, code } })
+}

@@ -1,0 +1,224 @@
+import { describe, expect, test } from 'bun:test'
+import firstRates from '../../../data/seed/rates.json' with { type: 'json' }
+import { berlinTime, feedOf } from '../../../src/features/rates/providers.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { ecbXml, startFeed } from '../../support/feed.ts'
+
+const NEXT = '2026-07-07'
+const { rates: seeded } = firstRates
+const ECB = { RATES_PROVIDER: 'ecb' }
+
+test('a new publication is stored and served with its own time', async () => {
+  using feed = startFeed(() => new Response(ecbXml(NEXT, { ...seeded, USD: 1.15 })))
+  await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+  expect(await refresh(app)).toEqual({ outcome: 'stored', date: NEXT, held: [] })
+  const { baseCode, rates, updatedAt } = await served(app)
+  expect(baseCode).toBe('USD')
+  expect(updatedAt).toBe('2026-07-07T14:00:00.000Z')
+  expect(rates['EUR']).toBe(Number((1 / 1.15).toPrecision(12)))
+  expect(rates['USD']).toBe(1)
+  // The dirham is bound to the dollar by law; the bank does not publish it.
+  expect(rates['AED']).toBe(3.6725)
+  const [headers] = feed.asked
+  expect(headers?.get('user-agent')).toContain('homeport')
+  expect(headers?.get('accept')).toContain('xml')
+  expect(headers?.get('accept-encoding')).toBe('identity')
+})
+
+test('what the provider said of its file is sent back, and 304 means still good', async () => {
+  using feed = startFeed((request) =>
+    request.headers.get('if-none-match') === '"v1"'
+      ? new Response(null, { status: 304 })
+      : new Response(ecbXml(NEXT, seeded), { headers: { etag: '"v1"' } }),
+  )
+  await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+  expect((await refresh(app)).outcome).toBe('stored')
+  expect(await app.services.rates.isDue()).toBe(false)
+  app.clock.advance(4 * 24 * 60 * 60_000)
+  expect(await app.services.rates.isDue()).toBe(true)
+  expect((await refresh(app)).outcome).toBe('unchanged')
+  expect(await app.services.rates.isDue()).toBe(false)
+})
+
+test('RATES_BASE chooses the base, also when it is the one of the provider', async () => {
+  using feed = startFeed(() => new Response(ecbXml(NEXT, seeded)))
+  for (const base of ['EUR', 'GBP', 'SAR']) {
+    await using app = await createTestApp({ ...ECB, RATES_BASE: base, RATES_URL: feed.url })
+    expect((await refresh(app)).outcome).toBe('stored')
+    const { baseCode, rates } = await served(app)
+    expect([baseCode, rates[base]]).toEqual([base, 1])
+    expect(rates['USD']).toBeGreaterThan(0)
+  }
+})
+
+describe('135 to 139: the last good set stays when the provider', () => {
+  const garbage: [string, () => Response][] = [
+    ['answers 500', () => new Response('oops', { status: 500 })],
+    ['answers 429', () => new Response('', { status: 429, headers: { 'retry-after': '60' } })],
+    ['answers a page', () => new Response('<!doctype html><html><body>Blocked</body></html>')],
+    ['answers nothing', () => new Response('')],
+    ['answers JSON', () => Response.json({ rates: {} })],
+    ['cuts its file', () => new Response(ecbXml(NEXT, seeded).slice(0, 900))],
+    ['sends too much', () => new Response(' '.repeat(300_000))],
+    [
+      'compresses unasked',
+      () =>
+        new Response(Bun.gzipSync(Buffer.from(ecbXml(NEXT, seeded))), {
+          headers: { 'content-encoding': 'gzip' },
+        }),
+    ],
+    ['redirects to a file', () => redirect('file:///etc/hostname')],
+    ['redirects elsewhere', () => redirect('http://169.254.169.254/')],
+    ['has no date', () => new Response(ecbXml('', seeded))],
+    ['has a date that is none', () => new Response(ecbXml('2026-02-31x', seeded))],
+    ['is older than before', () => new Response(ecbXml('2026-07-03', seeded))],
+    ['is days ahead', () => new Response(ecbXml('2099-01-01', seeded))],
+    ['has a negative rate', () => withRate('JPY', -1)],
+    ['has a zero', () => withRate('JPY', 0)],
+    ['has a word', () => withRate('JPY', 'N/A')],
+    ['has an endless number', () => withRate('JPY', '1e400')],
+    ['has no dollar', () => new Response(ecbXml(NEXT, without('USD')))],
+    ['has few currencies', () => new Response(ecbXml(NEXT, { USD: 1.14, GBP: 0.85 }))],
+    [
+      'is inverted',
+      () =>
+        new Response(
+          ecbXml(
+            NEXT,
+            mapped((rate) => 1 / rate),
+          ),
+        ),
+    ],
+    [
+      'is ten times as dear',
+      () =>
+        new Response(
+          ecbXml(
+            NEXT,
+            mapped((rate) => rate * 10),
+          ),
+        ),
+    ],
+  ]
+  test.each(garbage)('%s', async (_what, reply) => {
+    using feed = startFeed(reply)
+    await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+    const before = await served(app)
+    const outcome = await refresh(app)
+    expect(['failed', 'refused']).toContain(outcome.outcome)
+    expect(await served(app)).toEqual(before)
+  })
+
+  test('cannot be reached', async () => {
+    await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
+    expect(await refresh(app)).toEqual({
+      outcome: 'failed',
+      reason: 'the provider cannot be reached',
+    })
+  })
+
+  test('never answers', async () => {
+    using feed = startFeed(() => new Promise<Response>(() => {}))
+    await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+    const stopped = await app.services.rates.refresh(AbortSignal.timeout(200))
+    expect(stopped.outcome).toBe('failed')
+  })
+})
+
+test('a rate that jumps is not believed until a second publication confirms it', async () => {
+  const days: [string, number][] = [
+    ['2026-07-07', 120],
+    ['2026-07-08', 121],
+  ]
+  using feed = startFeed(() => {
+    const [date, rate] = days.shift() ?? ['', 0]
+    return new Response(ecbXml(date, { ...seeded, TRY: rate }))
+  })
+  await using app = await createTestApp({ ...ECB, RATES_BASE: 'EUR', RATES_URL: feed.url })
+  expect(await refresh(app)).toEqual({ outcome: 'stored', date: '2026-07-07', held: ['TRY'] })
+  expect((await served(app)).rates['TRY']).toBe(seeded.TRY)
+  expect(await refresh(app)).toEqual({ outcome: 'stored', date: '2026-07-08', held: [] })
+  expect((await served(app)).rates['TRY']).toBe(121)
+})
+
+test('a jump that the next publication takes back is forgotten', async () => {
+  const rates = [120, seeded.TRY * 1.01]
+  using feed = startFeed(() => {
+    const rate = rates.shift() ?? 0
+    return new Response(
+      ecbXml(rates.length === 1 ? '2026-07-07' : '2026-07-08', { ...seeded, TRY: rate }),
+    )
+  })
+  await using app = await createTestApp({ ...ECB, RATES_BASE: 'EUR', RATES_URL: feed.url })
+  await refresh(app)
+  await refresh(app)
+  expect((await served(app)).rates['TRY']).toBe(Number((seeded.TRY * 1.01).toPrecision(12)))
+})
+
+test('codes that are no money are dropped', async () => {
+  const odd = { ...seeded, XAU: 0.0003, BTC: 0.00001, ZZZ: 5 }
+  using feed = startFeed(() => new Response(ecbXml(NEXT, odd)))
+  await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })
+  expect((await refresh(app)).outcome).toBe('stored')
+  const { rates } = await served(app)
+  for (const code of ['XAU', 'BTC', 'ZZZ']) expect(rates).not.toHaveProperty(code)
+})
+
+test('140: rates older than 4 days are stale, and served all the same', async () => {
+  await using app = await createTestApp({ ...ECB, RATES_URL: 'http://127.0.0.1:1/' })
+  app.clock.now = new Date('2026-07-10T13:59:00Z')
+  expect((await app.ask('GET', '/ready')).json.rates).toBe('ok')
+  app.clock.now = new Date('2026-07-10T14:01:00Z')
+  expect((await app.ask('GET', '/ready')).json.rates).toBe('stale')
+  expect((await app.ask('GET', '/ready')).status).toBe(200)
+  expect((await app.ask('GET', '/api/user/currency_rates/v1')).status).toBe(200)
+})
+
+test('the JSON of other providers is understood', () => {
+  const frankfurter = feedOf('frankfurter', null, null)
+  const set = { amount: 1, base: 'EUR', date: NEXT, rates: { USD: 1.1, GBP: 0.8 } }
+  expect(frankfurter.parse(JSON.stringify(set))).toEqual({
+    provider: 'frankfurter',
+    baseCode: 'EUR',
+    date: NEXT,
+    publishedAt: new Date('2026-07-07T14:00:00Z'),
+    rates: { USD: 1.1, GBP: 0.8 },
+  })
+  const open = feedOf('openexchangerates', null, 'the key')
+  expect(open.url).toBe('https://openexchangerates.org/api/latest.json?app_id=the+key')
+  const latest = { timestamp: 1_783_468_800, base: 'USD', rates: { EUR: 0.9 } }
+  expect(open.parse(JSON.stringify(latest))).toMatchObject({ baseCode: 'USD', date: '2026-07-08' })
+})
+
+test.each([
+  ['2026-01-15', '2026-01-15T15:00:00.000Z'],
+  ['2026-07-06', '2026-07-06T14:00:00.000Z'],
+  ['2026-03-29', '2026-03-29T14:00:00.000Z'],
+  ['2026-10-25', '2026-10-25T15:00:00.000Z'],
+])('16:00 in Berlin on %s is %s', (date, instant) => {
+  expect(berlinTime(date, 16).toISOString()).toBe(instant)
+})
+
+function refresh(app: TestApp) {
+  return app.services.rates.refresh(AbortSignal.timeout(5_000))
+}
+
+async function served(app: TestApp) {
+  return (await app.ask('GET', '/api/user/currency_rates/v1')).json.response
+}
+
+function redirect(location: string): Response {
+  return new Response(null, { status: 302, headers: { location } })
+}
+
+function withRate(code: string, rate: number | string): Response {
+  return new Response(ecbXml(NEXT, { ...seeded, [code]: rate }))
+}
+
+function without(code: string): Record<string, number> {
+  return Object.fromEntries(Object.entries(seeded).filter(([name]) => name !== code))
+}
+
+function mapped(change: (rate: number) => number): Record<string, number> {
+  return Object.fromEntries(Object.entries(seeded).map(([code, rate]) => [code, change(rate)]))
+}

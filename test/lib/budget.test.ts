@@ -1,0 +1,69 @@
+import { expect, test } from 'bun:test'
+import { createBudget } from '../../src/lib/budget.ts'
+
+const onFull = () => new Error('full')
+const rules = { total: 10, share: 6, queueLimit: 3, queueShare: 2, onFull }
+const never = new AbortController().signal
+
+/** A budget whose loans are noted in `served` by their holders. */
+function makeBudget() {
+  const hold = createBudget(rules)
+  const served: string[] = []
+  const ask = async (holder: string, amount: number, signal = never) => {
+    const lent = await hold(holder, amount, signal)
+    served.push(holder)
+    return lent
+  }
+  return { ask, served }
+}
+
+test('what is lent comes back, and those who wait are served in the order they came', async () => {
+  const { ask, served } = makeBudget()
+  const first = await ask('a', 6)
+  const second = await ask('b', 4)
+  const waiting = [ask('c', 6), ask('d', 1), ask('e', 4)]
+  await expect(ask('f', 1)).rejects.toThrow('full')
+  second[Symbol.dispose]()
+  await Bun.sleep(1)
+  // The small ones would fit, but the large one came first.
+  expect(served).toEqual(['a', 'b'])
+  first[Symbol.dispose]()
+  await Promise.all(waiting.slice(0, 2))
+  expect(served).toEqual(['a', 'b', 'c', 'd'])
+})
+
+test('who holds a whole share waits while others pass', async () => {
+  const { ask, served } = makeBudget()
+  const first = await ask('a', 6)
+  const more = ask('a', 1)
+  await ask('b', 4)
+  expect(served).toEqual(['a', 'b'])
+  first[Symbol.dispose]()
+  await more
+  expect(served).toEqual(['a', 'b', 'a'])
+})
+
+test('one holder cannot fill the queue', async () => {
+  const { ask } = makeBudget()
+  const first = await ask('a', 6)
+  const waiting = [ask('a', 1), ask('a', 1)]
+  await expect(ask('a', 1)).rejects.toThrow('full')
+  await ask('b', 1)
+  first[Symbol.dispose]()
+  await Promise.all(waiting)
+})
+
+test('who gives up leaves the queue, and those behind move up', async () => {
+  const { ask, served } = makeBudget()
+  await ask('a', 6)
+  const leaving = new AbortController()
+  const large = ask('b', 6, leaving.signal)
+  const small = ask('c', 4)
+  await Bun.sleep(1)
+  expect(served).toEqual(['a'])
+  leaving.abort()
+  await expect(large).rejects.toThrow('full')
+  await small
+  expect(served).toEqual(['a', 'c'])
+  await expect(ask('d', 6, AbortSignal.abort())).rejects.toThrow('full')
+})

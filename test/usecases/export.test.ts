@@ -1,0 +1,86 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, PASSWORD } from '../support/app.ts'
+import { PATH, uploadBody } from '../support/attachments.ts'
+import { deliver, purchase } from '../support/billing.ts'
+import { phonePhoto } from '../support/pictures.ts'
+
+test('the export holds everything that deleting the account removes', async () => {
+  await using app = await createTestApp({ BILLING_SANDBOX: 'ignore' })
+  const { accessToken: token, user } = await app.register('ann@example.com', { device: 'phone' })
+  const { db } = app.services
+  const json = { email: 'ann@example.com', password: PASSWORD }
+  await app.ask('POST', '/api/auth/login/v1', { json, headers: { device: 'old tablet' } })
+  await app.ask('DELETE', '/api/auth/sessions/v1?id=others', { token })
+  await app.ask('POST', '/api/auth/email/v1/change', {
+    token,
+    json: { ...json, email: 'new@example.com' },
+  })
+  const stored = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset', {
+    'idempotency-key': 'once',
+  })
+  const url = new URL(stored.json.response[0].url)
+  expect((await app.ask('GET', `${url.pathname}?width=64`)).status).toBe(200)
+  await db.write(async (tx) => {
+    const row = { provider: 'google', subject: 's', userId: user._id, createdAt: app.clock.now }
+    await tx.insert(db.tables.identities).values(row)
+  })
+  await deliver(app, { ...purchase('$anonymous'), id: 'E-anonymous' })
+  await deliver(app, { ...purchase(user._id, { aliases: ['$anonymous'] }), id: 'E-own' })
+  const other = { original_transaction_id: '2', environment: 'SANDBOX' }
+  await deliver(app, { ...purchase(user._id, other), id: 'E-sandbox' })
+
+  const before = await countRows()
+  const held = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
+  expect(held.account).toMatchObject({ hasPassword: true, emailVerifiedAt: null })
+  expect(held.devices.map(({ device }: { device: string }) => device).toSorted()).toEqual([
+    'old tablet',
+    'phone',
+  ])
+  expect(held.pending).toContainEqual({
+    purpose: 'change-email',
+    email: 'new@example.com',
+    expiresAt: expect.any(String),
+  })
+  expect(held.billingIds.toSorted()).toEqual(['$anonymous', user._id].toSorted())
+  const bodies = held.billingEvents.map(({ body }: { body: string }) => JSON.parse(body).event.id)
+  expect(bodies).toEqual(['E-anonymous', 'E-own', 'E-sandbox'])
+  expect(held.attachments[0].variants).toHaveLength(1)
+
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  const after = await countRows()
+  const removed = Object.fromEntries(
+    Object.entries(before).flatMap(([name, count]) => {
+      const gone = count - (after[name] ?? 0)
+      return gone > 0 ? [[name, gone]] : []
+    }),
+  )
+  expect(removed).toEqual({
+    users: [held.user].length,
+    sessions: held.sessions.length,
+    // The tokens of the sessions.
+    refreshTokens: 1,
+    identities: held.identities.length,
+    oneTimeTokens: held.pending.length,
+    knownDevices: held.devices.length,
+    attachments: held.attachments.length,
+    variants: held.attachments[0].variants.length,
+    uploadRetries: held.idempotencyKeys.length,
+  })
+  expect((await app.ask('GET', PATH, { token })).status).not.toBe(200)
+
+  async function countRows(): Promise<Record<string, number>> {
+    const entries = Object.entries(db.tables).map(
+      async ([name, table]) => [name, await db.read.$count(table)] as const,
+    )
+    return Object.fromEntries(await Promise.all(entries))
+  }
+})
+
+test('the export shows the sandbox too', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
+  const held = (await app.ask('GET', '/api/user/export/v1', { token })).json.response
+  expect(held.subscription.subscriptions).toEqual([])
+  expect(held.sandboxSubscription.subscriptions).toHaveLength(1)
+})
