@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { RateSet } from './features/rates/model.ts'
 import type { Peg } from './features/rates/table.ts'
-import { asset } from './lib/asset.ts'
+import { asset } from './lib/asset-path.ts'
 import type { Services } from './services.ts'
 
 /** Fills an empty database with what the app can start with. Does nothing to one that was filled before. */

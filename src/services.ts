@@ -9,12 +9,12 @@ import { createAttachments } from './features/attachments/service.ts'
 import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
 import { createFiles } from './features/attachments/storage/files.ts'
 import { createUrlSigner } from './features/attachments/storage/signed-url.ts'
-import { createPreparer } from './features/attachments/upload/preparing.ts'
+import { createRetries } from './features/attachments/upload/idempotency.ts'
+import { createPreparer } from './features/attachments/upload/prepare-upload.ts'
 import { createQuota } from './features/attachments/upload/quota.ts'
-import { createRetries } from './features/attachments/upload/retries.ts'
 import { createStaging } from './features/attachments/upload/staging.ts'
-import { createBilling } from './features/billing/inbox/deliveries.ts'
 import { createErasure } from './features/billing/inbox/erasure.ts'
+import { createBilling } from './features/billing/inbox/event-inbox.ts'
 import { createEventLog } from './features/billing/inbox/event-log.ts'
 import { createBacklog } from './features/billing/projection/backlog.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
@@ -26,9 +26,9 @@ import { createSubscriberApi } from './features/billing/provider/subscriber-api.
 import { createContent } from './features/content/service.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
 import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
-import type { PeopleOutbox } from './features/people/messages.ts'
+import type { PeopleOutbox } from './features/people/outbox-messages.ts'
+import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
-import { createPeople } from './features/people/service.ts'
 import { createTokens } from './features/people/sessions/tokens.ts'
 import { APPLE_URL, createAppleGrants } from './features/people/social/apple-grants.ts'
 import { createIdentities } from './features/people/social/identities.ts'
@@ -114,7 +114,7 @@ export async function createServices(deps: ServicesDeps) {
     quota: createQuota({ db, ...quota }),
     retries,
     signer: createUrlSigner(secrets.fileUrlKey, now),
-    existingUsers: accounts.existing,
+    existingUsers: accounts.filterExisting,
     now,
     log,
   })
@@ -126,7 +126,7 @@ export async function createServices(deps: ServicesDeps) {
     db,
     projection,
     backlog,
-    existingUsers: accounts.existing,
+    existingUsers: accounts.filterExisting,
     pseudonymKey: secrets.pseudonymKey,
   })
   const billing = createBilling({
@@ -143,7 +143,7 @@ export async function createServices(deps: ServicesDeps) {
     db,
     projection,
     listPlans: plans.listIn,
-    existingUsers: accounts.existing,
+    existingUsers: accounts.filterExisting,
     now,
   })
   const rebuildBilling = createRebuild({ db, projection })
@@ -153,7 +153,7 @@ export async function createServices(deps: ServicesDeps) {
       : createReconcile({
           db,
           readSubscriber: createSubscriberApi(config.rcApiUrl, config.rcApiKey),
-          recordOwn: billing.recordOwn,
+          recordInternalEvent: billing.recordInternalEvent,
           now,
           log,
         })
@@ -198,7 +198,7 @@ export async function createServices(deps: ServicesDeps) {
     readProfile: profile.read,
     mergeGuest: createMergeGuest({
       moveAttachments: attachments.moveAll,
-      joinBillingIds: billing.joinUsers,
+      joinBillingIds: billing.aliasUsers,
       removeUser: accounts.remove,
     }),
     deleteAccount,

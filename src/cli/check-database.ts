@@ -1,11 +1,11 @@
 import { isIntact } from '../db/sqlite/open.ts'
 import { EXIT } from './command.ts'
-import { programCommand } from './program.ts'
+import { programCommand } from './self-command.ts'
 
 /** Tells damage from a check that could not be made. */
 const DAMAGED = 3
 
-/** The hidden command that reads the whole database and exits 1 when it is damaged. */
+/** The hidden command that reads the whole database and exits 3 when it is damaged. */
 export function runCheckDatabase([path = '']: string[]): never {
   process.exit(isIntact(path) ? EXIT.done : DAMAGED)
 }
@@ -14,7 +14,7 @@ export function runCheckDatabase([path = '']: string[]): never {
  * Checks the database in a process of its own, for it takes about half a second a gigabyte. Resolves
  * only when it is damaged; `signal` ends the check.
  */
-export async function untilDamageIsFound(path: string, signal: AbortSignal): Promise<'damage'> {
+export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const stdio = ['ignore', 'ignore', 'ignore'] as const
   const check = Bun.spawn(programCommand('check-database', path), { stdio: [...stdio], signal })
   const exitCode = await check.exited

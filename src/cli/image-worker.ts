@@ -1,5 +1,5 @@
 import { loadImaging } from '../features/attachments/images/image.ts'
-import type { FromWorker, ToWorker } from '../features/attachments/images/image-worker.ts'
+import type { FromWorker, ToWorker } from '../features/attachments/images/image-worker-process.ts'
 import { setNativeDir } from '../features/attachments/images/native.ts'
 
 /** The hidden command that makes pictures: jobs come and results go over IPC, until the parent is gone. */

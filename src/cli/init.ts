@@ -1,7 +1,7 @@
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { isServing } from './control.ts'
-import { DataError, openData } from './data.ts'
+import { isServing } from './command-socket.ts'
+import { DataError, openData } from './data-directory.ts'
 
 export const init: LocalCommand = {
   name: 'init',

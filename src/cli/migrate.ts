@@ -1,6 +1,6 @@
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { migrationStatus, openData } from './data.ts'
+import { migrationStatus, openData } from './data-directory.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',

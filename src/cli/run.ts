@@ -4,10 +4,10 @@ import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { VERSION } from '../version.ts'
-import { commands } from './cli.ts'
 import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
-import { askServer } from './control.ts'
-import { DataError, openData } from './data.ts'
+import { askServer } from './command-socket.ts'
+import { commands } from './commands.ts'
+import { DataError, openData } from './data-directory.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -17,11 +17,11 @@ export async function run(argv: string[]): Promise<number> {
     .version(VERSION)
     .exitOverride()
   for (const command of commands) {
-    const builder = leafOf(program, command)
+    const builder = registerCommand(program, command)
     builder.action(async (...given: unknown[]) => {
       // commander passes the arguments, then the options, then itself.
       const args = given.slice(0, -2).flat() as string[]
-      exitCode = await carryOut(command, args, builder.opts() as Options)
+      exitCode = await runCommand(command, args, builder.opts() as Options)
     })
   }
   try {
@@ -33,7 +33,7 @@ export async function run(argv: string[]): Promise<number> {
 }
 
 /** `settings get` is the command `get` of the group `settings`. */
-function leafOf(program: Commander, command: ServiceCommand | LocalCommand): Commander {
+function registerCommand(program: Commander, command: ServiceCommand | LocalCommand): Commander {
   const [first = '', second] = command.name.split(' ')
   let parent = program
   if (second !== undefined) {
@@ -60,20 +60,20 @@ function groupOf(name: string): string {
   return names.flatMap(([group, leaf]) => (group === name && leaf ? [leaf] : [])).join(', ')
 }
 
-async function carryOut(
+async function runCommand(
   command: ServiceCommand | LocalCommand,
   args: string[],
   options: Options,
 ): Promise<number> {
   if ('run' in command) return command.run(() => configOf(options), options)
   const input = await command.input?.(args, options)
-  const outcome = await workWhereTheDataIs(command, configOf(options), input)
+  const outcome = await runOnServerOrLocally(command, configOf(options), input)
   console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome as never))
   return EXIT.done
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
-async function workWhereTheDataIs(command: ServiceCommand, config: Config, input: unknown) {
+async function runOnServerOrLocally(command: ServiceCommand, config: Config, input: unknown) {
   const answer = await askServer(config, command, input)
   if (answer) return answer.outcome
   await using data = await openData(config, createLog('error'))

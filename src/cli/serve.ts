@@ -7,11 +7,11 @@ import { createLog, type Log } from '../lib/log.ts'
 import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { VERSION } from '../version.ts'
-import { untilDamageIsFound } from './check-database.ts'
+import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { serveCommands } from './control.ts'
-import { DataError, databasePath, openData } from './data.ts'
+import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
+import { DataError, databasePath, openData } from './data-directory.ts'
 import { drain } from './drain.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
@@ -41,7 +41,7 @@ export const serve: LocalCommand = {
     announce(chosen, server.url.href, log)
     const checking = new AbortController()
     stack.defer(() => checking.abort())
-    const damaged = untilDamageIsFound(databasePath(chosen), checking.signal)
+    const damaged = waitForDamage(databasePath(chosen), checking.signal)
     const reason = await Promise.race([signals.first, failed, damaged])
     log.info({ reason }, 'stopping')
     if (reason !== 'damage') return reason === 'bug' ? EXIT.failed : EXIT.done

@@ -14,7 +14,7 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
 }
 
 /** 128 random bits in hex. Not every platform has `randomUUID`. */
-export function randomWord(): string {
+export function randomHex(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(16))
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

@@ -1,10 +1,10 @@
 import { ApiError } from './api-error.ts'
-import { randomWord } from './bytes.ts'
+import { randomHex } from './bytes.ts'
 import { createCaller, type Envelope } from './caller.ts'
 import { encodeForm, type UploadFile } from './form.ts'
 import type { BodyOf, InputOf, Method, QueryOf, ReplyOf, Route } from './routes.ts'
 import { createServerKeys } from './server-keys.ts'
-import { createSessionKeeper, isOver, type Session as Tokens } from './session.ts'
+import { createSessionKeeper, isSessionEnded, type Session as Tokens } from './session.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createTransmit, type Fetch, type Progress } from './transmit.ts'
 import { createTransport } from './transport.ts'
@@ -60,7 +60,7 @@ export function createClient(options: ClientOptions) {
   const transmit = createTransmit(fetch)
   const keys = createServerKeys({ baseUrl, pinnedKeys, transmit, now })
   const send = createTransport({ baseUrl, env, keys, transmit, now })
-  const call = createCaller(send, () => hintsOf(options))
+  const call = createCaller(send, () => contextHeaders(options))
   const session = createSessionKeeper({ storage, exchangeRefreshToken, onSignedOut, now })
 
   return {
@@ -71,9 +71,9 @@ export function createClient(options: ClientOptions) {
     login: signingIn('/api/auth/login/v1'),
     passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
     signInSocially: signingUp('/api/auth/social/v1'),
-    startAsGuest: async () => admitted(await call('post', '/api/auth/guest/v1', null, {})),
+    startAsGuest: async () => keepSession(await call('post', '/api/auth/guest/v1', null, {})),
     refresh: async () => void (await session.renew((await session.token()) ?? '')),
-    logout: async () => leave(await asUser('post', '/api/auth/logout/v1')()),
+    logout: async () => clearSession(await asUser('post', '/api/auth/logout/v1')()),
     listSessions: asUser('get', '/api/auth/sessions/v1'),
     endSession: asUser('delete', '/api/auth/sessions/v1'),
     changePassword: asUser('patch', '/api/auth/password/v1'),
@@ -90,7 +90,7 @@ export function createClient(options: ClientOptions) {
 
     readProfile: asUser('get', '/api/user/profile/v1'),
     changeProfile: asUser('patch', '/api/user/profile/v1'),
-    deleteProfile: async () => leave(await asUser('delete', '/api/user/profile/v1')()),
+    deleteProfile: async () => clearSession(await asUser('delete', '/api/user/profile/v1')()),
     exportData: asUser('get', '/api/user/export/v1'),
     uploadAttachments: uploading('/api/user/attachments/v1'),
     readAttachment: asUser('get', '/api/user/attachments/v1/download'),
@@ -107,7 +107,7 @@ export function createClient(options: ClientOptions) {
   function asAnybody<M extends Method, P extends string>(
     method: M,
     path: P & Path<M, P>,
-    as = localeOf(method),
+    as = inputLocationOf(method),
   ) {
     return async (...[input]: InputOf<M, P>) =>
       dataOf<M, P>(await call(method, path, null, { [as]: input }))
@@ -116,7 +116,7 @@ export function createClient(options: ClientOptions) {
   function asUser<M extends Method, P extends string>(
     method: M,
     path: P & Path<M, P>,
-    as = localeOf(method),
+    as = inputLocationOf(method),
   ) {
     return async (...[input]: InputOf<M, P>) =>
       dataOf<M, P>(await withToken((token) => call(method, path, token, { [as]: input })))
@@ -124,28 +124,28 @@ export function createClient(options: ClientOptions) {
 
   function signingIn<P extends SignInPath>(path: P) {
     return async (body: BodyOf<'post', P>) =>
-      admitted<P>(await call('post', path, null, { json: body }))
+      keepSession<P>(await call('post', path, null, { json: body }))
   }
 
   /** A guest who signs up keeps what is theirs: while the guest's token is good it goes with it. */
   function signingUp<P extends SignInPath>(path: P) {
     return async (body: BodyOf<'post', P>) => {
       const ask = (token: string | null) => call('post', path, token, { json: body })
-      const envelope = await renewing(ask).catch((error) => {
-        if (isOver(error)) return ask(null)
+      const envelope = await withRefresh(ask).catch((error) => {
+        if (isSessionEnded(error)) return ask(null)
         throw error
       })
-      return admitted<P>(envelope)
+      return keepSession<P>(envelope)
     }
   }
 
-  async function admitted<P extends string>(envelope: Envelope) {
+  async function keepSession<P extends string>(envelope: Envelope) {
     const { response } = envelope as { response: Tokens | ReplyOf<'post', P> }
     if (typeof response === 'object' && 'refreshToken' in response) await session.keep(response)
     return response as ReplyOf<'post', P>
   }
 
-  async function leave<T>(reply: T): Promise<T> {
+  async function clearSession<T>(reply: T): Promise<T> {
     await session.forget()
     return reply
   }
@@ -153,7 +153,7 @@ export function createClient(options: ClientOptions) {
   /** Uploads 1 to 10 files. Tried again with the same `idempotencyKey` they are not stored twice. */
   function uploading<P extends string>(path: P & Path<'post', P>) {
     return async (input: QueryOf<'post', P> & Upload) => {
-      const { files, onProgress, idempotencyKey = randomWord(), ...rest } = input
+      const { files, onProgress, idempotencyKey = randomHex(), ...rest } = input
       const query = rest as Record<string, string | boolean>
       const headers = { 'idempotency-key': idempotencyKey }
       const bytes = await encodeForm(files)
@@ -173,18 +173,18 @@ export function createClient(options: ClientOptions) {
   async function withToken<T>(ask: (token: string) => Promise<T>): Promise<T> {
     let used = ''
     try {
-      return await renewing((token) => {
+      return await withRefresh((token) => {
         used = token
         return ask(token)
       })
     } catch (error) {
-      if (isOver(error)) await session.end(used)
+      if (isSessionEnded(error)) await session.end(used)
       throw error
     }
   }
 
   /** Asks with an access token, and once more with a new one when it has expired. */
-  async function renewing<T>(ask: (token: string) => Promise<T>): Promise<T> {
+  async function withRefresh<T>(ask: (token: string) => Promise<T>): Promise<T> {
     const token = await session.freshToken()
     try {
       return await ask(token)
@@ -210,7 +210,7 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
 }
 
 /** Where the input of a function goes: only GET and DELETE say all in the query. */
-function localeOf(method: Method): 'query' | 'json' {
+function inputLocationOf(method: Method): 'query' | 'json' {
   return method === 'get' || method === 'delete' ? 'query' : 'json'
 }
 
@@ -220,7 +220,7 @@ function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf
 }
 
 /** What the server may know of where it is asked from. */
-function hintsOf({ device, language }: ClientOptions): Record<string, string> {
+function contextHeaders({ device, language }: ClientOptions): Record<string, string> {
   const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
   const languages = language ?? navigator?.languages?.join(', ')
   return {

@@ -1,4 +1,4 @@
-import { concat, randomWord, utf8 } from './bytes.ts'
+import { concat, randomHex, utf8 } from './bytes.ts'
 
 /** A file to upload: a browser's `File`, or bytes with a name. */
 export type UploadFile =
@@ -10,7 +10,7 @@ export type UploadFile =
  * and what cannot be read cannot be sealed.
  */
 export async function encodeForm(files: UploadFile[]) {
-  const boundary = `homeport-${randomWord()}`
+  const boundary = `homeport-${randomHex()}`
   const chunks: Uint8Array[] = []
   for (const file of files) {
     const lines = [

@@ -80,7 +80,7 @@ export function createSessionKeeper(deps: SessionDeps) {
       if ((await read())?.refreshToken === kept.refreshToken) await keep(session)
       return session.accessToken
     } catch (error) {
-      if (isOver(error)) await end(spent)
+      if (isSessionEnded(error)) await end(spent)
       throw error
     }
   }
@@ -90,7 +90,7 @@ export function createSessionKeeper(deps: SessionDeps) {
       try {
         return await exchangeRefreshToken(refreshToken)
       } catch (error) {
-        if (!isPassing(error)) throw error
+        if (!isTransient(error)) throw error
       }
       await new Promise((resolve) => setTimeout(resolve, delay))
     }
@@ -109,12 +109,12 @@ export function createSessionKeeper(deps: SessionDeps) {
 }
 
 /** The server says that there is no such session, and it is the server who says it. */
-export function isOver(error: unknown): boolean {
+export function isSessionEnded(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
 }
 
 /** There was no answer, or one that says to come again. */
-function isPassing(error: unknown): boolean {
+function isTransient(error: unknown): boolean {
   return error instanceof ApiError && (error.code === 'network_error' || error.status >= 500)
 }
 

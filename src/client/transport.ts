@@ -35,11 +35,11 @@ type TransportDeps = {
 /** A message is fresh for so long on either side of the server's clock, in ms. */
 const FRESH = 300_000
 /** The server remembers what it has carried out for longer than this, in ms. */
-const SOON = 60_000
+const RESEND_WINDOW = 60_000
 /** A reading of the clock that took longer tells too little, in ms. */
-const QUICK = 10_000
+const MAX_CLOCK_ROUND_TRIP = 10_000
 /** Anything that everybody may read: its sealed reply tells the time of the server. */
-const CLOCK = '/api/user/content_version/v1'
+const CLOCK_PATH = '/api/user/content_version/v1'
 
 /** Sends requests as `env` says: `test` is plain, every other word is sealed. */
 export function createTransport({ baseUrl, env, keys, transmit, now }: TransportDeps): Send {
@@ -70,17 +70,17 @@ export function createTransport({ baseUrl, env, keys, transmit, now }: Transport
     if (code === 'encryption_unknown_key') await keys.renew()
     else if (code !== 'encryption_stale' || !(await wasStale(at, timeIn(reply.text)))) return reply
     // Whoever holds us up until the server has forgotten the first message wants it done twice.
-    if (performance.now() - startedAt > SOON) return reply
+    if (performance.now() - startedAt > RESEND_WINDOW) return reply
     return exchange(request, id, now() + clockOffset)
   }
 
   /** Reads the clock of the server. True when a message of `at` is not fresh by it. */
   async function wasStale(at: number, claimed: number): Promise<boolean> {
-    const request = { method: 'GET', target: CLOCK, headers: {}, token: null }
+    const request = { method: 'GET', target: CLOCK_PATH, headers: {}, token: null }
     const asked = { ...request, contentType: null, body: null }
     const startedAt = now()
     const { sealedAt } = await exchange(asked, newMessageId(), claimed)
-    if (sealedAt === null || Math.abs(now() - startedAt) > QUICK) return false
+    if (sealedAt === null || Math.abs(now() - startedAt) > MAX_CLOCK_ROUND_TRIP) return false
     clockOffset = sealedAt - now()
     return Math.abs(sealedAt - at) > FRESH
   }

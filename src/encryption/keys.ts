@@ -17,12 +17,12 @@ export type EncryptionKeys = Awaited<ReturnType<typeof createEncryptionKeys>>
 
 const HOUR = 60 * 60 * 1000
 /** How long before its use a key is published, and how long after it is still accepted, in ms. */
-const NOTICE = 24 * HOUR
+const PUBLISH_AHEAD = 24 * HOUR
 const ACCEPTED_AFTER = 30 * 24 * HOUR
 
 /** The ECDH keys that requests are sealed for: the one in use, one that is to come, older ones. */
 export async function createEncryptionKeys({ path, now }: { path: string; now: () => Date }) {
-  const alone = createSemaphore({
+  const exclusive = createSemaphore({
     limit: 1,
     queueLimit: 100,
     onFull: () => new AppError('unavailable', 'The keys are busy.'),
@@ -66,7 +66,7 @@ export async function createEncryptionKeys({ path, now }: { path: string; now: (
    * is used now and every other one is refused from now on: for keys that somebody else may know.
    */
   function rotate(atOnce: boolean) {
-    return alone(async () => {
+    return exclusive(async () => {
       const at = now().getTime()
       if (atOnce) return keep([await makeKey(at)])
       const waiting = keys.find(({ from }) => from > at)
@@ -74,7 +74,7 @@ export async function createEncryptionKeys({ path, now }: { path: string; now: (
         const time = new Date(waiting.from).toISOString()
         throw new AppError('conflict', `A new key comes into use at ${time}; --now makes one now.`)
       }
-      const next = await makeKey(at + NOTICE)
+      const next = await makeKey(at + PUBLISH_AHEAD)
       const until = next.from + ACCEPTED_AFTER
       await keep([...accepted().map((key) => ({ ...key, until: key.until ?? until })), next])
     })
@@ -82,7 +82,7 @@ export async function createEncryptionKeys({ path, now }: { path: string; now: (
 
   /** Destroys keys that are not accepted any more: what was sealed for them stays sealed for ever. */
   function sweep() {
-    return alone(async () => {
+    return exclusive(async () => {
       if (accepted().length < keys.length) await keep(accepted())
     })
   }

@@ -1,5 +1,5 @@
 import { tokenIn } from '../http/authenticate.ts'
-import { announcedLength, hasBody, JSON_LIMIT, readBody, refuseLonger } from '../http/body.ts'
+import { announcedLength, hasBody, JSON_LIMIT, readBody, rejectTooLong } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { createBudget } from '../lib/budget.ts'
@@ -8,7 +8,7 @@ import { AppError } from '../lib/errors.ts'
 import type { EncryptionKeys } from './keys.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { Replays } from './replays.ts'
-import { maxArrivalTime, readSteadily } from './steady-body.ts'
+import { maxArrivalTime, readWithMinimumRate } from './timed-body.ts'
 
 export type OpenerDeps = {
   keys: Pick<EncryptionKeys, 'find'>
@@ -23,7 +23,7 @@ const UPLOAD_LIMIT = 16 * 1024 * 1024
 /** So many sealed uploads of the greatest size are held at once, and one of them for an address. */
 const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 200
-const UPLOADS_WAITING_OF_ONE = 20
+const MAX_WAITING_PER_ADDRESS = 20
 /** How long an upload may wait for its place, in seconds. */
 const MAX_WAIT = 60
 /** How far the clocks of an app and of the server may be apart, in seconds. */
@@ -39,7 +39,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     total: UPLOADS_AT_ONCE * share,
     share,
     queueLimit: UPLOADS_WAITING,
-    queueShare: UPLOADS_WAITING_OF_ONE,
+    queueShare: MAX_WAITING_PER_ADDRESS,
     onFull: tooManyUploads,
   })
   return { isUpload, admitUpload, open }
@@ -55,12 +55,12 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = announcedLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
-    refuseLonger(request, share)
-    const patience = AbortSignal.timeout(MAX_WAIT * 1000)
-    return holdUpload(address, size, AbortSignal.any([request.signal, patience]))
+    rejectTooLong(request, share)
+    const timeout = AbortSignal.timeout(MAX_WAIT * 1000)
+    return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
   }
 
-  /** Throws an `encryption_…` code. */
+  /** Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. */
   async function open(request: Request, arrivedAt: Date): Promise<OpenedRequest> {
     const opened = await openRequest(await readMessage(request), keys.find)
     const { jti, iat, htm, htu, ath, at } = opened.head
@@ -82,7 +82,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       maxArrivalTime(announcedLength(request)) +
       MARGIN
     if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
-    throw new AppError('encryption_replay', 'This message has come before.')
+    throw new AppError('encryption_replay', 'This message was already received.')
   }
 
   /** The message is the body, or the header `Payload` of a request that has none. */
@@ -91,7 +91,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     if (isJose(request)) {
       if (header !== null) throw invalidMessage()
       const reading = isUpload(request)
-        ? readSteadily(request, announcedLength(request) ?? 0)
+        ? readWithMinimumRate(request, announcedLength(request) ?? 0)
         : readBody(request, outerLimit(JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }

@@ -25,7 +25,7 @@ type Handle = (request: Request) => Response | Promise<Response>
 
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret. Features name further paths. */
-const OPEN_PATHS = /^\/(health|ready|metrics|docs(\/.*)?|\.well-known\/.*)$/
+const OPEN_PATHS = /^\/(health|ready|docs(\/.*)?|\.well-known\/.*)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */
@@ -51,11 +51,11 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
     .wrap((next, request) => {
       const handle = next as unknown as Handle
       const env = request.headers.get('env') ?? 'test'
-      if (env === 'test') return isRequired && !isOpen(request) ? refused(required()) : handle
+      if (env === 'test') return isRequired && !allowsPlain(request) ? refused(required()) : handle
       if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
       if (FILES.test(pathOf(request))) return handle
       const looksSealed = request.headers.has('payload') || isJose(request)
-      return looksSealed || !isOpen(request) ? () => exchange(handle, request) : handle
+      return looksSealed || !allowsPlain(request) ? () => exchange(handle, request) : handle
 
       function refused(failure: AppError): Handle {
         refusals.set(request, failure)
@@ -98,7 +98,7 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
-  function isOpen(request: Request): boolean {
+  function allowsPlain(request: Request): boolean {
     const path = pathOf(request)
     return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
   }

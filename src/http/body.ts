@@ -24,7 +24,7 @@ async function parseJson({ request }: { request: Request }): Promise<unknown> {
   const value = readJson(await readBody(request, JSON_LIMIT))
   // Half of a character would be stored as another one: two different passwords would be the same.
   if (!isWellFormed(value)) {
-    throw new AppError('validation_failed', 'The body holds half of a Unicode character.', {
+    throw new AppError('validation_failed', 'The body contains an unpaired surrogate.', {
       details: [{ path: 'body', message: 'must be well-formed Unicode' }],
     })
   }
@@ -60,8 +60,8 @@ function isDeeper(value: unknown, levels: number): boolean {
 
 /** The whole body of at most `limit` bytes, counted as they come; beyond it 413. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
-  refuseEncoded(request)
-  refuseLonger(request, limit)
+  rejectEncodedBody(request)
+  rejectTooLong(request, limit)
   // An announced length binds the sender: only a chunked body must be counted.
   if (announcedLength(request) !== null) return openedBody(request) ?? request.bytes()
   const chunks: Uint8Array[] = []
@@ -89,7 +89,7 @@ export function hasBody(request: Request): boolean {
 }
 
 /** Compressed bodies could unfold without limit, so none is ever inflated. */
-export function refuseEncoded(request: Request) {
+export function rejectEncodedBody(request: Request) {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
     throw new AppError('unsupported_media_type', 'Send the body without a Content-Encoding.')
@@ -97,7 +97,7 @@ export function refuseEncoded(request: Request) {
 }
 
 /** Refuses an announced length over `limit` before a byte is read. */
-export function refuseLonger(request: Request, limit: number) {
+export function rejectTooLong(request: Request, limit: number) {
   if ((announcedLength(request) ?? 0) > limit) throw tooLarge(limit)
 }
 
@@ -105,10 +105,10 @@ export function refuseLonger(request: Request, limit: number) {
 export function announcedLength(request: Request): number | null {
   const header = request.headers.get('content-length')
   if (header === null) return null
-  if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length is no number.')
+  if (!/^\d{1,15}$/.test(header)) throw malformed('The Content-Length header is not a number.')
   return Number(header)
 }
 
 export function tooLarge(limit: number): AppError {
-  return new AppError('payload_too_large', `The body may have ${limit} bytes at most.`)
+  return new AppError('payload_too_large', `The body must not exceed ${limit} bytes.`)
 }

@@ -11,7 +11,7 @@ const UNKNOWN = 'unknown'
 
 /**
  * The address of the client: that of the peer, or, where the peer is a trusted proxy, the last one in
- * `X-Forwarded-For` that is none. IPv6 counts by its /64, for a whole one belongs to a single line.
+ * `X-Forwarded-For` that is not a trusted proxy. IPv6 counts by its /64, for a whole one belongs to a single line.
  */
 export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): IpOf {
   const networks = trusted.map(parseNetwork)

@@ -3,7 +3,7 @@ import { Elysia, ValidationError } from 'elysia'
 import { asStorageError } from '../db/sqlite/storage-error.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { detailsOf } from '../lib/schema.ts'
+import { detailsOf } from '../lib/validation.ts'
 import { requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
 
@@ -47,7 +47,7 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
     ({ error, code, request, set }) => {
-      const failure = describe(error, code, request, allowedMethods)
+      const failure = toAppError(error, code, request, allowedMethods)
       const requestId = requestInfo(request).id
       if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
         log.error({ requestId, err: error }, 'request failed')
@@ -79,7 +79,7 @@ export function internalError(): AppError {
   return new AppError('internal_error', 'Internal server error. Try again later.')
 }
 
-function describe(
+function toAppError(
   error: unknown,
   code: unknown,
   request: Request,

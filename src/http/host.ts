@@ -5,13 +5,13 @@ import { isWithoutHost } from './request-url.ts'
 /** All that is answered without a Host, which simple probes leave out. */
 const PROBES = /^\/(health|ready)$/
 
-/** Refuses requests out of whose URL each router would read another path. Comes before all that judges by it. */
+/** Rejects requests whose URL different routers would parse to different paths. Runs before everything that decides by path. */
 export function host() {
   return new Elysia({ name: 'host' }).onRequest(({ request }) => {
     // Two of them arrive joined.
     const isDoubled = request.headers.get('host')?.includes(',')
     if (isDoubled || (isWithoutHost(request) && !PROBES.test(request.url))) {
-      throw malformed('The Host header is no host.')
+      throw malformed('The Host header is not valid.')
     }
   })
 }

@@ -2,7 +2,7 @@ import type { Context } from 'elysia'
 import { sha256 } from '../lib/crypto.ts'
 import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
-import { rawReply } from './whole-reply.ts'
+import { rawReply } from './raw-reply.ts'
 
 /** A rendered reply of a public endpoint, kept until its content changes. */
 type PublicReply = { body: string; etag: string }
@@ -41,12 +41,12 @@ export function sendPublic(
     headers['content-language'] = language
     varyBy(set, 'Accept-Language')
   }
-  const unchanged = matches(request.headers.get('if-none-match'), etag)
+  const unchanged = etagMatches(request.headers.get('if-none-match'), etag)
   return unchanged ? rawReply(set, null, headers, 304) : rawReply(set, body, headers)
 }
 
 /** RFC 9110 §13.1.2: a list of tags, compared weakly, or `*`. */
-export function matches(ifNoneMatch: string | null, etag: string): boolean {
+export function etagMatches(ifNoneMatch: string | null, etag: string): boolean {
   if (ifNoneMatch === null) return false
   return ifNoneMatch
     .split(',')

@@ -39,7 +39,7 @@ export function languagesOf(acceptLanguage: string | null): string[] {
 }
 
 /** The language that a new account starts with. */
-export function startLocaleOf(headers: Headers): string {
+export function initialLocaleOf(headers: Headers): string {
   return languagesOf(headers.get('accept-language'))[0] ?? 'en'
 }
 

@@ -14,7 +14,7 @@ export function targetOf(request: Request): string {
   return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
-/** Where the Host is missing or none, Bun gives the bare target, out of which each reader reads another path. */
+/** When the Host header is missing or invalid, Bun gives the bare target, out of which each reader reads another path. */
 export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }
@@ -22,6 +22,6 @@ export function isWithoutHost({ url }: Request): boolean {
 /** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */
 export function originOf({ url }: Request): string {
   const parsed = URL.parse(url)
-  if (parsed === null) throw new AppError('malformed_request', 'The Host header is no host.')
+  if (parsed === null) throw new AppError('malformed_request', 'The Host header is not valid.')
   return parsed.origin
 }

@@ -13,7 +13,7 @@ export async function readJsonFile(path: string | undefined): Promise<unknown> {
   try {
     return JSON.parse(text)
   } catch (error) {
-    throw new UsageError(`${path} is no JSON: ${(error as Error).message}`)
+    throw new UsageError(`${path} is not valid JSON: ${(error as Error).message}`)
   }
 }
 

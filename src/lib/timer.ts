@@ -5,7 +5,7 @@ export type Timer = {
   /** Cron expressions in UTC. */
   schedule: string[]
   run: (signal: AbortSignal) => Promise<void>
-  /** Whether a run was missed while the program was down. */
+  /** Whether to run at the start, such as when a run was missed while the program was down. */
   isDueAtStart?: () => Promise<boolean>
   /** Each run waits up to this many ms at random, so that not all servers ask at once. */
   jitter?: number

@@ -11,7 +11,7 @@ export type BackoffRule = { name: string; free: number; maxDelay: number }
 export type Claim = { rule: WindowRule | BackoffRule; key: string }
 
 /** What was counted. Giving it back is for what turned out to be no abuse: a sign-in that succeeded. */
-export type Reservation = { giveBack: (tx: Tx) => Promise<void> }
+export type Reservation = { release: (tx: Tx) => Promise<void> }
 
 export type Limits = ReturnType<typeof createLimits>
 
@@ -34,12 +34,12 @@ export function createLimits({
 
   /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
   async function reserve(claims: Claim[]): Promise<Reservation> {
-    if (!enabled) return { giveBack: async () => {} }
+    if (!enabled) return { release: async () => {} }
     await db.write(async (tx) => {
       for (const claim of claims) await count(tx, claim)
     })
     return {
-      async giveBack(tx) {
+      async release(tx) {
         for (const claim of claims) await uncount(tx, claim)
       },
     }
@@ -107,7 +107,7 @@ function after(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000)
 }
 
-/** Keys are addresses of people or machines: only a hash of them is kept. */
+/** Keys are e-mail addresses, IPs or user ids: only a hash of them is kept. */
 function keyOf({ rule, key }: Claim): string {
   return `${rule.name}:${sha256(key)}`
 }

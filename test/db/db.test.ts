@@ -12,9 +12,9 @@ import {
   readMigrations,
   schemaVersion,
 } from '../../src/db/sqlite/migrate.ts'
-import { createDb, openDatabase, refusalOf } from '../../src/db/sqlite/open.ts'
+import { createDb, openDatabase, reasonNotToOpen } from '../../src/db/sqlite/open.ts'
 import { buildTables } from '../../src/features.ts'
-import { asset } from '../../src/lib/asset.ts'
+import { asset } from '../../src/lib/asset-path.ts'
 import { AppError } from '../../src/lib/errors.ts'
 
 const migrations = readMigrations(asset('drizzle'))
@@ -164,17 +164,17 @@ test('24: a migration that fails changes nothing, nor do those before it', async
   const bad = migration('bad', 'CREATE TABLE bad (a)--> statement-breakpoint\nNONSENSE')
   const orphaning = migration('orphan', `INSERT INTO rates VALUES ('none', 'USD', 1)`)
   expect(() => migrate(client, [...migrations, good, bad])).toThrow()
-  expect(() => migrate(client, [...migrations, good, orphaning])).toThrow('without parent')
+  expect(() => migrate(client, [...migrations, good, orphaning])).toThrow('without a parent')
   expect(schema()).toBe(before)
   expect(schemaVersion(client)).toBe(migrations.length)
 })
 
 test('26: a newer database, a foreign one and garbage are refused and left as they are', async () => {
   const { path, client } = await openTestDb()
-  expect(await refusalOf(path, migrations)).toBeNull()
-  expect(await refusalOf(`${path}.none`, migrations)).toBeNull()
+  expect(await reasonNotToOpen(path, migrations)).toBeNull()
+  expect(await reasonNotToOpen(`${path}.none`, migrations)).toBeNull()
   client.run(`PRAGMA user_version = ${migrations.length + 1}`)
-  expect(await refusalOf(path, migrations)).toContain('newer homeport')
+  expect(await reasonNotToOpen(path, migrations)).toContain('newer homeport')
 
   const foreign = `${path}.foreign`
   const other = new Database(foreign)
@@ -184,7 +184,7 @@ test('26: a newer database, a foreign one and garbage are refused and left as th
   await Bun.write(garbage, 'x'.repeat(10_000))
   for (const file of [foreign, garbage]) {
     const before = await Bun.file(file).bytes()
-    expect(await refusalOf(file, migrations)).toContain('restore it from a backup')
+    expect(await reasonNotToOpen(file, migrations)).toContain('restore it from a backup')
     expect(await Bun.file(file).bytes()).toEqual(before)
   }
 })

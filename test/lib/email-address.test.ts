@@ -103,7 +103,7 @@ test('addresses stored in an older form are brought up to date', async () => {
   await app.services.db.write(
     async (tx) => void (await tx.update(users).set({ emailKey: 'ann@exämple.com' })),
   )
-  expect(await app.services.people.accounts.rekey()).toEqual([])
+  expect(await app.services.people.accounts.rebuildEmailKeys()).toEqual([])
   const json = { email: 'ann@exämple.com', password: PASSWORD }
   expect((await app.ask('POST', '/api/auth/login/v1', { json })).status).toBe(200)
 })

@@ -33,7 +33,7 @@ export function migrate(client: Database, migrations: Migration[]): string[] {
     for (const { statements } of pending) for (const sql of statements) client.run(sql)
     const broken = client.query('PRAGMA foreign_key_check').all()
     if (broken.length > 0)
-      throw new Error(`the migration leaves ${broken.length} rows without parent`)
+      throw new Error(`the migration leaves ${broken.length} rows without a parent`)
     client.run(`PRAGMA user_version = ${migrations.length}`)
     client.run('COMMIT')
   } catch (error) {

@@ -63,7 +63,10 @@ export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Table
  * Why the file at `path` must not be opened, in a sentence, or null when it may be.
  * The file is left as it is.
  */
-export async function refusalOf(path: string, migrations: Migration[]): Promise<string | null> {
+export async function reasonNotToOpen(
+  path: string,
+  migrations: Migration[],
+): Promise<string | null> {
   const file = Bun.file(path)
   if (!(await file.exists()) || file.size === 0) return null
   const header = new TextDecoder('latin1').decode(await file.slice(0, 16).arrayBuffer())

@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts'
 
-/** SQLite's own word for what went wrong, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
+/** The SQLite result code, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
 export function sqliteCode(error: unknown): string | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown }

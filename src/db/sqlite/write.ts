@@ -27,10 +27,10 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
   const queue: Job[] = []
   const savepoint = client.query('SAVEPOINT job')
   const release = client.query('RELEASE job')
-  const attempting = client.query('SAVEPOINT attempt')
-  const attempted = client.query('RELEASE attempt')
-  const beginning = client.query('BEGIN IMMEDIATE')
-  const committing = client.query('COMMIT')
+  const beginAttempt = client.query('SAVEPOINT attempt')
+  const endAttempt = client.query('RELEASE attempt')
+  const beginStatement = client.query('BEGIN IMMEDIATE')
+  const commitStatement = client.query('COMMIT')
   const inside = new AsyncLocalStorage<true>()
   const bound = {
     select: queries.select.bind(queries),
@@ -78,10 +78,10 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
 
   async function attempt(work: () => Promise<void>, effects: Effects): Promise<unknown> {
     const before = effects.length
-    attempting.run()
+    beginAttempt.run()
     try {
       await work()
-      attempted.run()
+      endAttempt.run()
       return null
     } catch (error) {
       // The storage's own failures are the whole change's.
@@ -130,7 +130,7 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
         outcomes.push(await runJob(job))
         if (performance.now() > deadline) break
       }
-      committing.run()
+      commitStatement.run()
       return outcomes
     } catch (error) {
       if (client.inTransaction) client.run('ROLLBACK')
@@ -163,7 +163,7 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
   async function begin() {
     for (const deadline = Date.now() + LOCK_WAIT; ; await Bun.sleep(LOCK_RETRY)) {
       try {
-        beginning.run()
+        beginStatement.run()
         return
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error

@@ -19,8 +19,8 @@ import {
 } from './model.ts'
 import type { Attachments } from './service.ts'
 import { serveFile } from './storage/serve.ts'
+import { receiveUploads } from './upload/receive-uploads.ts'
 import type { Staging } from './upload/staging.ts'
-import { receiveUploads } from './upload/upload.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
 const tags = ['Attachments']
@@ -54,7 +54,7 @@ export function attachmentRoutes({
           targetType: targetType === 'jpg' ? 'jpeg' : (targetType ?? null),
         } as const
         const receive = () => receiveUploads(request, staging)
-        const retryKey = retryKeyOf(request)
+        const retryKey = idempotencyKeyOf(request)
         try {
           const stored = await attachments.store(session.userId, retryKey, receive, options, from)
           server?.timeout(request, IDLE_TIMEOUT)
@@ -120,7 +120,7 @@ export function attachmentRoutes({
         if (width === undefined && format === undefined) {
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
-        const wanted = { width: widthIn(width), format: format ?? acceptedFormat(request) }
+        const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
         server?.timeout(request, UPLOAD_TIMEOUT)
         const ip = ipOf(request, server)
         const opened = await attachments.openVariant(params.key, expires, signature, wanted, ip)
@@ -145,7 +145,7 @@ export function attachmentRoutes({
 }
 
 /** One of the widths that are made; any other is refused, never silently the original. */
-function widthIn(width: string | undefined): number {
+function parseWidth(width: string | undefined): number {
   const known = WIDTHS.find((one) => String(one) === width)
   if (known !== undefined) return known
   throw new AppError('validation_failed', 'There is no variant of that width.', {
@@ -159,7 +159,7 @@ function acceptedFormat({ headers }: Request): 'webp' | null {
 }
 
 /** The key under which a retry is known: 1 to 64 plain characters. */
-function retryKeyOf({ headers }: Request): string | null {
+function idempotencyKeyOf({ headers }: Request): string | null {
   const key = headers.get('idempotency-key')
   if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key
   throw malformed('The Idempotency-Key must be 1 to 64 plain characters.')

@@ -6,11 +6,11 @@ import { originalOf, type VariantOptions, type Variants } from './images/variant
 import type { AttachmentsDb } from './schema.ts'
 import type { Files } from './storage/files.ts'
 import type { UrlSigner } from './storage/signed-url.ts'
-import type { createPreparer, Prepared, Row, UploadOptions } from './upload/preparing.ts'
+import type { Remember, Retries } from './upload/idempotency.ts'
+import type { createPreparer, PreparedUpload, Row, UploadOptions } from './upload/prepare-upload.ts'
 import type { Quota } from './upload/quota.ts'
-import type { Remember, Retries } from './upload/retries.ts'
+import type { Upload } from './upload/receive-uploads.ts'
 import type { Staging } from './upload/staging.ts'
-import type { Upload } from './upload/upload.ts'
 
 type AttachmentsDeps = {
   db: AttachmentsDb
@@ -73,7 +73,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     options: UploadOptions,
     remember: Remember,
   ) {
-    const prepared: Prepared[] = []
+    const prepared: PreparedUpload[] = []
     const kept: string[] = []
     try {
       if (uploads.length === 0) throw noFile()

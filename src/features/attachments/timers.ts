@@ -1,6 +1,6 @@
 import type { Timer } from '../../lib/timer.ts'
 import type { Attachments } from './service.ts'
-import type { Retries } from './upload/retries.ts'
+import type { Retries } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 
 type AttachmentTimersDeps = { attachments: Attachments; retries: Retries; staging: Staging }

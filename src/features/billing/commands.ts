@@ -1,7 +1,7 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
-import type { Billing } from './inbox/deliveries.ts'
+import type { Billing } from './inbox/event-inbox.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
 import type { Reconcile } from './provider/reconcile.ts'

@@ -20,7 +20,7 @@ export const BillingDelivery = t.Object(
 
 const Time = t.String({ format: 'date-time' })
 const TimeOrNever = t.Union([Time, t.Null()])
-const Word = t.Union([t.String(), t.Null()])
+const NullableText = t.Union([t.String(), t.Null()])
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(oneOf('production', 'sandbox')),
@@ -33,9 +33,9 @@ const Entitlement = strict(
     active: t.Boolean(),
     expiresAt: TimeOrNever,
     gracePeriodExpiresAt: TimeOrNever,
-    productId: Word,
-    store: Word,
-    periodType: Word,
+    productId: NullableText,
+    store: NullableText,
+    periodType: NullableText,
     willRenew: t.Boolean(),
   },
   'Entitlement',
@@ -43,14 +43,14 @@ const Entitlement = strict(
 
 const SubscriptionLine = strict(
   {
-    productId: Word,
+    productId: NullableText,
     priceId: t.Optional(t.String()),
-    store: Word,
+    store: NullableText,
     status: t.String({
       description:
         'trialing, active, in_grace_period, in_billing_retry, paused, expired or refunded',
     }),
-    periodType: Word,
+    periodType: NullableText,
     purchasedAt: TimeOrNever,
     expiresAt: TimeOrNever,
     effectiveEndAt: TimeOrNever,

@@ -22,7 +22,7 @@ export function billingTables(columns: Columns) {
       orderedAt: int().notNull().default(0),
       /** The subscription line that it speaks of; null for none. */
       lineKey: text(),
-      /** The body exactly as it came. */
+      /** The body as received; rewritten on erasure, emptied for old telemetry. */
       body: blob().notNull(),
       /** SHA-256 of the body as it came, hex. */
       bodyHash: text().notNull(),
@@ -34,7 +34,7 @@ export function billingTables(columns: Columns) {
       duplicates: int().notNull(),
       /** A later delivery had this id but another body. The first one stays. */
       conflicting: bool().notNull(),
-      /** A time in it was missing, implausible or more than a day ahead. */
+      /** Its own time was missing or a day ahead, or some time in it was implausible. */
       clockIsOff: bool().notNull().default(false),
     },
     (t) => [

@@ -1,5 +1,5 @@
 import type { Timer } from '../../lib/timer.ts'
-import type { Billing } from './inbox/deliveries.ts'
+import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 

@@ -1,6 +1,6 @@
 import { asc, sql } from 'drizzle-orm'
 import type { Tx } from '../../db/db.ts'
-import { check } from '../../lib/schema.ts'
+import { check } from '../../lib/validation.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
 import type { ContentDb } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import type { Timer } from '../../lib/timer.ts'
-import type { PeopleOutbox } from './messages.ts'
-import type { People } from './service.ts'
+import type { PeopleOutbox } from './outbox-messages.ts'
+import type { People } from './people.ts'
 
 export function peopleTimers({
   people,
@@ -17,7 +17,7 @@ export function peopleTimers({
       isDueAtStart: async () => true,
     },
     { name: 'idle guests', schedule: ['40 3 * * *'], run: people.guests.sweep },
-    { name: 'ended sessions', schedule: ['20 3 * * *'], run: people.sessions.sweep },
-    { name: 'spent tokens', schedule: ['25 3 * * *'], run: people.oneTimeTokens.sweep },
+    { name: 'expired sessions', schedule: ['20 3 * * *'], run: people.sessions.sweep },
+    { name: 'expired one-time tokens', schedule: ['25 3 * * *'], run: people.oneTimeTokens.sweep },
   ]
 }

@@ -1,7 +1,7 @@
 import { asc, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
-import { check } from '../../lib/schema.ts'
+import { check } from '../../lib/validation.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import type { Reader, Tx } from '../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
-import { check } from '../../lib/schema.ts'
+import { check } from '../../lib/validation.ts'
 import { AppSettings } from './model.ts'
 import type { SettingsDb } from './schema.ts'
 

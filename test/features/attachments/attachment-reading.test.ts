@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { rangeOf } from '../../../src/features/attachments/storage/serve.ts'
-import { cleanName } from '../../../src/features/attachments/upload/preparing.ts'
+import { cleanName } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createTestApp } from '../../support/app.ts'
 import { fetchFile, filesOf, PATH, uploadForm } from '../../support/attachments.ts'
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readEvent } from '../../../src/features/billing/inbox/event.ts'
 import { entitlementsOf, lineAccessAt } from '../../../src/features/billing/lines/access.ts'
+import { lineKeyOf } from '../../../src/features/billing/lines/event-order.ts'
 import { foldLine } from '../../../src/features/billing/lines/fold.ts'
-import { lineKeyOf } from '../../../src/features/billing/lines/line.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
   bodyOf,

@@ -3,7 +3,7 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
 import type { ImageJob, ImageResult } from './image.ts'
-import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker.ts'
+import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
 
 type ImageQueueDeps = {
   /** The command line of the worker process. */
@@ -21,7 +21,7 @@ type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
 export const RESULT_LIMIT = 25 * 1024 * 1024
-/** FAULTS 111: ten seconds a picture, whatever its shape. */
+/** Ten seconds a picture, whatever its shape (`docs/faults.md`, row 111). */
 const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 512 * 1024 * 1024 }
 /** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
 const JOBS_PER_WORKER = 500
@@ -37,22 +37,22 @@ const MAX_WAIT = 60_000
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const rules = { share: cores, ...QUEUE, onFull: busy }
-  const ofPerson = createBudget({ total: Number.POSITIVE_INFINITY, ...rules })
-  const ofIp = createBudget({ total: cores + 1, ...rules })
+  const userBudget = createBudget({ total: Number.POSITIVE_INFINITY, ...rules })
+  const ipBudget = createBudget({ total: cores + 1, ...rules })
   const workers = new Set<ImageWorker>()
-  const resting: ImageWorker[] = []
+  const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
   let failing = false
   return { make, isFailing, stop }
 
   /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
   async function make(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
-    const patience = AbortSignal.timeout(MAX_WAIT)
-    using _own = userId === null ? null : await ofPerson(userId, 1, patience)
-    using _place = await ofIp(ip, 1, patience)
+    const timeout = AbortSignal.timeout(MAX_WAIT)
+    using _own = userId === null ? null : await userBudget(userId, 1, timeout)
+    using _place = await ipBudget(ip, 1, timeout)
     using _room = await space.reserve(RESULT_LIMIT)
     clearTimeout(idle)
-    const worker = hire()
+    const worker = acquireWorker()
     const result = await worker.make(job)
     rest(worker)
     failing = result.kind === 'crashed'
@@ -71,8 +71,8 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     await Promise.all([...workers].map((worker) => worker.stop()))
   }
 
-  function hire(): ImageWorker {
-    for (let worker = resting.pop(); worker; worker = resting.pop()) {
+  function acquireWorker(): ImageWorker {
+    for (let worker = idleWorkers.pop(); worker; worker = idleWorkers.pop()) {
       if (worker.isAlive()) return worker
       workers.delete(worker)
     }
@@ -83,16 +83,16 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
 
   function rest(worker: ImageWorker) {
     const { jobs, peak } = worker.usage()
-    const isWorn = jobs >= JOBS_PER_WORKER || peak > MEMORY_PER_WORKER
-    if (isWorn || !worker.isAlive()) {
+    const isSpent = jobs >= JOBS_PER_WORKER || peak > MEMORY_PER_WORKER
+    if (isSpent || !worker.isAlive()) {
       log.debug({ jobs, megabytes: Math.round(peak / 1e6) }, 'an image worker is replaced')
-      dismiss(worker)
-    } else resting.push(worker)
+      stopWorker(worker)
+    } else idleWorkers.push(worker)
     clearTimeout(idle)
-    idle = setTimeout(() => resting.splice(0).forEach(dismiss), IDLE_TIMEOUT).unref()
+    idle = setTimeout(() => idleWorkers.splice(0).forEach(stopWorker), IDLE_TIMEOUT).unref()
   }
 
-  function dismiss(worker: ImageWorker) {
+  function stopWorker(worker: ImageWorker) {
     void worker.stop().then(() => workers.delete(worker))
   }
 }

@@ -3,8 +3,8 @@ import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
-import { isImage } from '../upload/kinds.ts'
-import type { Row } from '../upload/preparing.ts'
+import { isImage } from '../upload/media-types.ts'
+import type { Row } from '../upload/prepare-upload.ts'
 import type { Staging } from '../upload/staging.ts'
 import type { ImageFormat } from './image.ts'
 import type { MakeImage } from './image-queue.ts'
@@ -24,13 +24,13 @@ type Opened = { file: Blob; size: number }
 
 const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
-const HOT_FILE = 64 * 1024
-const HOT_FILES = 256
+const CACHED_FILE_BYTES = 64 * 1024
+const MAX_CACHED_FILES = 256
 
 /** Pictures in the widths that apps show them in, each made once and kept beside its original. */
 export function createVariants({ db, files, staging, makeImage }: VariantsDeps) {
   const { variants, attachments } = db.tables
-  const underWay = new Map<string, Promise<void>>()
+  const inFlight = new Map<string, Promise<void>>()
   const hot = new Map<string, Opened>()
   return { open, listOf, removeOf }
 
@@ -46,8 +46,8 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
     const making =
-      underWay.get(key) ?? make(row, key, width, itemType, ip).finally(() => underWay.delete(key))
-    underWay.set(key, making)
+      inFlight.get(key) ?? make(row, key, width, itemType, ip).finally(() => inFlight.delete(key))
+    inFlight.set(key, making)
     await making
     const made = await openStored(key)
     if (!made) throw new AppError('not_found', 'Not found.')
@@ -80,9 +80,9 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   /** Small variants, such as avatars, are asked for again and again: they stay in memory. */
   async function openStored(key: string): Promise<Opened | null> {
     const stored = await files.open(key)
-    if (stored === null || stored.size > HOT_FILE) return stored
+    if (stored === null || stored.size > CACHED_FILE_BYTES) return stored
     const opened = { file: new Blob([await stored.file.arrayBuffer()]), size: stored.size }
-    if (hot.size >= HOT_FILES) hot.clear()
+    if (hot.size >= MAX_CACHED_FILES) hot.clear()
     hot.set(key, opened)
     return opened
   }

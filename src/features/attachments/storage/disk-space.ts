@@ -5,13 +5,13 @@ import { AppError } from '../../../lib/errors.ts'
 /** Room on the disk that was promised to somebody. Dispose of it when the bytes are kept or removed. */
 export type Reservation = {
   /** Counts bytes that are on the disk by now. Throws `insufficient_storage` when it fills up all the same. */
-  grew: (bytes: number) => Promise<void>
+  recordWritten: (bytes: number) => Promise<void>
 } & Disposable
 
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
-/** What others write to the disk is looked at once in so many bytes of ours. */
-const LOOK_AFTER = 1024 * 1024
+/** Free space is checked again after this many bytes. */
+const CHECK_EVERY_BYTES = 1024 * 1024
 
 /** Keeps `minFreeBytes` of the disk that `folder` is on free: who wants to store must ask before. */
 export function createDiskSpace(folder: string, minFreeBytes: number) {
@@ -31,8 +31,8 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
     // Before the disk is asked, so that two at once cannot both count on the same room.
     promised += bytes
     let left = bytes
-    let unlooked = 0
-    const reservation = { grew, [Symbol.dispose]: giveBack }
+    let bytesSinceCheck = 0
+    const reservation = { recordWritten, [Symbol.dispose]: giveBack }
     try {
       await check()
       return reservation
@@ -41,13 +41,13 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
       throw error
     }
 
-    async function grew(written: number) {
+    async function recordWritten(written: number) {
       const kept = Math.min(written, left)
       left -= kept
       promised -= kept
-      unlooked += written
-      if (unlooked < LOOK_AFTER) return
-      unlooked = 0
+      bytesSinceCheck += written
+      if (bytesSinceCheck < CHECK_EVERY_BYTES) return
+      bytesSinceCheck = 0
       await check()
     }
 

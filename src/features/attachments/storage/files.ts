@@ -15,9 +15,9 @@ export type Files = {
   oldKeys: (now: Date) => AsyncIterable<string>
 }
 
-const AN_HOUR = 60 * 60 * 1000
+const HOUR_MS = 60 * 60 * 1000
 
-/** On the local disk: under `folder`, each key on the shelf of its first letter. */
+/** On the local disk: under `folder`, each key on the prefix of its first letter. */
 export function createFiles(folder: string): Files {
   return { keep, open, remove, oldKeys }
 
@@ -40,11 +40,11 @@ export function createFiles(folder: string): Files {
   }
 
   async function* oldKeys(now: Date): AsyncGenerator<string> {
-    for (const shelf of await readdir(folder).catch(() => [])) {
-      if (shelf === 'tmp') continue
-      for (const key of await readdir(join(folder, shelf)).catch(() => [])) {
+    for (const prefix of await readdir(folder).catch(() => [])) {
+      if (prefix === 'tmp') continue
+      for (const key of await readdir(join(folder, prefix)).catch(() => [])) {
         const found = await stat(pathOf(key)).catch(() => null)
-        if (found && now.getTime() - found.mtimeMs > AN_HOUR) yield key
+        if (found && now.getTime() - found.mtimeMs > HOUR_MS) yield key
       }
     }
   }

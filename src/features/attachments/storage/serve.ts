@@ -1,7 +1,7 @@
 import type { Context } from 'elysia'
-import { matches } from '../../../http/public-reply.ts'
-import { rawReply } from '../../../http/whole-reply.ts'
-import { isImage } from '../upload/kinds.ts'
+import { etagMatches } from '../../../http/public-reply.ts'
+import { rawReply } from '../../../http/raw-reply.ts'
+import { isImage } from '../upload/media-types.ts'
 
 type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
@@ -30,7 +30,7 @@ export function serveFile(
     'last-modified': lastModified,
     etag,
   }
-  if (matches(headers.get('if-none-match'), etag)) {
+  if (etagMatches(headers.get('if-none-match'), etag)) {
     return rawReply(set, null, reply, 304)
   }
   const ifRange = headers.get('if-range')

@@ -2,7 +2,7 @@ import { count, eq, sum } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
-import type { Row } from './preparing.ts'
+import type { Row } from './prepare-upload.ts'
 
 type QuotaDeps = { db: AttachmentsDb; maxBytes: number; maxCount: number }
 

@@ -38,7 +38,7 @@ export function createStaging(folder: string, space: DiskSpace) {
         if (size > limit) throw tooLarge()
         // writeFile on a handle goes on after a short write; a bare write would lose the rest.
         await file.writeFile(chunk)
-        await room.grew(chunk.byteLength)
+        await room.recordWritten(chunk.byteLength)
       }
       return { path, size, head: Buffer.concat(head) }
     } catch (error) {

@@ -23,7 +23,7 @@ export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
-  let anybody: boolean | null = null
+  let hasTombstones: boolean | null = null
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
@@ -37,7 +37,7 @@ export function createErasure(deps: ErasureDeps) {
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
     // Asked again by whoever comes next: the change may yet be undone.
-    anybody = null
+    hasTombstones = null
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
@@ -69,8 +69,8 @@ export function createErasure(deps: ErasureDeps) {
   /** What is kept of an event that comes later for somebody who is gone. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
-    anybody ??= (await tx.$count(billingTombstones)) > 0
-    if (!anybody) return delivery
+    hasTombstones ??= (await tx.$count(billingTombstones)) > 0
+    if (!hasTombstones) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
     if (byPseudonym.size === 0) return delivery
     const gone = await tx
@@ -99,8 +99,8 @@ export function createErasure(deps: ErasureDeps) {
       .where(eq(billingAliases.customerId, own.customerId))
     const ids = rows.map(({ appUserId }) => appUserId)
     const others = await existingUsers(from, ids)
-    const living = new Set(others.filter((id) => id !== userId))
-    return ids.filter((id) => !living.has(id))
+    const otherUsers = new Set(others.filter((id) => id !== userId))
+    return ids.filter((id) => !otherUsers.has(id))
   }
 
   /** Rewrites every event about one of `ids` and returns them. */

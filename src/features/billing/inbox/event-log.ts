@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
-import { compareEvents, type OrderedEvent } from '../lines/line.ts'
-import { nameIn } from '../projection/stored-line.ts'
+import { compareEvents, type OrderedEvent } from '../lines/event-order.ts'
+import { nameIn } from '../projection/folding.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
@@ -43,7 +43,7 @@ export function createEventLog(db: BillingDb) {
   /** The first event of a line that comes after `event`, which may be another one's, and names somebody. */
   async function firstAfter(tx: Tx, lineKey: string, event: OrderedEvent) {
     for (let after = event.orderedAt - 1; ; ) {
-      const { events, isLast } = await pageAfter(tx, lineKey, after, FEW)
+      const { events, isLast } = await pageAfter(tx, lineKey, after, SCAN_PAGE_SIZE)
       const found = events.find((one) => compareEvents(one, event) > 0 && nameIn(one) !== null)
       if (found || isLast) return found ?? null
       after = events.at(-1)?.orderedAt ?? after
@@ -56,7 +56,7 @@ export function createEventLog(db: BillingDb) {
   }
 }
 
-const FEW = 4
+const SCAN_PAGE_SIZE = 4
 
 type Row = { body: Buffer; orderedAt: number; eventId: string }
 

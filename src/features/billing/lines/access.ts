@@ -75,7 +75,7 @@ function compareAccess(a: LineAccess, b: LineAccess): number {
   return end(a) === end(b) ? 0 : end(a) > end(b) ? -1 : 1
 }
 
-/** The last words, so that the order is complete. */
+/** The final tie-breaker, so that the order is total. */
 function compareStart(a: LineAccess, b: LineAccess): number {
   return b.startedAt - a.startedAt || ((a.productId ?? '') < (b.productId ?? '') ? -1 : 1)
 }

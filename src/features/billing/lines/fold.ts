@@ -1,4 +1,4 @@
-import { compareEvents, type OrderedEvent } from './line.ts'
+import { compareEvents, type OrderedEvent } from './event-order.ts'
 
 /** What is known of one line after its events. Times in ms; derived from events alone, never from the clock. */
 export type Line = {

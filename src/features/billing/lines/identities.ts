@@ -1,16 +1,16 @@
 import type { BillingEvent } from '../inbox/event.ts'
-import { joins, lineKeyOf } from './line.ts'
+import { lineKeyOf, mergesIdentities } from './event-order.ts'
 
 /** The ids that an event says are one customer. Transfers move lines between customers, they join none. */
 export function idsJoinedBy(event: BillingEvent): string[] {
   const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
   if (type === 'TEST' || type === 'TRANSFER') return []
   if (type === 'PURCHASE_REDEEMED') {
-    return joins(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
+    return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
   }
-  if (lineKeyOf(event) === null && !joins(event)) return []
+  if (lineKeyOf(event) === null && !mergesIdentities(event)) return []
   return unique([appUserId, originalAppUserId, ...aliases].filter((id) => id !== null)).filter(
-    isSomebody,
+    isRealId,
   )
 }
 
@@ -20,14 +20,14 @@ export function customerIdOf(ids: string[]): string {
 }
 
 /** Ids that apps send when they know none: they would make strangers one customer. */
-const NOBODY = new Set(
+const PLACEHOLDER_IDS = new Set(
   'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(
     ' ',
   ),
 )
 
-function isSomebody(id: string): boolean {
-  return !NOBODY.has(id.toLowerCase()) && id !== '[object Object]' && id.trim() !== ''
+function isRealId(id: string): boolean {
+  return !PLACEHOLDER_IDS.has(id.toLowerCase()) && id !== '[object Object]' && id.trim() !== ''
 }
 
 function unique(ids: string[]): string[] {

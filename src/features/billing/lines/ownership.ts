@@ -1,5 +1,5 @@
-import type { Naming } from '../projection/stored-line.ts'
-import { compareEvents, type OrderedEvent } from './line.ts'
+import type { Naming } from '../projection/folding.ts'
+import { compareEvents, type OrderedEvent } from './event-order.ts'
 
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string

@@ -8,7 +8,7 @@ type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
 export type Backlog = ReturnType<typeof createBacklog>
 
 /** A rest between two slices, in ms, in which others are served. */
-const REST = 2
+const PAUSE_MS = 2
 
 /** Does what events have left to do, slice by slice, so that nobody waits for it for long. */
 export function createBacklog({ db, projection, log }: BacklogDeps) {
@@ -31,6 +31,6 @@ export function createBacklog({ db, projection, log }: BacklogDeps) {
   }
 
   async function work() {
-    while (!stopped && (await db.write(projection.workOn))) await Bun.sleep(REST)
+    while (!stopped && (await db.write(projection.runSlice))) await Bun.sleep(PAUSE_MS)
   }
 }

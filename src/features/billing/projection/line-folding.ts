@@ -1,18 +1,18 @@
 import { and, asc, desc, eq, gte, lt, lte } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import type { OrderedEvent } from '../lines/line.ts'
+import type { OrderedEvent } from '../lines/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import {
   atCheckpoint,
   type FoldedLine,
   type Folding,
   fold,
+  fromStored,
   isSameState,
   type Naming,
-  packed,
-  unpacked,
-} from './stored-line.ts'
+  toStored,
+} from './folding.ts'
 
 /** How the work of folding is cut: events between two checkpoints, and events in one slice. */
 export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
@@ -24,7 +24,7 @@ export type LineFolding = ReturnType<typeof createLineFolding>
 /** Which events a line lacks, by their places in time in ms. */
 export type Gap = { since: number; until: number }
 /** What one slice has left to do; null when the line is done. */
-export type Rest = Gap | null
+type RemainingGap = Gap | null
 
 /**
  * Folds lines from their last checkpoint before what has changed. After it, the fold ends as soon as a
@@ -39,12 +39,12 @@ export function createLineFolding({ db, eventLog, sizes }: LineFoldingDeps) {
   async function added(tx: Tx, lineKey: string, before: Folding | null, event: OrderedEvent) {
     const isFull = before !== null && before.count >= checkpointEvery
     if (!isFull || before.last.orderedAt === event.orderedAt) return fold(before, event)
-    await storeCheckpoint(tx, lineKey, before.last.orderedAt, packed(before))
+    await storeCheckpoint(tx, lineKey, before.last.orderedAt, toStored(before))
     return fold(atCheckpoint(before), event)
   }
 
   /** Folds the events of a gap into a line, as far as one slice goes. The line must have a row. */
-  async function refold(tx: Tx, lineKey: string, { since, until }: Gap): Promise<Rest> {
+  async function refold(tx: Tx, lineKey: string, { since, until }: Gap): Promise<RemainingGap> {
     const start = await lastBefore(tx, lineKey, since)
     let folding = start && atCheckpoint(start)
     const after = start?.last.orderedAt ?? -1
@@ -59,15 +59,15 @@ export function createLineFolding({ db, eventLog, sizes }: LineFoldingDeps) {
       const isEndOfSlice = at === events.length - 1 && !isLast
       const isFull = folding.count >= checkpointEvery * (stored.size > 0 ? 2 : 1)
       if (!old && !isEndOfSlice && !(isFull && at < events.length - 1)) continue
-      await storeCheckpoint(tx, lineKey, upTo, packed(folding))
-      if (old && upTo >= until && isSameState(packed(folding), old)) {
+      await storeCheckpoint(tx, lineKey, upTo, toStored(folding))
+      if (old && upTo >= until && isSameState(toStored(folding), old)) {
         await markCurrent(tx, lineKey)
         return null
       }
       folding = atCheckpoint(folding)
     }
     if (!isLast) return { since: end + 1, until: Math.max(until, end + 1) }
-    if (folding) await storeState(tx, lineKey, packed(folding))
+    if (folding) await storeState(tx, lineKey, toStored(folding))
     return null
   }
 
@@ -106,7 +106,7 @@ export function createLineFolding({ db, eventLog, sizes }: LineFoldingDeps) {
       .where(and(eq(lineCheckpoints.lineKey, lineKey), lt(lineCheckpoints.upTo, since)))
       .orderBy(desc(lineCheckpoints.upTo))
       .limit(1)
-    return row ? unpacked(row.state as FoldedLine) : null
+    return row ? fromStored(row.state as FoldedLine) : null
   }
 
   async function between(tx: Tx, lineKey: string, first: number, last: number) {

@@ -1,12 +1,12 @@
 import { eq, inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import type { OrderedEvent } from '../lines/line.ts'
+import type { OrderedEvent } from '../lines/event-order.ts'
 import { holdersOf } from '../lines/ownership.ts'
 import type { BillingDb } from '../schema.ts'
+import { type FoldedLine, lineIn, type Naming, nameIn } from './folding.ts'
 import type { LineFolding } from './line-folding.ts'
 import type { ProjectionQueries } from './queries.ts'
-import { type FoldedLine, lineIn, type Naming, nameIn } from './stored-line.ts'
 
 type OwnersDeps = {
   db: BillingDb
@@ -20,8 +20,8 @@ export type Owners = ReturnType<typeof createOwners>
 /** Which customer a line belongs to, and which ones have held it. */
 export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps) {
   const { billingAliases, lineHolders, subscriptions } = db.tables
-  const { findLine, storeHolder, touchesTransfer } = queries
-  return { customersOf, takesNothingFrom, assign }
+  const { findLine, storeHolder, findTransfersFrom } = queries
+  return { customersOf, hasNoTransfersFrom, assign }
 
   /** The customers of app user ids; one that was never seen is its own. */
   async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
@@ -34,8 +34,8 @@ export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps)
   }
 
   /** Whether no transfer has ever taken anything from a customer. */
-  async function takesNothingFrom(tx: Tx, customerId: string): Promise<boolean> {
-    return (await touchesTransfer(tx).execute({ customerId })).length === 0
+  async function hasNoTransfersFrom(tx: Tx, customerId: string): Promise<boolean> {
+    return (await findTransfersFrom(tx).execute({ customerId })).length === 0
   }
 
   /** Finds the owner of a line by replaying all who held it, and stores it. Its state must be complete. */
@@ -63,14 +63,14 @@ export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps)
       const holders = holdersOf(steps, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
-      const news = await unknownTransfers(tx, holders, transfers)
-      if (news.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
-      for (const [eventRow, transfer] of news) {
+      const newTransfers = await unknownTransfers(tx, holders, transfers)
+      if (newTransfers.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
+      for (const [eventRow, transfer] of newTransfers) {
         transfers.set(eventRow, transfer)
         const follower = await eventLog.firstAfter(tx, lineKey, transfer)
         const name = follower && nameIn(follower)
         if (follower && name !== null) followers.push({ ...follower, name } as Naming)
-        await learn(tx, customers, [
+        await loadCustomers(tx, customers, [
           ...(name === null ? [] : [name]),
           ...transfer.transferredFrom,
           ...transfer.transferredTo,
@@ -82,7 +82,7 @@ export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps)
   async function unknownTransfers(tx: Tx, holders: string[], known: Map<string, OrderedEvent>) {
     const found = new Map<string, OrderedEvent>()
     for (const customerId of new Set(holders)) {
-      for (const { eventRow } of await touchesTransfer(tx).execute({ customerId })) {
+      for (const { eventRow } of await findTransfersFrom(tx).execute({ customerId })) {
         if (known.has(eventRow) || found.has(eventRow)) continue
         const transfer = await eventLog.eventAt(tx, eventRow)
         if (transfer) found.set(eventRow, transfer)
@@ -91,7 +91,7 @@ export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps)
     return [...found]
   }
 
-  async function learn(tx: Tx, customers: Map<string, string>, ids: string[]) {
+  async function loadCustomers(tx: Tx, customers: Map<string, string>, ids: string[]) {
     const missing = ids.filter((id) => !customers.has(id))
     if (missing.length === 0) return
     for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)

@@ -1,15 +1,15 @@
 import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
+import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
 import type { Line } from '../lines/fold.ts'
 import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
-import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
+import { type FoldedLine, type Folding, fromStored, lineIn, nameIn, toStored } from './folding.ts'
 import { createLineFolding, type FoldingSizes } from './line-folding.ts'
 import { createOwners } from './owners.ts'
 import { prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
-import { type FoldedLine, type Folding, lineIn, nameIn, packed, unpacked } from './stored-line.ts'
 
 export type Projection = ReturnType<typeof createProjection>
 
@@ -19,7 +19,7 @@ const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
 /**
  * Keeps the subscription state in step with the log. Every function but `linesOf` runs inside a change, and
- * does so much at once as a slice holds; what is left is noted in the database and done by `workOn`.
+ * does so much at once as a slice holds; what is left is noted in the database and done by `runSlice`.
  */
 export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
@@ -29,8 +29,8 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   const lineFolding = createLineFolding({ db, eventLog, sizes })
   const owners = createOwners({ db, eventLog, lineFolding, queries })
   const stale = createStaleWork({ db, lineFolding, owners, queries })
-  const { restart, workOn } = stale
-  return { apply, relink, linesOf, restart, workOn }
+  const { restart, runSlice } = stale
+  return { apply, relink, linesOf, restart, runSlice }
 
   /**
    * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
@@ -41,8 +41,8 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
     const key = lineKeyOf(event)
     const isAppended = key === null || (isNew && (await append(tx, key, event)))
-    const isLeft = !isAppended && (await stale.insertLate(tx, key, event))
-    return (merged.length > 0 && (await stale.reassign(tx, merged))) || isLeft
+    const hasMore = !isAppended && (await stale.insertLate(tx, key, event))
+    return (merged.length > 0 && (await stale.reassign(tx, merged))) || hasMore
   }
 
   /** Takes from an event that was taken in before only who is who. Returns whether work is left. */
@@ -89,14 +89,14 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     const name = nameIn(event)
     if (name === null) return false
     const [alias] = await findAlias(tx).execute({ id: name })
-    if (!alias || !(await owners.takesNothingFrom(tx, alias.customerId))) return false
+    if (!alias || !(await owners.hasNoTransfersFrom(tx, alias.customerId))) return false
     const { customerId } = alias
     const [row] = await findLine(tx).execute({ lineKey: key })
     const state = (row?.state ?? null) as FoldedLine | null
-    const before = state && unpacked(state)
+    const before = state && fromStored(state)
     if (row && (before === null || state?.stale || row.customerId !== customerId)) return false
-    if (before && !isBehind(before, event)) return false
-    const after = packed(await lineFolding.added(tx, key, before, event))
+    if (before && !comesAfter(before, event)) return false
+    const after = toStored(await lineFolding.added(tx, key, before, event))
     if (row) {
       await updateState(tx).execute({ lineKey: key, state: after })
     } else {
@@ -125,7 +125,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   }
 
   async function knownCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
-    if (ids.length > FEW_IDS) {
+    if (ids.length > SINGLE_QUERY_MAX_IDS) {
       const rows = await tx
         .select()
         .from(billingAliases)
@@ -141,16 +141,16 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   }
 
   async function storeAliases(tx: Tx, ids: string[], customerId: string) {
-    if (ids.length > FEW_IDS) {
+    if (ids.length > SINGLE_QUERY_MAX_IDS) {
       await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
     } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
   }
 }
 
 /** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
-function isBehind({ last, count }: Folding, event: OrderedEvent): boolean {
+function comesAfter({ last, count }: Folding, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
 /** So many ids are asked for one by one with a prepared query, more in one query. */
-const FEW_IDS = 4
+const SINGLE_QUERY_MAX_IDS = 4

@@ -41,7 +41,7 @@ export function prepareQueries(db: BillingDb) {
       state: sql.placeholder('state'),
     }),
   )
-  const touchesTransfer = db.prepareWrite((tx) =>
+  const findTransfersFrom = db.prepareWrite((tx) =>
     tx
       .select({ eventRow: transferIds.eventRow })
       .from(billingAliases)
@@ -78,7 +78,7 @@ export function prepareQueries(db: BillingDb) {
     storeHolder,
     findLine,
     insertLine,
-    touchesTransfer,
+    findTransfersFrom,
     updateState,
     readLines,
   }

@@ -2,13 +2,13 @@ import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { ordered } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
+import type { FoldedLine } from './folding.ts'
 import type { Projection } from './projection.ts'
-import type { FoldedLine } from './stored-line.ts'
 
 type RebuildReport = {
   events: number
   lines: number
-  /** The lines whose state was another one before. */
+  /** Up to 100 lines whose state was different before. */
   changed: string[]
   seconds: number
 }
@@ -77,7 +77,7 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
       while (keys.length > 0) {
         const { done, before } = await db.write((tx) => restartSome(tx, keys))
         // Long lines go on in slices.
-        while (await db.write(projection.workOn));
+        while (await db.write(projection.runSlice));
         changed.push(...(await changedSince(before, done)))
         keys = keys.slice(done.length)
       }

@@ -1,12 +1,12 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
+import type { OrderedEvent } from '../lines/event-order.ts'
 import { EMPTY_LINE } from '../lines/fold.ts'
-import type { OrderedEvent } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
+import { type FoldedLine, fromStored } from './folding.ts'
 import type { Gap, LineFolding } from './line-folding.ts'
 import type { Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
-import { type FoldedLine, unpacked } from './stored-line.ts'
 
 type StaleWorkDeps = {
   db: BillingDb
@@ -19,7 +19,7 @@ type StaleWorkDeps = {
 const SLICE_TIME = 6
 const LINES_AT_ONCE = 16
 /** A line that is folded from its first event. */
-const ALL: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
+const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
  * What an event sets in motion beyond its own line's last state: lines to be folded again and owners to be
@@ -28,7 +28,7 @@ const ALL: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkDeps) {
   const { subscriptions, staleLines, staleCustomers, lineHolders } = db.tables
   const { findLine, insertLine } = queries
-  return { insertLate, restart, reassign, workOn }
+  return { insertLate, restart, reassign, runSlice }
 
   /** Folds an event into the middle of its line. Returns whether work is left. */
   async function insertLate(tx: Tx, lineKey: string, { orderedAt }: OrderedEvent) {
@@ -37,22 +37,22 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
     if (state?.stale) return widen(tx, lineKey, orderedAt)
     if (!row) await insertStub(tx, lineKey)
     // States of older programs do not tell who was named when: such a line is folded whole, once.
-    const isWhole = state === undefined || unpacked(state) === null
-    return advance(tx, lineKey, isWhole ? ALL : { since: orderedAt, until: orderedAt })
+    const isWhole = state === undefined || fromStored(state) === null
+    return advance(tx, lineKey, isWhole ? FULL_RANGE : { since: orderedAt, until: orderedAt })
   }
 
   /** Folds lines from their first event, trusting nothing that was derived before. Returns whether work is left. */
   async function restart(tx: Tx, lineKeys: string[]): Promise<boolean> {
     const deadline = performance.now() + SLICE_TIME
-    let isLeft = false
+    let hasMore = false
     for (const lineKey of lineKeys) {
       await lineFolding.restart(tx, lineKey)
       const [row] = await findLine(tx).execute({ lineKey })
       if (!row) await insertStub(tx, lineKey)
       const isLate = performance.now() > deadline
-      if (await (isLate ? markStale : advance)(tx, lineKey, ALL)) isLeft = true
+      if (await (isLate ? markStale : advance)(tx, lineKey, FULL_RANGE)) hasMore = true
     }
-    return isLeft
+    return hasMore
   }
 
   /** Finds the owners of customers' lines again. Returns whether work is left. */
@@ -68,7 +68,7 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
   }
 
   /** One slice of what is left, wherever it came from. Returns whether there is more. */
-  async function workOn(tx: Tx): Promise<boolean> {
+  async function runSlice(tx: Tx): Promise<boolean> {
     const deadline = performance.now() + SLICE_TIME
     for (;;) {
       const [line] = await tx.select().from(staleLines).limit(1)
@@ -94,7 +94,10 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
 
   /** One event more that a stale line lacks. */
   async function widen(tx: Tx, lineKey: string, orderedAt: number): Promise<true> {
-    const [known = ALL] = await tx.select().from(staleLines).where(eq(staleLines.lineKey, lineKey))
+    const [known = FULL_RANGE] = await tx
+      .select()
+      .from(staleLines)
+      .where(eq(staleLines.lineKey, lineKey))
     const since = Math.min(known.since, orderedAt)
     return markStale(tx, lineKey, { since, until: Math.max(known.until, orderedAt) })
   }
@@ -143,7 +146,7 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
     const state = row?.state as FoldedLine | undefined
     // A stale line finds its owner when it is complete.
     if (!state || state.stale) return
-    if (unpacked(state) === null) await advance(tx, lineKey, ALL)
+    if (fromStored(state) === null) await advance(tx, lineKey, FULL_RANGE)
     else await owners.assign(tx, lineKey)
   }
 

@@ -26,7 +26,7 @@ type SubscriptionDeps<Plan extends PlanLike> = {
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
 export type Environment = 'production' | 'sandbox'
 
-/** The best ones; nobody has more, but a history gone wrong. */
+/** The best ones; only a corrupted history has more. */
 const LINES_SHOWN = 100
 const YEAR_10000 = Date.UTC(10_000, 0)
 const LIMITS = [

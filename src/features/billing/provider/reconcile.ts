@@ -1,15 +1,15 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
-import type { Billing } from '../inbox/deliveries.ts'
+import type { Billing } from '../inbox/event-inbox.ts'
 import type { Line } from '../lines/fold.ts'
-import { type FoldedLine, lineIn } from '../projection/stored-line.ts'
+import { type FoldedLine, lineIn } from '../projection/folding.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
 type ReconcileDeps = {
   db: BillingDb
   readSubscriber: ReadSubscriber
-  recordOwn: Billing['recordOwn']
+  recordInternalEvent: Billing['recordInternalEvent']
   now: () => Date
   log: Log
 }
@@ -25,7 +25,13 @@ const MOST_A_RUN = 2_000
  * Asks the provider what it would have told us while we were down. A difference is stored as an event of
  * our own type in the same log, so that the fold stays the only truth.
  */
-export function createReconcile({ db, readSubscriber, recordOwn, now, log }: ReconcileDeps) {
+export function createReconcile({
+  db,
+  readSubscriber,
+  recordInternalEvent,
+  now,
+  log,
+}: ReconcileDeps) {
   const { subscriptions, billingAliases } = db.tables
   return { one, overdue }
 
@@ -78,8 +84,13 @@ export function createReconcile({ db, readSubscriber, recordOwn, now, log }: Rec
       for (const reported of answer.subscriptions) {
         const known = lines.find(({ state }) => isSameLine(lineIn(state as FoldedLine), reported))
         if (known && agrees(lineIn(known.state as FoldedLine), reported)) continue
-        const thing = known?.lineKey.slice(known.lineKey.indexOf('|') + 1) ?? reported.transactionId
-        await recordOwn('HOMEPORT_RECONCILED', answer.at, eventOf(reported, appUserId, thing))
+        const transactionKey =
+          known?.lineKey.slice(known.lineKey.indexOf('|') + 1) ?? reported.transactionId
+        await recordInternalEvent(
+          'HOMEPORT_RECONCILED',
+          answer.at,
+          eventOf(reported, appUserId, transactionKey),
+        )
         report.corrected.push(`${appUserId} ${reported.productId}`)
       }
     }
@@ -108,7 +119,7 @@ function agrees(line: Line, reported: ReportedSubscription): boolean {
   )
 }
 
-function eventOf(reported: ReportedSubscription, appUserId: string, thing: string | null) {
+function eventOf(reported: ReportedSubscription, appUserId: string, transactionKey: string | null) {
   return {
     app_user_id: appUserId,
     environment: reported.environment,
@@ -120,8 +131,8 @@ function eventOf(reported: ReportedSubscription, appUserId: string, thing: strin
     expiration_at_ms: reported.expiresAt,
     grace_period_expiration_at_ms: reported.graceExpiresAt,
     auto_resume_at_ms: reported.autoResumeAt,
-    transaction_id: reported.transactionId ?? thing,
-    original_transaction_id: thing,
+    transaction_id: reported.transactionId ?? transactionKey,
+    original_transaction_id: transactionKey,
     unsubscribe_detected_at_ms: reported.unsubscribedAt,
     billing_issues_detected_at_ms: reported.billingIssueAt,
     refunded_at_ms: reported.refundedAt,

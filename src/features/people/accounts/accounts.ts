@@ -25,7 +25,7 @@ export function createAccounts({
   newId: () => string
 }) {
   const { users } = db.tables
-  return { create, upgrade, remove, find, findByEmail, existing, describe, rekey }
+  return { create, upgrade, remove, find, findByEmail, filterExisting, describe, rebuildEmailKeys }
 
   async function create(
     tx: Tx,
@@ -52,7 +52,7 @@ export function createAccounts({
     return user as Account
   }
 
-  /** A guest becomes somebody: the id stays, and with it files and purchases. */
+  /** Turns a guest into a full account: the id stays, and with it files and purchases. */
   async function upgrade(
     tx: Tx,
     guest: Account,
@@ -73,7 +73,7 @@ export function createAccounts({
   }
 
   /** Those of `ids` that are users. */
-  async function existing(from: Reader, ids: string[]): Promise<string[]> {
+  async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
     const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
     return rows.map(({ id }) => id)
   }
@@ -111,7 +111,7 @@ export function createAccounts({
    * Brings the stored forms of all addresses up to today's, after an upgrade. Returns the users whose
    * address is the same as another one's by now: they keep the form that they had.
    */
-  async function rekey(): Promise<string[]> {
+  async function rebuildEmailKeys(): Promise<string[]> {
     const clashing: string[] = []
     for (let after = ''; ; ) {
       const rows = await db.read

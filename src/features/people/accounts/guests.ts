@@ -21,23 +21,23 @@ const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
 const IDLE_DAYS = 90
 const BATCH = 200
 
-/** People who have not said yet who they are. */
+/** Guest accounts: users without credentials. */
 export function createGuests(deps: GuestsDeps) {
   const { db, accounts, signIn, limits, now, deleteAccount, checkSession } = deps
   const { users, sessions } = db.tables
-  return { create, guestOf, sweep }
+  return { create, bearerUserId, sweep }
 
   async function create(hints: AccountDefaults, { ip, device }: RequestOrigin) {
     await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
-    const admission = await db.write(async (tx) => {
+    const result = await db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', hints)
-      return signIn.admit(tx, guest, device)
+      return signIn.finishSignIn(tx, guest, device)
     })
-    return signIn.answer(admission)
+    return signIn.answer(result)
   }
 
   /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
-  async function guestOf(token: string | undefined, sealed: boolean): Promise<string | null> {
+  async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 

@@ -25,18 +25,18 @@ export const LIFE: Record<Purpose, number> = {
 }
 
 /** Sign-ins under way on several devices, and every mail that tells of a change of address. */
-const PARALLEL = new Set<Purpose>(['two-factor', 'cancel-email-change'])
+const MULTIPLE_ALLOWED = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
 /** Tokens of 256 bits that work once. Only their hash is kept. */
 export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date }) {
   const { oneTimeTokens } = db.tables
-  return { issue, find, take, fail, list, voidAll, sweep }
+  return { issue, find, take, fail, list, revokeAll, sweep }
 
-  /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `PARALLEL`. */
+  /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `MULTIPLE_ALLOWED`. */
   async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
-    if (!PARALLEL.has(purpose)) {
+    if (!MULTIPLE_ALLOWED.has(purpose)) {
       await tx
         .delete(oneTimeTokens)
         .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
@@ -86,7 +86,7 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
   }
 
   /** Ends all tokens of a user, whatever they are for, as part of the change. */
-  async function voidAll(tx: Tx, userId: string) {
+  async function revokeAll(tx: Tx, userId: string) {
     await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
   }
 

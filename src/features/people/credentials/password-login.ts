@@ -3,8 +3,8 @@ import type { Device } from '../../../http/request-headers.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { Securing } from '../accounts/securing.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
@@ -16,7 +16,7 @@ type PasswordLoginDeps = {
   db: PeopleDb
   accounts: Accounts
   addresses: EmailAddresses
-  securing: Securing
+  accountSecurity: AccountSecurity
   passwords: Passwords
   proof: PasswordProof
   signIn: SignIn
@@ -31,8 +31,17 @@ const REGISTRATIONS: WindowRule = { name: 'register', max: 100, seconds: 60 * 60
 
 /** Signing up and in with an e-mail address and a password. */
 export function createPasswordLogin(deps: PasswordLoginDeps) {
-  const { db, accounts, addresses, securing, passwords, proof, signIn, limits, passwordMinLength } =
-    deps
+  const {
+    db,
+    accounts,
+    addresses,
+    accountSecurity,
+    passwords,
+    proof,
+    signIn,
+    limits,
+    passwordMinLength,
+  } = deps
   const { users } = db.tables
   return { register, login, change, set }
 
@@ -48,7 +57,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     // Told early, a taken address costs no hash; the change below decides.
     if (await accounts.findByEmail(db.read, email)) throw emailTaken()
     const passwordHash = await proof.counted(registration, () => passwords.hash(password))
-    const admission = await db.write(async (tx) => {
+    const result = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
@@ -58,9 +67,9 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
           ? await accounts.upgrade(tx, guest, 'email', named)
           : await accounts.create(tx, 'email', hints, login)
       await addresses.sendVerification(tx, user)
-      return signIn.admit(tx, user, device)
+      return signIn.finishSignIn(tx, user, device)
     })
-    return signIn.answer(admission)
+    return signIn.answer(result)
   }
 
   async function login(email: string, password: string, origin: RequestOrigin) {
@@ -68,27 +77,27 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     const rehash = passwords.isOutdated(user.passwordHash ?? '')
       ? await passwords.hash(password)
       : null
-    const admission = await db.write(async (tx) => {
+    const result = await db.write(async (tx) => {
       // The account may have gone, or its password changed, while the hash was verified.
       const current = await accounts.findByEmail(tx, email)
       if (current?.passwordHash !== user.passwordHash) throw wrongCredentials()
       if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
       await settle(tx)
-      return signIn.admit(tx, current, origin.device)
+      return signIn.finishSignIn(tx, current, origin.device)
     })
-    return signIn.answer(admission)
+    return signIn.answer(result)
   }
 
   /** Changes the password of a signed-in user and ends the other sessions. */
   async function change(userId: string, sessionId: string, current: string, next: string) {
-    const stillProven = await proof.proveOwn(userId, current)
+    const recheckPassword = await proof.verifyOwnPassword(userId, current)
     const { email, name } = await accounts.find(db.read, userId)
     await check(next, 'newPassword', email ?? '', name)
     const passwordHash = await passwords.hash(next)
     await db.write(async (tx) => {
-      await stillProven(tx)
+      await recheckPassword(tx)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, userId))
-      await securing.secure(tx, userId, sessionId)
+      await accountSecurity.secure(tx, userId, sessionId)
     })
   }
 
@@ -100,7 +109,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await db.write(async (tx) => {
       const user = await addresses.takeReset(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
-      await securing.secure(tx, user.id, null)
+      await accountSecurity.secure(tx, user.id, null)
       await proof.forgetFailures(tx, user)
     })
   }

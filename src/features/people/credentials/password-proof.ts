@@ -16,14 +16,14 @@ type PasswordProofDeps = {
 export type PasswordProof = ReturnType<typeof createPasswordProof>
 
 /** Throws when what was proven before the change holds no more: the password may have been replaced. */
-export type StillProven = (tx: Tx) => Promise<void>
+export type RecheckPassword = (tx: Tx) => Promise<void>
 
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
 
 /** Checks passwords, each try counted before its hash is verified, so that many at once cannot slip through. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
-  return { attempt, prove, proveOwn, counted, forgetFailures }
+  return { attempt, prove, verifyOwnPassword, counted, forgetFailures }
 
   /** The account that an address and a password belong to; `settle` ends the count, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
@@ -32,7 +32,7 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     const stored = user?.passwordHash ?? null
     const matches = await counted(reservation, () => passwords.verify(password, stored))
     if (!user || !matches) throw wrongCredentials()
-    return { user, settle: (tx: Tx) => reservation.giveBack(tx) }
+    return { user, settle: (tx: Tx) => reservation.release(tx) }
   }
 
   /** The same for somebody who is not about to sign in. */
@@ -46,12 +46,12 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
    * Throws unless the password is that of a signed-in user, limited as a sign-in is. Returns a check to
    * repeat inside the change that follows: another password may have been set meanwhile.
    */
-  async function proveOwn(userId: string, password: string): Promise<StillProven> {
+  async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const { email, passwordHash } = await accounts.find(db.read, userId)
     const reservation = await limits.reserve([accountClaim(email ?? userId)])
     const matches = await counted(reservation, () => passwords.verify(password, passwordHash))
     if (!matches) throw wrongPassword()
-    await db.write(reservation.giveBack)
+    await db.write(reservation.release)
     return async (tx) => {
       const current = await accounts.find(tx, userId)
       if (current.passwordHash !== passwordHash) throw wrongPassword()
@@ -59,11 +59,11 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
   }
 
   /** Work that is refused because too many wait for it was no try. */
-  async function counted<T>({ giveBack }: Reservation, work: () => Promise<T>): Promise<T> {
+  async function counted<T>({ release }: Reservation, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (error) {
-      await db.write(giveBack)
+      await db.write(release)
       throw error
     }
   }

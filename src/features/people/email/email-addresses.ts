@@ -3,14 +3,14 @@ import type { Reader, Tx } from '../../../db/db.ts'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
-import type { Securing } from '../accounts/securing.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
-import type { StillProven } from '../credentials/password-proof.ts'
-import type { PeopleOutbox } from '../messages.ts'
+import type { RecheckPassword } from '../credentials/password-proof.ts'
+import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
-import { MAILS, type Notices, UNPROVEN } from './notices.ts'
+import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
 
 type EmailAddressesDeps = {
   db: PeopleDb
@@ -18,7 +18,7 @@ type EmailAddressesDeps = {
   oneTimeTokens: OneTimeTokens
   outbox: PeopleOutbox
   notices: Notices
-  securing: Securing
+  accountSecurity: AccountSecurity
   limits: Limits
   /** What links in mails begin with, without a slash at the end. */
   linkBase: string
@@ -33,7 +33,7 @@ const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 
 /** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
-  const { db, accounts, oneTimeTokens, outbox, notices, securing, limits, now } = deps
+  const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
   const { linkBase, pageBase } = deps
   const { users } = db.tables
   return {
@@ -51,7 +51,10 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
   async function sendVerification(tx: Tx, user: Account) {
     if (user.email === null) return
-    const isAllowed = await limits.allows(tx, { rule: UNPROVEN, key: emailKeyOf(user.email) })
+    const isAllowed = await limits.allows(tx, {
+      rule: UNVERIFIED_MAIL_LIMIT,
+      key: emailKeyOf(user.email),
+    })
     if (isAllowed) await sendLink(tx, user, 'verify-email', 'verify', user.email)
   }
 
@@ -72,7 +75,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
       if (confirmed) return confirm(tx, confirmed.userId, confirmed.email)
       const changed = await oneTimeTokens.take(tx, 'change-email', token)
-      if (!changed) throw usedLink()
+      if (!changed) throw invalidLink()
       return replace(tx, changed.userId, changed.email ?? '')
     })
     outbox.nudge()
@@ -82,11 +85,16 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
    * Sends a link to the new address; until it is opened nothing changes. The old address is told at once,
    * with a link that cancels the change: the password may be in a thief's hands.
    */
-  async function change(userId: string, email: string, ip: string, stillProven: StillProven) {
+  async function change(
+    userId: string,
+    email: string,
+    ip: string,
+    recheckPassword: RecheckPassword,
+  ) {
     requireMailbox(email)
     await reserveMail(email, ip)
     await db.write(async (tx) => {
-      await stillProven(tx)
+      await recheckPassword(tx)
       const user = await accounts.find(tx, userId)
       const holder = await accounts.findByEmail(tx, email)
       if (holder && holder.id !== userId) throw addressTaken()
@@ -104,8 +112,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   async function cancelChange(token: string) {
     await db.write(async (tx) => {
       const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
-      if (!cancelled) throw usedLink()
-      await oneTimeTokens.voidAll(tx, cancelled.userId)
+      if (!cancelled) throw invalidLink()
+      await oneTimeTokens.revokeAll(tx, cancelled.userId)
     })
   }
 
@@ -126,7 +134,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 
   async function ownerOfReset(from: Reader, token: string): Promise<Account> {
     const row = await oneTimeTokens.find(from, 'reset-password', token)
-    if (!row) throw usedLink()
+    if (!row) throw invalidLink()
     return accounts.find(from, row.userId)
   }
 
@@ -136,9 +144,9 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
    */
   async function takeReset(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.take(tx, 'reset-password', token)
-    if (!row) throw usedLink()
+    if (!row) throw invalidLink()
     const { emailVerifiedAt } = await accounts.find(tx, row.userId)
-    if (emailVerifiedAt === null) await securing.reclaim(tx, row.userId)
+    if (emailVerifiedAt === null) await accountSecurity.removeUnverifiedSignIns(tx, row.userId)
     await confirm(tx, row.userId, row.email)
     return accounts.find(tx, row.userId)
   }
@@ -146,7 +154,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** The address may have changed since the mail was sent: then it proves nothing any more. */
   async function confirm(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
-    if (user.email !== email) throw usedLink()
+    if (user.email !== email) throw invalidLink()
     await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
   }
 
@@ -156,8 +164,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     await tx.update(users).set(changes).where(eq(users.id, userId))
-    // Links that the old address got are of no account any more.
-    await oneTimeTokens.voidAll(tx, userId)
+    // Links that the old address got are no longer valid.
+    await oneTimeTokens.revokeAll(tx, userId)
     await notices.tell(tx, user, 'email-changed', { detail: email })
   }
 
@@ -175,7 +183,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
 
   async function reserveMail(email: string, ip: string) {
     await limits.reserve([
-      { rule: MAILS, key: emailKeyOf(email) },
+      { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) },
       { rule: PER_IP, key: ip },
     ])
   }
@@ -190,12 +198,12 @@ export function requireMailbox(email: string) {
 }
 
 function tooManyChanges(): AppError {
-  return new AppError('rate_limited', 'The address was to be changed too often. Try again later.', {
+  return new AppError('rate_limited', 'Too many requests to change the address. Try again later.', {
     retryAfterSeconds: 60 * 60,
   })
 }
 
-function usedLink(): AppError {
+function invalidLink(): AppError {
   return new AppError(
     'unauthenticated',
     'This link was used before or is too old: ask for a new one.',

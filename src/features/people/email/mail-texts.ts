@@ -24,7 +24,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'email-change-requested': {
     subject: 'Somebody wants to change your e-mail address',
-    body: 'Your account is to get the address %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: somebody knows yours.',
+    body: 'A request was made to change the address of your account to %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: somebody knows yours.',
     action: 'Cancel the change',
   },
   'reset-password': {
@@ -34,7 +34,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'email-changed': {
     subject: 'Your e-mail address was changed',
-    body: 'Your account now has the address %s. If it was not you, answer to this mail at once.',
+    body: 'Your account now has the address %s. If it was not you, reply to this e-mail right away.',
   },
   'new-device': {
     subject: 'A new device has signed in',
@@ -42,7 +42,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'token-reused': {
     subject: 'We have signed out one of your devices',
-    body: 'Somebody has used an old key of your device %s, which can mean that it was stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
+    body: 'Someone used an outdated sign-in token of your device %s, which can mean that it was stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
   },
 }
 

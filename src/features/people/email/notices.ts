@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
-import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { MailKind } from './mail-texts.ts'
 
 type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
@@ -10,11 +10,11 @@ type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
 export type Notices = ReturnType<typeof createNotices>
 
 /** Mails that somebody has asked for. */
-export const MAILS: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
+export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
 /** Mails that nobody has asked for, to an address that nobody has proven: it may be a stranger's. */
-export const UNPROVEN: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
+export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted apart: what strangers ask for must not keep an owner from being told. */
-const NOTICES: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
+const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
 /** Mails that tell the owner of an account what happened to it. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
@@ -28,7 +28,7 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
     { detail, link }: { detail: string; link?: string },
   ): Promise<boolean> {
     if (email === null) return true
-    const rule = emailVerifiedAt === null ? UNPROVEN : NOTICES
+    const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.allows(tx, { rule, key: emailKeyOf(email) }))) return false
     const content = { mail, to: email, locale, detail, ...(link === undefined ? {} : { link }) }
     await outbox.add(tx, { kind: 'mail', ...content })

@@ -2,7 +2,7 @@ import { Elysia, t } from 'elysia'
 import type { authenticate } from '../../../http/authenticate.ts'
 import { json } from '../../../http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
-import { startLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
+import { initialLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
 import { ProfilePatch } from './model.ts'
 import type { Profile } from './service.ts'
 import { UserProfile } from './user-profile.ts'
@@ -31,7 +31,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       async ({ session, body, request: { headers } }) =>
         data(
           await profile.change(session.userId, body, {
-            locale: startLocaleOf(headers),
+            locale: initialLocaleOf(headers),
             timezone: timezoneOf(headers),
           }),
         ),

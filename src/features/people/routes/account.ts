@@ -20,7 +20,7 @@ const SESSIONS = '/api/auth/sessions/v1'
 
 /** Password, e-mail address and devices of an account. */
 export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
-  const { passwordLogin, proof, addresses, devices, securing } = people
+  const { passwordLogin, proof, addresses, devices, accountSecurity } = people
   return new Elysia({ name: 'auth-account' })
     .use(signedIn)
     .get(
@@ -35,9 +35,10 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     .delete(
       SESSIONS,
       async ({ session, query: { id } }) => {
-        if (id === 'others') await securing.endOtherSessions(session.userId, session.sessionId)
+        if (id === 'others')
+          await accountSecurity.endOtherSessions(session.userId, session.sessionId)
         else await devices.end(session.userId, id)
-        return message('Signed out there.')
+        return message('The session is ended.')
       },
       {
         signedIn: true,
@@ -117,8 +118,8 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     .post(
       `${EMAIL}/change`,
       async ({ session, body: { password, email }, request, server }) => {
-        const stillProven = await proof.proveOwn(session.userId, password)
-        await addresses.change(session.userId, email, ipOf(request, server), stillProven)
+        const recheckPassword = await proof.verifyOwnPassword(session.userId, password)
+        await addresses.change(session.userId, email, ipOf(request, server), recheckPassword)
         return message(
           'A mail is on its way to the new address. Until it is opened nothing changes.',
         )

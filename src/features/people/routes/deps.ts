@@ -1,6 +1,6 @@
 import type { authenticate } from '../../../http/authenticate.ts'
 import type { IpOf } from '../../../http/client-ip.ts'
-import type { People } from '../service.ts'
+import type { People } from '../people.ts'
 
 /** What the routes of this feature share. */
 export type PeopleRoutesDeps = {

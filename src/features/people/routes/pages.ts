@@ -1,9 +1,16 @@
 import { type Context, Elysia, t } from 'elysia'
 import { readBody } from '../../../http/body.ts'
 import { STATUS } from '../../../http/errors.ts'
-import { rawReply } from '../../../http/whole-reply.ts'
+import { rawReply } from '../../../http/raw-reply.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { cancelPage, deletePage, PAGE_CSP, resetPage, resultPage, verifyPage } from '../pages.ts'
+import {
+  cancelPage,
+  deletePage,
+  PAGE_CSP,
+  resetPage,
+  resultPage,
+  verifyPage,
+} from '../page-templates.ts'
 import type { PeopleRoutesDeps } from './deps.ts'
 
 const FORM_LIMIT = 4 * 1024

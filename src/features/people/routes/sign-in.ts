@@ -2,7 +2,7 @@ import { Elysia } from 'elysia'
 import { json } from '../../../http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
 import { isSealed } from '../../../http/opened-request.ts'
-import { deviceOf, startLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
+import { deviceOf, initialLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
 import {
   ChallengeBody,
   LoginBody,
@@ -20,7 +20,7 @@ const tags = ['Signing in']
 /** Every way to get a session, and out of it. */
 export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
   const { passwordLogin, signIn, socialLogin, guests, sessions } = people
-  const { guestOf } = guests
+  const { bearerUserId } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
     .post(
@@ -29,7 +29,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         passwordLogin.register(
           { ...login, name, ...localeOf(request) },
           { ip: ipOf(request, server), device: deviceOf(request) },
-          await guestOf(bearer, isSealed(request)),
+          await bearerUserId(bearer, isSealed(request)),
         ),
       {
         ...json(RegisterBody),
@@ -67,7 +67,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
           login,
           { name, ...localeOf(request) },
           { ip: ipOf(request, server), device: deviceOf(request) },
-          await guestOf(bearer, isSealed(request)),
+          await bearerUserId(bearer, isSealed(request)),
         ),
       {
         ...json(SocialBody),
@@ -128,5 +128,5 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
 
 /** What the phone tells of where it is. */
 function localeOf({ headers }: Request) {
-  return { locale: startLocaleOf(headers), timezone: timezoneOf(headers) }
+  return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
 }

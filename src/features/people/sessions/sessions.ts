@@ -18,16 +18,19 @@ type SessionsDeps = {
   now: () => Date
   newId: () => string
   /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
-  onTheft: (tx: Tx, session: { userId: string; sessionId: string; device: string }) => Promise<void>
+  onTokenReuse: (
+    tx: Tx,
+    session: { userId: string; sessionId: string; device: string },
+  ) => Promise<void>
 }
 
 /** A new pair of tokens is minted from this. */
-export type IssuedTokens = AccessClaims & { refreshToken: string }
+export type TokenGrant = AccessClaims & { refreshToken: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
 /** One session a device: a family of refresh tokens, each replaced when it is used. */
-export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps) {
+export function createSessions({ db, tokens, now, newId, onTokenReuse }: SessionsDeps) {
   const { sessions, refreshTokens } = db.tables
   const activeSession = db.read
     .select({
@@ -47,7 +50,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
   return { open, check, refresh, end, sweep }
 
   /** Opens a session inside the change `tx`. */
-  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<IssuedTokens> {
+  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
     const at = now()
     const id = newId()
     const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
@@ -73,7 +76,7 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
    * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
    * and so is a second token in a row that comes again when its successor is in use already.
    */
-  async function refresh(token: string, sealed: boolean): Promise<IssuedTokens> {
+  async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
     const hash = hashToken(token)
     const outcome = await db.write(async (tx) => {
       const at = now()
@@ -88,9 +91,9 @@ export function createSessions({ db, tokens, now, newId, onTheft }: SessionsDeps
       }
       if (generation < session.generation) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
-        if (usedAt !== null && isTheft(session, generation, usedAt, at)) {
+        if (usedAt !== null && isTokenReuse(session, generation, usedAt, at)) {
           await tx.delete(sessions).where(eq(sessions.id, session.id))
-          await onTheft(tx, { ...family, device: session.device })
+          await onTokenReuse(tx, { ...family, device: session.device })
           return { refused: true } as const
         }
         if (usedAt !== null) await markRepeated(tx, session.id, generation)
@@ -188,8 +191,8 @@ function openedSealed(): AppError {
   )
 }
 
-/** A token came again though its successor has been in use since `usedAt`. */
-function isTheft(
+/** Whether a token whose successor was first used at `usedAt` is outside of the retry window, or the second in a row. */
+function isTokenReuse(
   { repeatedGeneration }: { repeatedGeneration: number | null },
   generation: number,
   usedAt: Date,

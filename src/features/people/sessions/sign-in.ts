@@ -3,13 +3,13 @@ import type { Device } from '../../../http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
-import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { UserProfile } from '../profile/user-profile.ts'
 import type { PeopleDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
-import type { IssuedTokens, Sessions } from './sessions.ts'
-import { ACCESS_TOKEN_LIFE, notSignedIn, type Tokens } from './tokens.ts'
+import type { Sessions, TokenGrant } from './sessions.ts'
+import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 
 type SignInDeps = {
   db: PeopleDb
@@ -25,7 +25,7 @@ type SignInDeps = {
 }
 
 /** What a change leaves when somebody has proven to be `user`: a session, or a challenge for the second factor. */
-type Admission = { grant: IssuedTokens } | { challengeToken: string }
+type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
@@ -36,19 +36,19 @@ export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, devices, tokens, oneTimeTokens, twoFactor, outbox, notices } =
     deps
   const { readProfile } = deps
-  return { admit, answer, passChallenge, refresh }
+  return { finishSignIn, answer, passChallenge, refresh }
 
   /** Opens a session as part of the change, or asks for the second factor where it is on. */
-  async function admit(tx: Tx, user: Account, device: Device): Promise<Admission> {
+  async function finishSignIn(tx: Tx, user: Account, device: Device): Promise<SignInResult> {
     if (user.twoFactorSince === null) return { grant: await openSession(tx, user, device) }
     return { challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id) }
   }
 
-  /** What the phone gets for an admission, after the change is committed. */
-  async function answer(admission: Admission) {
+  /** What the phone gets for an result, after the change is committed. */
+  async function answer(result: SignInResult) {
     outbox.nudge()
-    if ('grant' in admission) return { code: 'ok', response: await asSession(admission.grant) }
-    const { challengeToken } = admission
+    if ('grant' in result) return { code: 'ok', response: await asSession(result.grant) }
+    const { challengeToken } = result
     const expiresIn = LIFE['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
     return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
@@ -67,7 +67,7 @@ export function createSignIn(deps: SignInDeps) {
         return null
       }
       await oneTimeTokens.take(tx, 'two-factor', challengeToken)
-      await reservation.giveBack(tx)
+      await reservation.release(tx)
       return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
     if (grant === null) throw wrongCode()
@@ -83,19 +83,19 @@ export function createSignIn(deps: SignInDeps) {
     }
   }
 
-  async function openSession(tx: Tx, user: Account, device: Device): Promise<IssuedTokens> {
+  async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await devices.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
     if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
   }
 
-  async function asSession(grant: IssuedTokens) {
+  async function asSession(grant: TokenGrant) {
     return {
       accessToken: await tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,
       tokenType: 'Bearer',
-      expiresIn: ACCESS_TOKEN_LIFE,
+      expiresIn: ACCESS_TOKEN_TTL_SECONDS,
       user: await readProfile(grant.userId),
     }
   }

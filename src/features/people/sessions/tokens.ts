@@ -4,7 +4,7 @@ import { hmac, sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
 
 /** Seconds that an access token lives. */
-export const ACCESS_TOKEN_LIFE = 15 * 60
+export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TYPE = 'at+jwt'
 
 export type AccessClaims = {
@@ -42,7 +42,7 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
       .setAudience(audience)
       .setSubject(userId)
       .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + ACCESS_TOKEN_LIFE)
+      .setExpirationTime(issuedAt + ACCESS_TOKEN_TTL_SECONDS)
       .setJti(`${generation}.${crypto.randomUUID()}`)
       .sign(privateKey)
   }

@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { unseal } from '../../../lib/seal.ts'
-import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProviderName } from './identity-providers.ts'
 

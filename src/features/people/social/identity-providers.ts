@@ -75,7 +75,7 @@ export function createIdTokenVerifier(
         provider,
         subject: payload.sub,
         email: typeof payload['email'] === 'string' ? payload['email'] : null,
-        // Apple says it in words.
+        // Apple may send it as the string 'true'.
         emailVerified: String(payload['email_verified']) === 'true',
         name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
         clientId: [payload.aud].flat().find((one) => one && clientIds.includes(one)) ?? '',

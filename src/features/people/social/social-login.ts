@@ -4,10 +4,10 @@ import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { Securing } from '../accounts/securing.ts'
 import type { RequestOrigin } from '../credentials/password-login.ts'
-import type { PeopleOutbox } from '../messages.ts'
+import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import type { AppleGrants } from './apple-grants.ts'
@@ -22,7 +22,7 @@ type SocialLoginDeps = {
   signIn: SignIn
   outbox: PeopleOutbox
   identities: Identities
-  securing: Securing
+  accountSecurity: AccountSecurity
   verifyIdToken: VerifyIdToken
   /** Null without the keys that Apple asks for. */
   appleGrants: AppleGrants | null
@@ -40,7 +40,8 @@ type SocialRequest = {
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, mergeGuest, signIn, outbox, identities, securing, verifyIdToken } = deps
+  const { db, accounts, mergeGuest, signIn, outbox, identities, accountSecurity, verifyIdToken } =
+    deps
   const { appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
@@ -53,15 +54,15 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   ) {
     const identity = await verifyIdToken(provider, idToken, nonce)
     const grant = await exchange(identity, authorizationCode)
-    const admission = await db.write(async (tx) => {
+    const result = await db.write(async (tx) => {
       const user = await accountOf(tx, identity, hints, guestId)
       if (grant !== null) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
       }
-      return signIn.admit(tx, user, device)
+      return signIn.finishSignIn(tx, user, device)
     })
-    return signIn.answer(admission)
+    return signIn.answer(result)
   }
 
   /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */
@@ -74,7 +75,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       const loginType = hasPassword ? 'email' : other?.provider
       if (loginType === undefined) throw lastWayIn()
       await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
-      await securing.secure(tx, userId, sessionId)
+      await accountSecurity.secure(tx, userId, sessionId)
     })
     outbox.nudge()
   }

@@ -7,7 +7,7 @@ import { hmac } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
-import type { Securing } from '../accounts/securing.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
 import type { PeopleDb } from '../schema.ts'
 
@@ -20,7 +20,7 @@ type TwoFactorDeps = {
   issuer: string
   now: () => Date
   proof: PasswordProof
-  securing: Securing
+  accountSecurity: AccountSecurity
 }
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
@@ -33,18 +33,19 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
-  const { db, sealKey, recoveryKey, limits, issuer, now, proof, securing } = deps
+  const { db, sealKey, recoveryKey, limits, issuer, now, proof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, disable, reserve, check, prove }
 
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
-    const stillProven = await proof.proveOwn(userId, password)
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
     const secret = new Secret({ size: 20 })
     const email = await db.write(async (tx) => {
-      await stillProven(tx)
+      await recheckPassword(tx)
       const user = await find(tx, userId)
-      if (user.twoFactorSince !== null) throw new AppError('conflict', 'Two-factor is on already.')
+      if (user.twoFactorSince !== null)
+        throw new AppError('conflict', 'Two-factor authentication is already on.')
       const changes = { twoFactorSecret: seal(sealKey, secret.base32), twoFactorStep: null }
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
@@ -59,30 +60,31 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
     await db.write(async (tx) => {
       const user = await find(tx, userId)
-      if (user.twoFactorSince !== null) throw new AppError('conflict', 'Two-factor is on already.')
+      if (user.twoFactorSince !== null)
+        throw new AppError('conflict', 'Two-factor authentication is already on.')
       if (!(await acceptTotp(tx, user, code))) throw wrongCode()
-      await reservation.giveBack(tx)
+      await reservation.release(tx)
       await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
       await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
       await tx
         .insert(recoveryCodes)
         .values(codes.map((one) => ({ userId, hash: hashCode(userId, one) })))
-      await securing.secure(tx, userId, sessionId)
+      await accountSecurity.secure(tx, userId, sessionId)
     })
     return codes
   }
 
   async function disable(userId: string, sessionId: string, password: string, code: string) {
-    const stillProven = await proof.proveOwn(userId, password)
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
-      await stillProven(tx)
+      await recheckPassword(tx)
       if (!(await check(tx, userId, code))) throw wrongCode()
-      await reservation.giveBack(tx)
+      await reservation.release(tx)
       const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
       await tx.update(users).set(off).where(eq(users.id, userId))
       await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-      await securing.secure(tx, userId, sessionId)
+      await accountSecurity.secure(tx, userId, sessionId)
     })
   }
 
@@ -91,7 +93,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
       if (!(await check(tx, userId, code))) throw wrongCode()
-      await reservation.giveBack(tx)
+      await reservation.release(tx)
     })
   }
 

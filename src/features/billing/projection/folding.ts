@@ -1,5 +1,5 @@
+import type { EventOrder, OrderedEvent } from '../lines/event-order.ts'
 import { EMPTY_LINE, type Line, step } from '../lines/fold.ts'
-import type { EventOrder, OrderedEvent } from '../lines/line.ts'
 
 /** An event that names another app user id than the one before it: there the owner may change. */
 export type Naming = EventOrder & { name: string }
@@ -53,14 +53,14 @@ export function lineIn({ line }: FoldedLine): Line {
 }
 
 /** A line as it is stored. */
-export function packed({ line, last, store, count, names }: Folding): FoldedLine {
+export function toStored({ line, last, store, count, names }: Folding): FoldedLine {
   const known = Object.entries(line).filter(([, value]) => value !== null)
   const tail = { count, names }
   return { line: Object.fromEntries(known), last, ...(store === null ? {} : { store }), tail }
 }
 
 /** A stored line, to be folded on. Null for a state of an older program. */
-export function unpacked(state: FoldedLine): Folding | null {
+export function fromStored(state: FoldedLine): Folding | null {
   if (state.tail === undefined) return null
   return { line: lineIn(state), last: state.last, store: state.store ?? null, ...state.tail }
 }

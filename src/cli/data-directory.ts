@@ -5,15 +5,21 @@ import type { Config } from '../config.ts'
 import { sqliteColumns } from '../db/sqlite/columns.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
 import { migrate, readMigrations, schemaVersion } from '../db/sqlite/migrate.ts'
-import { appliedIn, copyDatabase, createDb, openDatabase, refusalOf } from '../db/sqlite/open.ts'
+import {
+  appliedIn,
+  copyDatabase,
+  createDb,
+  openDatabase,
+  reasonNotToOpen,
+} from '../db/sqlite/open.ts'
 import { buildTables } from '../features.ts'
-import { asset } from '../lib/asset.ts'
+import { asset } from '../lib/asset-path.ts'
 import { syncPath } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
-import { programCommand } from './program.ts'
+import { programCommand } from './self-command.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
 export class DataError extends Error {
@@ -35,7 +41,7 @@ export type Data = {
 export async function openData(
   config: Config,
   log: Log,
-  world: Pick<
+  overrides: Pick<
     ServicesDeps,
     'now' | 'providers' | 'appleUrl' | 'foldingSizes' | 'passwordCost'
   > = {},
@@ -47,7 +53,7 @@ export async function openData(
   opening.use(await lockData(config))
   const path = databasePath(config)
   const migrations = readMigrations(asset('drizzle'))
-  await refuseUnusable(config, path, await refusalOf(path, migrations))
+  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const secrets = join(config.dataDir, 'secrets')
   const before = existsSync(path) ? appliedIn(path) : 0
   const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
@@ -72,15 +78,15 @@ export async function openData(
       'image-worker',
       config.nativeDir ?? join(config.dataDir, 'native'),
     ),
-    ...world,
+    ...overrides,
   })
   opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
   await seed(services)
-  await services.people.forgetSealed(replaced.map(({ name }) => name))
+  await services.people.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
-    for (const userId of await services.accounts.rekey()) {
+    for (const userId of await services.accounts.rebuildEmailKeys()) {
       log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
     }
   }
@@ -103,7 +109,7 @@ export async function migrationStatus(
 ): Promise<{ applied: number; known: string[] }> {
   const migrations = readMigrations(asset('drizzle'))
   const path = databasePath(config)
-  await refuseUnusable(config, path, await refusalOf(path, migrations))
+  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const known = migrations.map(({ tag }) => tag)
   return { applied: existsSync(path) ? appliedIn(path) : 0, known }
 }

@@ -2,7 +2,7 @@ import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { Log } from '../../../lib/log.ts'
-import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/line.ts'
+import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
@@ -70,7 +70,16 @@ export function createBilling(deps: BillingDeps) {
       conflicting: false,
     }),
   )
-  return { receive, forgetTelemetry, retryFailed, replay, joinUsers, recordOwn, list, show }
+  return {
+    receive,
+    forgetTelemetry,
+    retryFailed,
+    replay,
+    aliasUsers,
+    recordInternalEvent,
+    list,
+    show,
+  }
 
   /**
    * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
@@ -176,7 +185,7 @@ export function createBilling(deps: BillingDeps) {
     await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
   }
 
-  /** Of the telemetry of paywalls only id and hash are kept for long: there is much of it, and it says nothing. */
+  /** Drops the bodies of old paywall telemetry: there is much of it, and it says nothing. */
   async function forgetTelemetry() {
     const before = new Date(now().getTime() - TELEMETRY_LIFE)
     await db.write(async (tx) => {
@@ -188,12 +197,12 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
-  function joinUsers(tx: Tx, from: string, to: string) {
+  function aliasUsers(tx: Tx, from: string, to: string) {
     return own(tx, 'SUBSCRIBER_ALIAS', now().getTime(), { app_user_id: to, aliases: [from] })
   }
 
   /** Stores an event that we have made ourselves, such as a difference found by asking the provider. */
-  function recordOwn(type: string, at: number, fields: Record<string, unknown>) {
+  function recordInternalEvent(type: string, at: number, fields: Record<string, unknown>) {
     return db.write((tx) => own(tx, type, at, fields))
   }
 

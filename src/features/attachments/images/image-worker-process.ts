@@ -14,7 +14,7 @@ type Crash = { kind: 'crashed' }
 /** What one picture may take: ms, bytes of its result, bytes of the worker's memory. */
 export type JobLimits = { time: number; output: number; memory: number }
 
-const LOOK_EVERY = 100
+const POLL_INTERVAL_MS = 100
 
 /** Starts a process that makes one picture at a time. It may crash, hang or leak: it is watched and ended. */
 export function startImageWorker(command: string[], limits: JobLimits) {
@@ -45,7 +45,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       if (performance.now() - startedAt > limits.time) end({ kind: 'too_slow' })
       else if (sizeOf(job.output) > limits.output) end({ kind: 'too_large' })
       else if (peak > limits.memory) end({ kind: 'too_large' })
-    }, LOOK_EVERY)
+    }, POLL_INTERVAL_MS)
     try {
       process.send({ job } satisfies ToWorker)
       const result = await done.promise

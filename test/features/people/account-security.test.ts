@@ -113,10 +113,10 @@ test('a change that a thief began with the old password is not made after the ow
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const { db, people } = app.services
-  const stillProven = await people.proof.proveOwn(owner.user._id, PASSWORD)
+  const recheckPassword = await people.proof.verifyOwnPassword(owner.user._id, PASSWORD)
   const [reset] = [await issueAll(app, owner)].map((tokens) => tokens['reset-password'])
   await post(app, 'password/v1/reset', { token: reset, newPassword: NEW_PASSWORD })
-  const late = people.addresses.change(owner.user._id, 'thief@example.com', '::1', stillProven)
+  const late = people.addresses.change(owner.user._id, 'thief@example.com', '::1', recheckPassword)
   await expect(late).rejects.toMatchObject({ code: 'invalid_credentials' })
   expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(0)
 })

@@ -3,8 +3,8 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import {
   announcedLength,
   chunksOf,
-  refuseEncoded,
-  refuseLonger,
+  rejectEncodedBody,
+  rejectTooLong,
   tooLarge,
 } from '../../../http/body.ts'
 import { malformed } from '../../../http/errors.ts'
@@ -26,11 +26,11 @@ export async function receiveUploads(
   request: Request,
   staging: Pick<Staging, 'reserve' | 'receive' | 'discard'>,
 ): Promise<Upload[]> {
-  refuseEncoded(request)
+  rejectEncodedBody(request)
   const type = request.headers.get('content-type') ?? ''
   const isForm = /^multipart\/form-data/i.test(type)
   const limit = isForm ? REQUEST_LIMIT : FILE_LIMIT
-  refuseLonger(request, limit)
+  rejectTooLong(request, limit)
   // Before a byte is taken: what does not say its length may be as long as it is allowed to be.
   using room = await staging.reserve(announcedLength(request) ?? limit)
   if (isForm) return await receiveForm(request, type, staging, room)
@@ -106,7 +106,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
 }
 
 function fileTooLarge(): AppError {
-  return new AppError('payload_too_large', `A file may have ${FILE_LIMIT} bytes at most.`)
+  return new AppError('payload_too_large', `A file must not exceed ${FILE_LIMIT} bytes.`)
 }
 
 function tooManyFiles(): AppError {

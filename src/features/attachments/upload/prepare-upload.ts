@@ -4,9 +4,9 @@ import type { ImageFormat } from '../images/image.ts'
 import { type MakeImage, RESULT_LIMIT, type Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
-import { extensionOf, isImage, sniff } from './kinds.ts'
+import { extensionOf, isImage, sniff } from './media-types.ts'
+import type { Upload } from './receive-uploads.ts'
 import type { Staging } from './staging.ts'
-import type { Upload } from './upload.ts'
 
 /** What the sender wants to become of an upload. */
 export type UploadOptions = {
@@ -17,7 +17,7 @@ export type UploadOptions = {
 
 export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
 /** A file ready to be kept, and the row that will tell of it. */
-export type Prepared = { path: string; row: Row }
+export type PreparedUpload = { path: string; row: Row }
 
 type PreparerDeps = {
   staging: Staging
@@ -27,7 +27,7 @@ type PreparerDeps = {
 }
 
 const COMPRESSED = { quality: 80, longSide: 2_560 }
-const FAITHFUL = { quality: 90, longSide: 8_192 }
+const FULL_QUALITY = { quality: 90, longSide: 8_192 }
 
 /** Tells what an upload is, by its content, and makes of it what was asked for. */
 export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps) {
@@ -38,7 +38,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     ip: string,
     upload: Upload,
     options: UploadOptions,
-  ): Promise<Prepared> {
+  ): Promise<PreparedUpload> {
     const itemType = await sniff(upload)
     if (itemType === null || (options.type === 'publicAsset' && !isImage(itemType))) {
       throw wrongKind(options.type)
@@ -78,7 +78,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     if (type === 'supportTicket' && !compression && targetType === null) return unchanged
     const format = targetType ?? (itemType.slice('image/'.length) as ImageFormat)
     const output = await staging.newPath()
-    const settings = compression ? COMPRESSED : FAITHFUL
+    const settings = compression ? COMPRESSED : FULL_QUALITY
     try {
       const job = { input: upload.path, output, format, ...settings }
       const result = await makeImage(job, requester)

@@ -5,19 +5,24 @@ import type { PeopleDb } from '../schema.ts'
 import type { Devices } from '../sessions/devices.ts'
 import type { Identities } from '../social/identities.ts'
 
-type SecuringDeps = {
+type AccountSecurityDeps = {
   db: PeopleDb
   devices: Devices
   identities: Identities
   oneTimeTokens: OneTimeTokens
 }
 
-export type Securing = ReturnType<typeof createSecuring>
+export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
 /** What every act that recovers or secures an account does, so that nothing begun before outlives it. */
-export function createSecuring({ db, devices, identities, oneTimeTokens }: SecuringDeps) {
+export function createAccountSecurity({
+  db,
+  devices,
+  identities,
+  oneTimeTokens,
+}: AccountSecurityDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
-  return { secure, endOtherSessions, reclaim }
+  return { secure, endOtherSessions, removeUnverifiedSignIns }
 
   /**
    * Ends the sessions of a user but `keptSession` (null: all) and voids every one-time token and pending
@@ -26,7 +31,7 @@ export function createSecuring({ db, devices, identities, oneTimeTokens }: Secur
   async function secure(tx: Tx, userId: string, keptSession: string | null) {
     if (keptSession === null) await devices.endAll(tx, userId)
     else await devices.endOthers(tx, userId, keptSession)
-    await oneTimeTokens.voidAll(tx, userId)
+    await oneTimeTokens.revokeAll(tx, userId)
     await tx
       .update(users)
       .set({ twoFactorSecret: null })
@@ -42,7 +47,7 @@ export function createSecuring({ db, devices, identities, oneTimeTokens }: Secur
    * Removes every way to sign in that was set up before anybody had proven the address: it was
    * somebody else's doing. The caller sets a new password and secures the account.
    */
-  async function reclaim(tx: Tx, userId: string) {
+  async function removeUnverifiedSignIns(tx: Tx, userId: string) {
     const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
     await tx.update(users).set(off).where(eq(users.id, userId))
     await identities.removeAll(tx, userId)

@@ -1,7 +1,7 @@
 import { and, eq, lt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
-import type { Row } from './preparing.ts'
+import type { Row } from './prepare-upload.ts'
 
 /** What is kept of an upload in order to answer it again. */
 export type Stored = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
@@ -16,7 +16,7 @@ const LIFE = 24 * 60 * 60 * 1000
 /** An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing. */
 export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
-  const underWay = new Map<string, Promise<Stored[]>>()
+  const inFlight = new Map<string, Promise<Stored[]>>()
   return { once, list, sweep }
 
   /** Does `work` unless it was done, or is being done, under this key. Without a key it is always done. */
@@ -27,10 +27,10 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
   ): Promise<Stored[]> {
     if (retryKey === null) return work(async () => {})
     const name = `${userId} ${retryKey}`
-    const running = underWay.get(name)
+    const running = inFlight.get(name)
     if (running) return running
-    const doing = answerOrDo(userId, retryKey, work).finally(() => underWay.delete(name))
-    underWay.set(name, doing)
+    const doing = answerOrDo(userId, retryKey, work).finally(() => inFlight.delete(name))
+    inFlight.set(name, doing)
     return doing
   }
 

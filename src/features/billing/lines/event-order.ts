@@ -28,25 +28,25 @@ const RANK: Record<string, number> = {
   HOMEPORT_RECONCILED: 7,
 }
 const TRANSFER_RANK = 8
-const WHO_IS_WHO = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
+const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
 /** The line that an event speaks of, or null when it speaks of none. */
 export function lineKeyOf(event: BillingEvent): string | null {
   if (!(event.type in RANK)) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
-  const thing = originalTransactionId ?? transactionId
-  if (thing !== null) return `${environment}|${thing}`
+  const transactionKey = originalTransactionId ?? transactionId
+  if (transactionKey !== null) return `${environment}|${transactionKey}`
   if (store === null && productId === null) return null
   return `${environment}|${store ?? ''}|${productId ?? ''}|${event.appUserId ?? ''}`
 }
 
 /** Whether an event's type can touch access. Tests, telemetry and unknown types cannot. */
 export function hasEffect({ type }: BillingEvent): boolean {
-  return type in RANK || WHO_IS_WHO.has(type)
+  return type in RANK || IDENTITY_EVENT_TYPES.has(type)
 }
 
 /** Types that say nothing but who is who. */
-export function joins({ type, redemptionOutcome }: BillingEvent): boolean {
+export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
   return (
     type === 'SUBSCRIBER_ALIAS' || (type === 'PURCHASE_REDEEMED' && redemptionOutcome === 'alias')
   )

@@ -1,4 +1,4 @@
-import { chunksOf, refuseEncoded, tooLarge } from '../http/body.ts'
+import { chunksOf, rejectEncodedBody, tooLarge } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 
 /** A body has to come at this rate at least, after some seconds in which it need not: bytes a second. */
@@ -13,8 +13,8 @@ const UNANNOUNCED = 128 * 1024
  * The whole body, which has announced `length` bytes. Who sends it so slowly that its memory is held
  * without need is refused: a stalled connection after 10 s.
  */
-export async function readSteadily(request: Request, length: number): Promise<Uint8Array> {
-  refuseEncoded(request)
+export async function readWithMinimumRate(request: Request, length: number): Promise<Uint8Array> {
+  rejectEncodedBody(request)
   const bytes = new Uint8Array(length)
   const startedAt = performance.now()
   const late = Promise.withResolvers<never>()
@@ -24,7 +24,7 @@ export async function readSteadily(request: Request, length: number): Promise<Ui
   let size = 0
   const watch = setInterval(() => {
     const seconds = (performance.now() - startedAt) / 1000
-    if (size < (seconds - GRACE) * rate) late.reject(malformed('The body comes too slowly.'))
+    if (size < (seconds - GRACE) * rate) late.reject(malformed('The body is arriving too slowly.'))
   }, 1_000)
   try {
     const chunks = chunksOf(request)

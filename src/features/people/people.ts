@@ -3,9 +3,9 @@ import type { Tx } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Limits } from '../../limits/limits.ts'
 import type { SendMail } from '../../outbox/mailer.ts'
+import { createAccountSecurity } from './accounts/account-security.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createGuests } from './accounts/guests.ts'
-import { createSecuring } from './accounts/securing.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
@@ -13,7 +13,7 @@ import { createPasswords, type PasswordCost } from './credentials/passwords.ts'
 import { createEmailAddresses } from './email/email-addresses.ts'
 import { render } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
-import type { PeopleOutbox } from './messages.ts'
+import type { PeopleOutbox } from './outbox-messages.ts'
 import type { UserProfile } from './profile/user-profile.ts'
 import type { PeopleDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
@@ -54,7 +54,7 @@ type PeopleDeps = {
 
 export type People = ReturnType<typeof createPeople>
 
-/** The rooms of this feature and what each gets of the others. */
+/** Builds the parts of this feature and wires them together. */
 export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sendMail, appleGrants } = deps
@@ -63,13 +63,13 @@ export function createPeople(deps: PeopleDeps) {
   const passwords = createPasswords(deps.passwordCost)
   const notices = createNotices({ limits, outbox })
   const proof = createPasswordProof({ db, accounts, passwords, limits })
-  const securing = createSecuring({ db, devices, identities, oneTimeTokens })
-  const sessions = createSessions({ db, tokens, now, newId, onTheft })
+  const accountSecurity = createAccountSecurity({ db, devices, identities, oneTimeTokens })
+  const sessions = createSessions({ db, tokens, now, newId, onTokenReuse })
   const twoFactor = createTwoFactor({
     ...deps,
     issuer: deps.appName,
     proof,
-    securing,
+    accountSecurity,
   })
   const signIn = createSignIn({
     ...deps,
@@ -87,13 +87,13 @@ export function createPeople(deps: PeopleDeps) {
     oneTimeTokens,
     outbox,
     notices,
-    securing,
+    accountSecurity,
   })
   const passwordLogin = createPasswordLogin({
     ...deps,
     accounts,
     addresses,
-    securing,
+    accountSecurity,
     passwords,
     proof,
     signIn,
@@ -105,7 +105,7 @@ export function createPeople(deps: PeopleDeps) {
     signIn,
     outbox,
     identities,
-    securing,
+    accountSecurity,
   })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message) })
@@ -122,16 +122,16 @@ export function createPeople(deps: PeopleDeps) {
     outbox,
     passwordLogin,
     proof,
-    securing,
+    accountSecurity,
     sessions,
     signIn,
     socialLogin,
     twoFactor,
-    forgetSealed,
+    clearUnreadableSecrets,
   }
 
   /** Removes what lost secrets had sealed: nobody can open it again. */
-  async function forgetSealed(lost: string[]) {
+  async function clearUnreadableSecrets(lost: string[]) {
     const { users, identities: links, recoveryCodes } = db.tables
     await db.write(async (tx) => {
       const isUnreadable = lost.includes('seal.key')
@@ -149,7 +149,10 @@ export function createPeople(deps: PeopleDeps) {
     })
   }
 
-  async function onTheft(tx: Tx, session: { userId: string; sessionId: string; device: string }) {
+  async function onTokenReuse(
+    tx: Tx,
+    session: { userId: string; sessionId: string; device: string },
+  ) {
     const { userId, sessionId, device } = session
     log.warn({ userId, sessionId }, 'a used refresh token came back: session ended')
     await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
