@@ -12,6 +12,7 @@ import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { DataError, databasePath, openData } from './data-directory.ts'
+import { addDemoData } from './demo.ts'
 import { drain } from './drain.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
@@ -24,14 +25,16 @@ export const serve: LocalCommand = {
     ['--port <port>', 'wins over PORT'],
     ['--host <host>', 'wins over HOST'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--demo', 'add demo people, events and pictures to an empty database'],
   ],
-  run: async (config) => {
+  run: async (config, { demo }) => {
     const signals = stopSignals()
     const chosen = config()
     const log = createLog(chosen.logLevel)
     const failed = watchForBugs(log)
     await using stack = new AsyncDisposableStack()
     const { services } = stack.use(await openData(chosen, log))
+    if (demo) await addDemoData(services, log)
     const stopTimers = startTimers(timersOf(services), log)
     stack.defer(stopTimers)
     const commands = await serveCommands(services, dataCommands, log)

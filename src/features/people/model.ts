@@ -1,6 +1,6 @@
 import { t } from 'elysia'
 import { DataOf, oneOf, strict } from '../../http/envelope.ts'
-import { UserProfile } from './profile/user-profile.ts'
+import { UserProfile } from './profile/model.ts'
 
 /** RFC 5321 allows 254 characters; the pattern is linear and checks only what every address has. */
 const Email = t.String({

@@ -3,9 +3,8 @@ import type { authenticate } from '../../../http/authenticate.ts'
 import { json } from '../../../http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../http/envelope.ts'
 import { initialLocaleOf, timezoneOf } from '../../../http/request-headers.ts'
-import { ProfilePatch } from './model.ts'
+import { ProfilePatch, UserProfile } from './model.ts'
 import type { Profile } from './service.ts'
-import { UserProfile } from './user-profile.ts'
 
 const PATH = '/api/user/profile/v1'
 const tags = ['Profile']

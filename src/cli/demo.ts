@@ -1,0 +1,114 @@
+import { crc32, deflateSync } from 'node:zlib'
+import type { Log } from '../lib/log.ts'
+import type { Services } from '../services.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const PASSWORD = 'correct horse battery'
+const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false } }
+
+/** Who is in the demo: when they bought, in days ago, and what came after the purchase. */
+const PEOPLE = [
+  { name: 'Ann', locale: 'en', bought: 20, later: [] },
+  { name: 'Bob', locale: 'de', bought: 40, later: ['RENEWAL'] },
+  { name: 'Carla', locale: 'pt-BR', bought: 25, later: ['CANCELLATION'] },
+  { name: 'Deniz', locale: 'tr', bought: 31, later: ['BILLING_ISSUE'] },
+  { name: 'Eve', locale: 'fr', bought: 60, later: ['EXPIRATION'] },
+  { name: 'Farid', locale: 'ar', bought: null, later: [] },
+]
+
+/** Fills an empty database through the services themselves; one that holds anybody stays as it is. */
+export async function addDemoData(services: Services, log: Log) {
+  const { db } = services
+  const { users, billingEvents } = db.tables
+  if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0) {
+    log.info('no demo data: the database holds people or events already')
+    return
+  }
+  for (const [at, person] of PEOPLE.entries()) await addPerson(services, person, at)
+  log.info(
+    { people: PEOPLE.length },
+    'demo data added: sign in as ann@example.com, see CONTRIBUTING.md',
+  )
+}
+
+async function addPerson(services: Services, person: (typeof PEOPLE)[number], at: number) {
+  const { people, accounts, profile, attachments, db } = services
+  const { name, locale, bought, later } = person
+  const email = `${name.toLowerCase()}@example.com`
+  const hints = { name, locale, timezone: 'europe/berlin' }
+  await people.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
+  const user = await accounts.findByEmail(db.read, email)
+  if (!user) throw new Error(`${email} was not registered`)
+  await profile.change(user.id, { onboardingCompleted: at % 2 === 0 }, { locale, timezone: 'utc' })
+  await attachments.store(
+    user.id,
+    null,
+    async () => [{ ...(await stagePicture(services, at)), fileName: `${name}.png` }],
+    { type: 'publicAsset', compression: true, targetType: 'webp' },
+    { baseUrl: '', ip: ORIGIN.ip },
+  )
+  if (bought === null) return
+  for (const [step, type] of ['INITIAL_PURCHASE', ...later].entries()) {
+    await deliver(services, user.id, type, bought - step * 30, at)
+  }
+}
+
+async function deliver(
+  { billing, now }: Services,
+  userId: string,
+  type: string,
+  daysAgo: number,
+  at: number,
+) {
+  const time = now().getTime() - Math.max(daysAgo, 0) * DAY
+  await billing.recordInternalEvent(type, time, {
+    app_user_id: userId,
+    environment: 'PRODUCTION',
+    store: at % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    product_id: 'prod_example_pro',
+    entitlement_ids: ['pro'],
+    period_type: 'NORMAL',
+    original_transaction_id: `demo-${at}`,
+    transaction_id: `demo-${at}`,
+    purchased_at_ms: time,
+    expiration_at_ms: time + 30 * DAY,
+    cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
+    price: 9.99,
+  })
+}
+
+async function stagePicture({ staging }: Services, at: number) {
+  const bytes = gradient(256, at * 40)
+  using room = await staging.reserve(bytes.length)
+  const tooLarge = () => new Error('the picture of the demo is too large')
+  return await staging.receive(chunks(bytes), bytes.length, tooLarge, room)
+}
+
+async function* chunks(bytes: Uint8Array) {
+  yield bytes
+}
+
+/** A square PNG whose colours run from one corner to the other. */
+function gradient(side: number, shade: number): Buffer {
+  const rows = Buffer.alloc(side * (1 + side * 3))
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++)
+      rows.set([x, (y + shade) % 256, 200], y * (1 + side * 3) + 1 + x * 3)
+  }
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(side, 0)
+  header.writeUInt32BE(side, 4)
+  header.set([8, 2], 8)
+  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])
+  const parts = [pngChunk('IHDR', header), pngChunk('IDAT', deflateSync(rows))]
+  return Buffer.concat([signature, ...parts, pngChunk('IEND', Buffer.alloc(0))])
+}
+
+function pngChunk(type: string, data: Buffer): Buffer {
+  const named = Buffer.concat([Buffer.from(type), data])
+  const framed = Buffer.alloc(named.length + 8)
+  framed.writeUInt32BE(data.length, 0)
+  named.copy(framed, 4)
+  framed.writeUInt32BE(crc32(named), named.length + 4)
+  return framed
+}
