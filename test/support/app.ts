@@ -1,4 +1,4 @@
-import { afterAll } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { cp, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -40,13 +40,10 @@ type World = {
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
 let template: Promise<string> | null = null
-afterAll(async () => {
-  if (template) await rm(await template, { recursive: true, force: true })
-})
 
 /** A data directory as the first start leaves it, which each test gets a copy of. */
 async function makeTemplate(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-template-'))
+  const dataDir = await mkdtemp(join(tmpdir(), `homeport-template-${process.pid}-`))
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' })
   await using _data = await openData(config, createLog('error'))
   return dataDir
@@ -60,6 +57,8 @@ export async function createTestApp(
   environment: Record<string, string> = {},
   { mode = 'plain', ...world }: World = {},
 ) {
+  // The end of a file takes it away, and files may share a process.
+  if (template && !existsSync(await template)) template = null
   template ??= makeTemplate()
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
   await cp(await template, dataDir, { recursive: true })

@@ -1,4 +1,7 @@
-import { statfsSync } from 'node:fs'
+import { afterAll } from 'bun:test'
+import { readdirSync, rmSync, statfsSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 /**
  * Data directories of tests live in memory where there is room: what they show does not depend on a disk,
@@ -10,6 +13,14 @@ const ROOM = 2 * 1024 ** 3
 if (process.env['TMPDIR'] === undefined && hasRoom()) {
   process.env['TMPDIR'] = MEMORY
 }
+
+/** What the test app copies for each test, see `app.ts`. */
+afterAll(() => {
+  for (const name of readdirSync(tmpdir())) {
+    if (!name.startsWith(`homeport-template-${process.pid}-`)) continue
+    rmSync(join(tmpdir(), name), { recursive: true, force: true })
+  }
+})
 
 function hasRoom(): boolean {
   try {

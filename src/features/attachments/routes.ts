@@ -121,10 +121,11 @@ export function attachmentRoutes({
           return serveFile(await attachments.open(params.key, expires, signature), { request, set })
         }
         const wanted = { width: parseWidth(width), format: format ?? acceptedFormat(request) }
-        server?.timeout(request, UPLOAD_TIMEOUT)
-        const ip = ipOf(request, server)
-        const opened = await attachments.openVariant(params.key, expires, signature, wanted, ip)
-        server?.timeout(request, IDLE_TIMEOUT)
+        const onMake = () => {
+          server?.timeout(request, UPLOAD_TIMEOUT)
+          return ipOf(request, server)
+        }
+        const opened = await attachments.openVariant(params.key, expires, signature, wanted, onMake)
         if (format === undefined) varyBy(set, 'Accept')
         return serveFile(opened, { request, set })
       },

@@ -187,11 +187,11 @@ export function createAttachments(deps: AttachmentsDeps) {
     expires: string | undefined,
     signature: string | undefined,
     wanted: VariantOptions,
-    ip: string,
+    onMake: () => string,
   ) {
     const row = await readable(key, expires, signature)
     if (!row) throw unknownFile()
-    return { row, ...(await variants.open(row, wanted, ip)) }
+    return { row, ...(await variants.open(row, wanted, onMake)) }
   }
 
   async function readable(key: string, expires: string | undefined, signature: string | undefined) {

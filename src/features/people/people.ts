@@ -17,6 +17,7 @@ import type { PeopleOutbox } from './outbox-messages.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { PeopleDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
+import { createSessionEndings } from './sessions/session-endings.ts'
 import { createSessions } from './sessions/sessions.ts'
 import { createSignIn } from './sessions/sign-in.ts'
 import type { Tokens } from './sessions/tokens.ts'
@@ -58,13 +59,14 @@ export type People = ReturnType<typeof createPeople>
 export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sendMail, appleGrants } = deps
-  const devices = createDevices({ db, now })
+  const endings = createSessionEndings({ db })
+  const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
   const passwords = createPasswords(deps.passwordCost)
   const notices = createNotices({ limits, outbox })
   const proof = createPasswordProof({ db, accounts, passwords, limits })
-  const accountSecurity = createAccountSecurity({ db, devices, identities, oneTimeTokens })
-  const sessions = createSessions({ db, tokens, now, newId, onTokenReuse })
+  const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
+  const sessions = createSessions({ db, tokens, endings, now, newId, onTokenReuse })
   const twoFactor = createTwoFactor({
     ...deps,
     issuer: deps.appName,
@@ -75,6 +77,7 @@ export function createPeople(deps: PeopleDeps) {
     ...deps,
     accounts,
     sessions,
+    endings,
     devices,
     oneTimeTokens,
     twoFactor,

@@ -34,8 +34,11 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   const hot = new Map<string, Opened>()
   return { open, listOf, removeOf }
 
-  /** The variant of a picture; the first one who asks has it made, others wait for the same job. */
-  async function open(row: Row, { width, format }: VariantOptions, ip: string) {
+  /**
+   * The variant of a picture; the first one who asks has it made, others wait for the same job. `onMake` is
+   * called when it has to be made, and returns the IP that it is made for.
+   */
+  async function open(row: Row, { width, format }: VariantOptions, onMake: () => string) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
         details: [{ path: 'width', message: 'is for pictures' }],
@@ -46,7 +49,8 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
     const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
     const making =
-      inFlight.get(key) ?? make(row, key, width, itemType, ip).finally(() => inFlight.delete(key))
+      inFlight.get(key) ??
+      make(row, key, width, itemType, onMake()).finally(() => inFlight.delete(key))
     inFlight.set(key, making)
     await making
     const made = await openStored(key)

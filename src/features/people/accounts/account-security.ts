@@ -2,12 +2,12 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { PeopleDb } from '../schema.ts'
-import type { Devices } from '../sessions/devices.ts'
+import type { SessionEndings } from '../sessions/session-endings.ts'
 import type { Identities } from '../social/identities.ts'
 
 type AccountSecurityDeps = {
   db: PeopleDb
-  devices: Devices
+  endings: SessionEndings
   identities: Identities
   oneTimeTokens: OneTimeTokens
 }
@@ -17,7 +17,7 @@ export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 /** What every act that recovers or secures an account does, so that nothing begun before outlives it. */
 export function createAccountSecurity({
   db,
-  devices,
+  endings,
   identities,
   oneTimeTokens,
 }: AccountSecurityDeps) {
@@ -29,8 +29,8 @@ export function createAccountSecurity({
    * change, as part of the change that secures the account.
    */
   async function secure(tx: Tx, userId: string, keptSession: string | null) {
-    if (keptSession === null) await devices.endAll(tx, userId)
-    else await devices.endOthers(tx, userId, keptSession)
+    if (keptSession === null) await endings.endAll(tx, userId)
+    else await endings.endOthers(tx, userId, keptSession)
     await oneTimeTokens.revokeAll(tx, userId)
     await tx
       .update(users)

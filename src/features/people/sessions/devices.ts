@@ -1,16 +1,17 @@
-import { and, asc, desc, eq, ne } from 'drizzle-orm'
+import { desc, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
+import type { SessionEndings } from './session-endings.ts'
+
+type DevicesDeps = { db: PeopleDb; endings: SessionEndings; now: () => Date }
 
 export type Devices = ReturnType<typeof createDevices>
 
-const SESSIONS_LIMIT = 20
-
 /** The sessions of a person as the person sees them: devices that are signed in. */
-export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
+export function createDevices({ db, endings, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
-  return { list, known, end, endOthers, endAll, evictOldest, isNew }
+  return { list, known, end, isNew }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -33,36 +34,10 @@ export function createDevices({ db, now }: { db: PeopleDb; now: () => Date }) {
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Ends one session of a user. Throws `not_found` when it is none of this user's. */
+  /** Ends one session of a user. Throws `not_found` when it is not this user's. */
   async function end(userId: string, sessionId: string) {
-    const ended = await db.write((tx) =>
-      tx
-        .delete(sessions)
-        .where(and(eq(sessions.id, sessionId), eq(sessions.userId, userId)))
-        .returning({ id: sessions.id }),
-    )
-    if (ended.length === 0) throw new AppError('not_found', 'Not found.')
-  }
-
-  /** Ends all sessions of a user but one, as part of the change. */
-  async function endOthers(tx: Tx, userId: string, currentId: string) {
-    await tx.delete(sessions).where(and(eq(sessions.userId, userId), ne(sessions.id, currentId)))
-  }
-
-  async function endAll(tx: Tx, userId: string) {
-    await tx.delete(sessions).where(eq(sessions.userId, userId))
-  }
-
-  /** Ends the sessions that were used least lately, so that one more is within the limit. */
-  async function evictOldest(tx: Tx, userId: string) {
-    const open = await tx
-      .select({ id: sessions.id })
-      .from(sessions)
-      .where(eq(sessions.userId, userId))
-      .orderBy(asc(sessions.lastUsedAt))
-    for (const { id } of open.slice(0, Math.max(0, open.length + 1 - SESSIONS_LIMIT))) {
-      await tx.delete(sessions).where(eq(sessions.id, id))
-    }
+    const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId))
+    if (!isEnded) throw new AppError('not_found', 'Not found.')
   }
 
   /** Remembers a device; true when the person has used others before, but never this one. */

@@ -1,8 +1,9 @@
-import { and, eq, isNull, lte, or, sql } from 'drizzle-orm'
+import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { Device } from '../../../http/request-headers.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
+import type { SessionEndings } from './session-endings.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -15,6 +16,7 @@ const RETRY_WINDOW = 60_000
 type SessionsDeps = {
   db: PeopleDb
   tokens: Tokens
+  endings: SessionEndings
   now: () => Date
   newId: () => string
   /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
@@ -30,7 +32,7 @@ export type TokenGrant = AccessClaims & { refreshToken: string }
 export type Sessions = ReturnType<typeof createSessions>
 
 /** One session a device: a family of refresh tokens, each replaced when it is used. */
-export function createSessions({ db, tokens, now, newId, onTokenReuse }: SessionsDeps) {
+export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }: SessionsDeps) {
   const { sessions, refreshTokens } = db.tables
   const activeSession = db.read
     .select({
@@ -86,13 +88,13 @@ export function createSessions({ db, tokens, now, newId, onTokenReuse }: Session
       const family = { userId: session.userId, sessionId: session.id, sealed: session.sealed }
       if (session.sealed && !sealed) throw openedSealed()
       if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
-        await tx.delete(sessions).where(eq(sessions.id, session.id))
+        await endings.endOne(tx, session.id)
         return { refused: true } as const
       }
       if (generation < session.generation) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
         if (usedAt !== null && isTokenReuse(session, generation, usedAt, at)) {
-          await tx.delete(sessions).where(eq(sessions.id, session.id))
+          await endings.endOne(tx, session.id)
           await onTokenReuse(tx, { ...family, device: session.device })
           return { refused: true } as const
         }
@@ -114,20 +116,14 @@ export function createSessions({ db, tokens, now, newId, onTokenReuse }: Session
   }
 
   async function end(sessionId: string) {
-    await db.write(async (tx) => {
-      await tx.delete(sessions).where(eq(sessions.id, sessionId))
-    })
+    await db.write((tx) => endings.endOne(tx, sessionId))
   }
 
   /** Removes sessions that are too old or were idle for too long. */
   async function sweep() {
     const at = now()
-    await db.write(async (tx) => {
-      const idleSince = new Date(at.getTime() - IDLE_LIFE)
-      await tx
-        .delete(sessions)
-        .where(or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince)))
-    })
+    const idleSince = new Date(at.getTime() - IDLE_LIFE)
+    await db.write((tx) => endings.endExpired(tx, at, idleSince))
   }
 
   async function findFamily(tx: Tx, hash: string) {

@@ -8,6 +8,7 @@ import type { UserProfile } from '../profile/model.ts'
 import type { PeopleDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
+import type { SessionEndings } from './session-endings.ts'
 import type { Sessions, TokenGrant } from './sessions.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
 
@@ -16,6 +17,7 @@ type SignInDeps = {
   accounts: Accounts
   sessions: Sessions
   devices: Devices
+  endings: SessionEndings
   tokens: Tokens
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
@@ -33,8 +35,18 @@ const TRIES = 5
 
 /** The last step of every way to sign in. */
 export function createSignIn(deps: SignInDeps) {
-  const { db, accounts, sessions, devices, tokens, oneTimeTokens, twoFactor, outbox, notices } =
-    deps
+  const {
+    db,
+    accounts,
+    sessions,
+    endings,
+    devices,
+    tokens,
+    oneTimeTokens,
+    twoFactor,
+    outbox,
+    notices,
+  } = deps
   const { readProfile } = deps
   return { finishSignIn, answer, passChallenge, refresh }
 
@@ -84,7 +96,7 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
-    await devices.evictOldest(tx, user.id)
+    await endings.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
     if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
