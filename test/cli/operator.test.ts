@@ -151,7 +151,7 @@ test('28: told to stop, it finishes what is in flight', async () => {
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
   const form = new FormData()
-  form.append('photo', new Blob([await phonePhoto(4_000, 3_000)]), 'a.jpg')
+  form.append('photo', new Blob([await phonePhoto(2_400, 1_800)]), 'a.jpg')
   const upload = fetch(`${server.url}/api/user/attachments/v1?type=publicAsset&targetType=webp`, {
     method: 'POST',
     headers: { authorization: `Bearer ${accessToken}` },

@@ -79,7 +79,7 @@ test('full-width letters and an international domain are the same account', asyn
   expect(json.response.user.email).toBe('ａｎｎ@exämple.com')
 })
 
-test('one mailbox that nobody has proven gets eight mails an hour at most, however they are asked for', async () => {
+test('one mailbox that nobody has verified gets eight mails an hour at most, however they are asked for', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   for (let round = 0; round < 10; round++) {

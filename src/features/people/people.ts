@@ -157,7 +157,9 @@ export function createPeople(deps: PeopleDeps) {
     session: { userId: string; sessionId: string; device: string },
   ) {
     const { userId, sessionId, device } = session
-    log.warn({ userId, sessionId }, 'a used refresh token came back: session ended')
+    tx.afterCommit(() => {
+      log.warn({ userId, sessionId }, 'refresh token reuse: the session is ended')
+    })
     await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
   }
 }

@@ -16,7 +16,7 @@ test('7: below the floor of free space uploads get 507 and everything else goes 
 test('37: a worker that dies costs one 503, and the next picture is made', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
-  const large = await noise(4_000, 3_000).jpeg({ quality: 95 }).toBuffer()
+  const large = await noise(3_000, 2_200).jpeg({ quality: 90 }).toBuffer()
   const dying = uploadForm(app, token, [['a.jpg', large]], {
     type: 'publicAsset',
     targetType: 'webp',

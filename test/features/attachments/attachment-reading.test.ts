@@ -84,17 +84,17 @@ test.each([
 })
 
 test.each([
-  ['photo.JPG', 'photo.webp'],
-  ['../../x', 'x.webp'],
-  ['C:\\Users\\me\\pic.png', 'pic.webp'],
-  ['a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
-  ['\u202egnp.exe', 'gnp.webp'],
-  ['.htaccess', 'htaccess.webp'],
-  ['..', 'file.webp'],
-  ['', 'file.webp'],
-  ['🙂 "quoted".jpg', '🙂 "quoted".webp'],
-  [`${'x'.repeat(5_000)}.jpg`, `${'x'.repeat(100)}.webp`],
-])('113: the name %j is stored as %j', (name, cleaned) => {
+  ['an ending', 'photo.JPG', 'photo.webp'],
+  ['a path', '../../x', 'x.webp'],
+  ['a path of Windows', 'C:\\Users\\me\\pic.png', 'pic.webp'],
+  ['a line end', 'a\r\nSet-Cookie: x=1.png', 'aSet-Cookie: x=1.webp'],
+  ['a right-to-left mark', '\u202egnp.exe', 'gnp.webp'],
+  ['a leading dot', '.htaccess', 'htaccess.webp'],
+  ['dots alone', '..', 'file.webp'],
+  ['nothing', '', 'file.webp'],
+  ['an emoji and quotes', '🙂 "quoted".jpg', '🙂 "quoted".webp'],
+  ['5,000 characters', `${'x'.repeat(5_000)}.jpg`, `${'x'.repeat(100)}.webp`],
+])('113: a name with %s is stored cleaned', (_what, name, cleaned) => {
   expect(cleanName(name, 'webp')).toBe(cleaned)
 })
 

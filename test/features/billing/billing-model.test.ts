@@ -88,7 +88,7 @@ test('83: what is stored after random deliveries, with duplicates, agrees with t
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(changed).toEqual([])
     }),
-    { numRuns: 300 },
+    { numRuns: 150 },
   )
 }, 120_000)
 

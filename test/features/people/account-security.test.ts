@@ -139,7 +139,7 @@ test('who registers somebody else’s address and sets two-factor up does not lo
   expect(await app.services.db.read.$count(recoveryCodes)).toBe(0)
 })
 
-test('two-factor of a proven address outlives a reset', async () => {
+test('two-factor of a verified address outlives a reset', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
   const tokens = await issueAll(app, owner)

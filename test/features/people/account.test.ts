@@ -63,7 +63,7 @@ test('59: forgot says the same of known and unknown addresses; the link sets a p
   expect((await post(app, 'password/v1/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(
     401,
   )
-  // 73: all sessions are dead at once, the old password too, and the address is proven.
+  // 73: all sessions are dead at once, the old password too, and the address is verified.
   expect((await app.ask('GET', '/api/user/profile/v1', { token: accessToken })).status).toBe(401)
   expect((await post(app, 'refresh/v1', { refreshToken })).status).toBe(401)
   expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(401)

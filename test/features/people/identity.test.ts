@@ -41,7 +41,7 @@ test('keys rotate: an unknown one is fetched, and the provider is not asked for 
   expect((await social(app, 'apple', fresh)).status).toBe(200)
 })
 
-test('only an address that both sides have proven links accounts', async () => {
+test('only an address that both sides have verified links accounts', async () => {
   using world = await startIdentityProvider()
   await using app = await createTestApp({}, world)
   const squatter = await app.register('ann@example.com')

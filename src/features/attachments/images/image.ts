@@ -11,7 +11,7 @@ export type ImageJob = {
   quality: number
 } & (
   | { /** The long side of the result has at most this many pixels. */ longSide: number }
-  | { /** The result is at most so wide. */ width: number }
+  | { /** The result has at most this width. */ width: number }
 )
 
 export type ImageResult =

@@ -5,7 +5,7 @@ import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, type Delivery, readEvent } from './event.ts'
-import { ordered } from './event-log.ts'
+import { ordered, utf8 } from './event-log.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 
@@ -62,7 +62,7 @@ export function createErasure(deps: ErasureDeps) {
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
       .map(({ receivedAt, body }) => ({
         receivedAt: receivedAt.toISOString(),
-        body: body.toString('utf8'),
+        body: utf8(body),
       }))
   }
 
@@ -143,7 +143,7 @@ export function createErasure(deps: ErasureDeps) {
 
   function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {
     const names = new Set(ids)
-    const text = JSON.stringify(JSON.parse(Buffer.from(bytes).toString('utf8')), (key, value) => {
+    const text = JSON.stringify(JSON.parse(utf8(bytes)), (key, value) => {
       if (key === 'subscriber_attributes') return undefined
       return typeof value === 'string' && names.has(value) ? pseudonymOf(value) : value
     })

@@ -8,7 +8,7 @@ import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
-import { ordered } from './event-log.ts'
+import { ordered, utf8 } from './event-log.ts'
 
 type BillingDeps = {
   db: BillingDb
@@ -180,7 +180,9 @@ export function createBilling(deps: BillingDeps) {
   }
 
   async function markFailed(tx: Tx, id: string, failure: unknown) {
-    log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
+    tx.afterCommit(() => {
+      log.error({ eventRow: id, err: failure }, 'a billing event could not be folded')
+    })
     const error = failure instanceof Error ? failure.message.slice(0, 500) : 'unknown'
     await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
   }
@@ -245,6 +247,6 @@ export function createBilling(deps: BillingDeps) {
       .select()
       .from(billingEvents)
       .where(eq(billingEvents.eventId, eventId))
-    return row ? { ...row, body: row.body.toString('utf8') } : null
+    return row ? { ...row, body: utf8(row.body) } : null
   }
 }

@@ -58,11 +58,16 @@ export function createEventLog(db: BillingDb) {
 
 const SCAN_PAGE_SIZE = 4
 
-type Row = { body: Buffer; orderedAt: number; eventId: string }
+type Row = { body: Uint8Array; orderedAt: number; eventId: string }
+
+/** Bytes of the log as text. */
+export function utf8(bytes: Uint8Array): string {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
+}
 
 /** An event of the log as the fold takes it. */
 export function ordered(row: Row): OrderedEvent | null {
-  const event: BillingEvent | null = readEvent(JSON.parse(row.body.toString('utf8')), row.body)
+  const event: BillingEvent | null = readEvent(JSON.parse(utf8(row.body)), row.body)
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
 

@@ -44,7 +44,7 @@ export function createAccountSecurity({
   }
 
   /**
-   * Removes every way to sign in that was set up before anybody had proven the address: it was
+   * Removes every way to sign in that was set up before anybody had verified the address: it was
    * somebody else's doing. The caller sets a new password and secures the account.
    */
   async function removeUnverifiedSignIns(tx: Tx, userId: string) {

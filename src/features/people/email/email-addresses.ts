@@ -102,7 +102,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
       const link = `${pageBase}/auth/cancel?token=${token}`
       const isTold = await notices.tell(tx, user, 'email-change-requested', { detail: email, link })
-      // A proven address is told, or nothing is begun; one that nobody has proven may be mistyped.
+      // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
       if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
     })
     outbox.nudge()
@@ -139,7 +139,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Uses up the token of a reset. Who holds it has read the mail: the address is proven. Where nobody had
+   * Uses up the token of a reset. Who holds it has read the mail: the address is verified. Where nobody had
    * proven it before, what was set up until now may be a stranger's, and goes.
    */
   async function takeReset(tx: Tx, token: string): Promise<Account> {

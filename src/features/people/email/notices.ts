@@ -11,7 +11,7 @@ export type Notices = ReturnType<typeof createNotices>
 
 /** Mails that somebody has asked for. */
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
-/** Mails that nobody has asked for, to an address that nobody has proven: it may be a stranger's. */
+/** Mails that nobody has asked for, to an address that nobody has verified: it may be a stranger's. */
 export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
 /** Counted apart: what strangers ask for must not keep an owner from being told. */
 const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }

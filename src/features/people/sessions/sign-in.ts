@@ -26,7 +26,7 @@ type SignInDeps = {
   readProfile: (userId: string) => Promise<UserProfile>
 }
 
-/** What a change leaves when somebody has proven to be `user`: a session, or a challenge for the second factor. */
+/** What a change leaves when somebody has been shown to be `user`: a session, or a challenge for the second factor. */
 type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>

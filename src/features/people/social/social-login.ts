@@ -80,7 +80,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     outbox.nudge()
   }
 
-  /** The account of an identity: its own, one with the same proven address, the guest's, or a new one. */
+  /** The account of an identity: its own, one with the same verified address, the guest's, or a new one. */
   async function accountOf(
     tx: Tx,
     identity: ProvenIdentity,
@@ -114,7 +114,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return row?.user ?? null
   }
 
-  /** Only where both sides have proven the address: else whoever typed it first would own the account. */
+  /** Only where both sides have verified the address: else whoever typed it first would own the account. */
   async function linkByEmail(tx: Tx, identity: ProvenIdentity): Promise<Account | null> {
     if (identity.email === null || !identity.emailVerified) return null
     const user = await accounts.findByEmail(tx, identity.email)
