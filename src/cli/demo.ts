@@ -1,5 +1,5 @@
-import { crc32, deflateSync } from 'node:zlib'
 import type { Log } from '../lib/log.ts'
+import { encodePng } from '../lib/png.ts'
 import type { Services } from '../services.ts'
 
 const DAY = 24 * 60 * 60 * 1000
@@ -95,20 +95,5 @@ function gradient(side: number, shade: number): Buffer {
     for (let x = 0; x < side; x++)
       rows.set([x, (y + shade) % 256, 200], y * (1 + side * 3) + 1 + x * 3)
   }
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(side, 0)
-  header.writeUInt32BE(side, 4)
-  header.set([8, 2], 8)
-  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])
-  const parts = [pngChunk('IHDR', header), pngChunk('IDAT', deflateSync(rows))]
-  return Buffer.concat([signature, ...parts, pngChunk('IEND', Buffer.alloc(0))])
-}
-
-function pngChunk(type: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type), data])
-  const framed = Buffer.alloc(named.length + 8)
-  framed.writeUInt32BE(data.length, 0)
-  named.copy(framed, 4)
-  framed.writeUInt32BE(crc32(named), named.length + 4)
-  return framed
+  return encodePng({ width: side, height: side, bitDepth: 8, colorType: 2 }, rows)
 }

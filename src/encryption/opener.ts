@@ -20,7 +20,7 @@ export type OpenerDeps = {
 
 /** Bytes of an upload once it is opened. */
 const UPLOAD_LIMIT = 16 * 1024 * 1024
-/** So many sealed uploads of the greatest size are held at once, and one of them for an address. */
+/** How many sealed uploads of the maximum size are held at once; each address may hold one. */
 const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 200
 const MAX_WAITING_PER_ADDRESS = 20

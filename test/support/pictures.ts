@@ -1,5 +1,5 @@
-import { crc32, deflateSync } from 'node:zlib'
 import sharp from 'sharp'
+import { encodePng } from '../../src/lib/png.ts'
 
 /** A JPEG as a phone makes it: lying on its side (orientation 6), with GPS data and an ICC profile. */
 export async function phonePhoto(width = 400, height = 300): Promise<Buffer> {
@@ -38,22 +38,6 @@ export async function bombPng(side: number): Promise<Buffer> {
 
 /** A grey PNG of one bit a pixel, of any shape: its rows are equal, so that it has few bytes. */
 export function bombOf(width: number, height: number): Buffer {
-  const row = Buffer.alloc(1 + Math.ceil(width / 8))
-  const pixels = deflateSync(Buffer.alloc(row.length * height), { level: 9 })
-  const header = Buffer.alloc(13)
-  header.writeUInt32BE(width, 0)
-  header.writeUInt32BE(height, 4)
-  header[8] = 1
-  const signature = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])
-  const end = chunk('IEND', Buffer.alloc(0))
-  return Buffer.concat([signature, chunk('IHDR', header), chunk('IDAT', pixels), end])
-}
-
-function chunk(type: string, data: Buffer): Buffer {
-  const named = Buffer.concat([Buffer.from(type), data])
-  const framed = Buffer.alloc(named.length + 8)
-  framed.writeUInt32BE(data.length, 0)
-  named.copy(framed, 4)
-  framed.writeUInt32BE(crc32(named), named.length + 4)
-  return framed
+  const row = 1 + Math.ceil(width / 8)
+  return encodePng({ width, height, bitDepth: 1, colorType: 0 }, Buffer.alloc(row * height))
 }

@@ -102,7 +102,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
     throw new AppError('unauthenticated', 'The signature of the delivery is wrong or too old.')
   }
 
-  /** A full disk is answered 503 like all storage trouble here: the provider shall come again. */
+  /** A full disk returns 503 like any other storage failure here, so that the provider retries. */
   async function received(delivery: Delivery): Promise<DeliveryResult> {
     try {
       return await billing.receive(delivery)

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { compareEvents, type OrderedEvent } from '../lines/event-order.ts'
 import { nameIn } from '../projection/folding.ts'
@@ -18,17 +18,24 @@ export function createEventLog(db: BillingDb) {
     orderedAt: billingEvents.orderedAt,
     eventId: billingEvents.eventId,
   }
+  const findPage = db.prepareWrite((tx) =>
+    tx
+      .select(columns)
+      .from(billingEvents)
+      .where(
+        and(
+          eq(billingEvents.lineKey, sql.placeholder('lineKey')),
+          gt(billingEvents.orderedAt, sql.placeholder('after')),
+        ),
+      )
+      .orderBy(asc(billingEvents.orderedAt))
+      .limit(sql.placeholder('limit')),
+  )
   return { pageAfter, firstAfter, eventAt }
 
   /** Events of a line after an instant in ms, about `limit` of them: those of one instant stay together. */
   async function pageAfter(tx: Tx, lineKey: string, after: number, limit: number): Promise<Page> {
-    const isLater = and(eq(billingEvents.lineKey, lineKey), gt(billingEvents.orderedAt, after))
-    const rows = await tx
-      .select(columns)
-      .from(billingEvents)
-      .where(isLater)
-      .orderBy(asc(billingEvents.orderedAt))
-      .limit(limit)
+    const rows = await findPage(tx).execute({ lineKey, after, limit })
     if (rows.length < limit) return { events: inOrder(rows), isLast: true }
     const last = rows.at(-1)?.orderedAt ?? after
     const whole = rows.filter(({ orderedAt }) => orderedAt < last)

@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gte, lt, lte } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, lt, lte, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
@@ -13,11 +13,17 @@ import {
   type Naming,
   toStored,
 } from './folding.ts'
+import type { ProjectionQueries } from './queries.ts'
 
 /** How the work of folding is cut: events between two checkpoints, and events in one slice. */
 export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
 
-type LineFoldingDeps = { db: BillingDb; eventLog: EventLog; sizes: FoldingSizes }
+type LineFoldingDeps = {
+  db: BillingDb
+  eventLog: EventLog
+  queries: ProjectionQueries
+  sizes: FoldingSizes
+}
 
 export type LineFolding = ReturnType<typeof createLineFolding>
 
@@ -30,9 +36,39 @@ type RemainingGap = Gap | null
  * Folds lines from their last checkpoint before what has changed. After it, the fold ends as soon as a
  * checkpoint comes out as it was: nothing behind it can differ.
  */
-export function createLineFolding({ db, eventLog, sizes }: LineFoldingDeps) {
+export function createLineFolding({ db, eventLog, queries, sizes }: LineFoldingDeps) {
   const { checkpointEvery, sliceEvents } = sizes
   const { subscriptions, lineCheckpoints } = db.tables
+  const { updateState } = queries
+  const ofLine = eq(lineCheckpoints.lineKey, sql.placeholder('lineKey'))
+  const findLastBefore = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(lineCheckpoints)
+      .where(and(ofLine, lt(lineCheckpoints.upTo, sql.placeholder('since'))))
+      .orderBy(desc(lineCheckpoints.upTo))
+      .limit(1),
+  )
+  const findBetween = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(lineCheckpoints)
+      .where(
+        and(
+          ofLine,
+          gte(lineCheckpoints.upTo, sql.placeholder('first')),
+          lte(lineCheckpoints.upTo, sql.placeholder('last')),
+        ),
+      ),
+  )
+  const findStates = db.prepareWrite((tx) =>
+    tx
+      .select({ state: lineCheckpoints.state })
+      .from(lineCheckpoints)
+      .where(ofLine)
+      .orderBy(asc(lineCheckpoints.upTo)),
+  )
+  const removeAll = db.prepareWrite((tx) => tx.delete(lineCheckpoints).where(ofLine))
   return { added, refold, restart, namingsOf }
 
   /** A line with one event more that comes after all of its others; a full tail becomes a checkpoint first. */
@@ -80,46 +116,29 @@ export function createLineFolding({ db, eventLog, sizes }: LineFoldingDeps) {
   }
 
   async function storeState(tx: Tx, lineKey: string, state: FoldedLine) {
-    await tx.update(subscriptions).set({ state }).where(eq(subscriptions.lineKey, lineKey))
+    await updateState(tx).execute({ lineKey, state })
   }
 
   /** Forgets the checkpoints of a line, so that it is folded from its first event. */
   async function restart(tx: Tx, lineKey: string) {
-    await tx.delete(lineCheckpoints).where(eq(lineCheckpoints.lineKey, lineKey))
+    await removeAll(tx).execute({ lineKey })
   }
 
   /** All events of a line at which the id that they name changes, in order. */
   async function namingsOf(tx: Tx, lineKey: string, state: FoldedLine): Promise<Naming[]> {
-    const rows = await tx
-      .select({ state: lineCheckpoints.state })
-      .from(lineCheckpoints)
-      .where(eq(lineCheckpoints.lineKey, lineKey))
-      .orderBy(asc(lineCheckpoints.upTo))
+    const rows = await findStates(tx).execute({ lineKey })
     const states = [...rows.map((row) => row.state as FoldedLine), state]
     return states.flatMap(({ tail }) => tail?.names ?? [])
   }
 
   async function lastBefore(tx: Tx, lineKey: string, since: number): Promise<Folding | null> {
-    const [row] = await tx
-      .select()
-      .from(lineCheckpoints)
-      .where(and(eq(lineCheckpoints.lineKey, lineKey), lt(lineCheckpoints.upTo, since)))
-      .orderBy(desc(lineCheckpoints.upTo))
-      .limit(1)
+    if (since <= 0) return null
+    const [row] = await findLastBefore(tx).execute({ lineKey, since })
     return row ? fromStored(row.state as FoldedLine) : null
   }
 
   async function between(tx: Tx, lineKey: string, first: number, last: number) {
-    const rows = await tx
-      .select()
-      .from(lineCheckpoints)
-      .where(
-        and(
-          eq(lineCheckpoints.lineKey, lineKey),
-          gte(lineCheckpoints.upTo, first),
-          lte(lineCheckpoints.upTo, last),
-        ),
-      )
+    const rows = await findBetween(tx).execute({ lineKey, first, last })
     return new Map(rows.map(({ upTo, state }) => [upTo, state as FoldedLine]))
   }
 

@@ -1,4 +1,4 @@
-import { eq, inArray } from 'drizzle-orm'
+import { eq, inArray, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
@@ -20,15 +20,22 @@ export type Owners = ReturnType<typeof createOwners>
 /** Which customer a line belongs to, and which ones have held it. */
 export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps) {
   const { billingAliases, lineHolders, subscriptions } = db.tables
-  const { findLine, storeHolder, findTransfersFrom } = queries
+  const { findAlias, findLine, storeHolder, findTransfersFrom } = queries
+  const findHolders = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(lineHolders)
+      .where(eq(lineHolders.lineKey, sql.placeholder('lineKey'))),
+  )
   return { customersOf, hasNoTransfersFrom, assign }
 
   /** The customers of app user ids; one that was never seen is its own. */
   async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
-    const rows = await tx
-      .select()
-      .from(billingAliases)
-      .where(inArray(billingAliases.appUserId, ids))
+    const [only = ''] = ids
+    const rows =
+      ids.length === 1
+        ? await findAlias(tx).execute({ id: only })
+        : await tx.select().from(billingAliases).where(inArray(billingAliases.appUserId, ids))
     const known = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
     return new Map(ids.map((id) => [id, known.get(id) ?? id]))
   }
@@ -43,12 +50,18 @@ export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps)
     const [row] = await findLine(tx).execute({ lineKey })
     if (!row) return
     const { holders, customerId } = await replay(tx, lineKey, row.state as FoldedLine)
-    await tx.delete(lineHolders).where(eq(lineHolders.lineKey, lineKey))
-    for (const holder of new Set(holders)) {
-      await storeHolder(tx).execute({ lineKey, customerId: holder })
-    }
+    await storeHolders(tx, lineKey, new Set(holders))
     if (customerId === row.customerId) return
     await tx.update(subscriptions).set({ customerId }).where(eq(subscriptions.lineKey, lineKey))
+  }
+
+  async function storeHolders(tx: Tx, lineKey: string, holders: Set<string>) {
+    const known = await findHolders(tx).execute({ lineKey })
+    const isSame =
+      known.length === holders.size && known.every((one) => holders.has(one.customerId))
+    if (isSame) return
+    await tx.delete(lineHolders).where(eq(lineHolders.lineKey, lineKey))
+    for (const holder of holders) await storeHolder(tx).execute({ lineKey, customerId: holder })
   }
 
   /** Each transfer may bring in a holder from whom another transfer takes the line. */

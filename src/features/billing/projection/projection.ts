@@ -26,7 +26,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   const queries = prepareQueries(db)
   const { findAlias, storeAlias, storeHolder, findLine, insertLine, updateState, readLines } =
     queries
-  const lineFolding = createLineFolding({ db, eventLog, sizes })
+  const lineFolding = createLineFolding({ db, eventLog, queries, sizes })
   const owners = createOwners({ db, eventLog, lineFolding, queries })
   const stale = createStaleWork({ db, lineFolding, owners, queries })
   const { restart, runSlice } = stale
@@ -152,5 +152,5 @@ function comesAfter({ last, count }: Folding, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
 
-/** So many ids are asked for one by one with a prepared query, more in one query. */
+/** Up to this many ids are looked up one by one with a prepared query; more than that, in one query. */
 const SINGLE_QUERY_MAX_IDS = 4

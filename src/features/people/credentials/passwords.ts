@@ -8,7 +8,7 @@ export type PasswordCost = { memoryCost: number; timeCost: number }
 /** OWASP's argon2id: 64 MiB, two passes; Bun runs one lane. */
 export const PASSWORD_COST: PasswordCost = { memoryCost: 65_536, timeCost: 2 }
 
-/** Each hash takes 64 MiB and a core for some 100 ms: so many side by side, so many waiting, so many ms. */
+/** Each hash takes 64 MiB and a core for some 100 ms: the limits on concurrent hashes, on waiting ones, and on the wait in ms. */
 const QUEUE = { limit: 2, queueLimit: 256, maxWait: 2_000, onFull: tooMany }
 
 export type Passwords = ReturnType<typeof createPasswords>

@@ -1,0 +1,25 @@
+import { crc32, deflateSync } from 'node:zlib'
+
+/** Size in pixels, bits a channel, and the colour type (0: grey, 2: RGB) of RFC 2083. */
+type PngHeader = { width: number; height: number; bitDepth: number; colorType: number }
+
+const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])
+
+/** A PNG file of raw rows, each with its filter byte in front. */
+export function encodePng({ width, height, bitDepth, colorType }: PngHeader, rows: Buffer): Buffer {
+  const header = Buffer.alloc(13)
+  header.writeUInt32BE(width, 0)
+  header.writeUInt32BE(height, 4)
+  header.set([bitDepth, colorType], 8)
+  const data = deflateSync(rows, { level: 9 })
+  return Buffer.concat([SIGNATURE, chunk('IHDR', header), chunk('IDAT', data), chunk('IEND')])
+}
+
+function chunk(type: string, data = Buffer.alloc(0)): Buffer {
+  const named = Buffer.concat([Buffer.from(type), data])
+  const framed = Buffer.alloc(named.length + 8)
+  framed.writeUInt32BE(data.length, 0)
+  named.copy(framed, 4)
+  framed.writeUInt32BE(crc32(named), named.length + 4)
+  return framed
+}
