@@ -58,7 +58,8 @@ export type People = ReturnType<typeof createPeople>
 /** Builds the parts of this feature and wires them together. */
 export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
-  const { sendMail, appleGrants } = deps
+  const { sealKey, recoveryKey, passwordMinLength, linkBase, pageBase } = deps
+  const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
   const endings = createSessionEndings({ db })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
@@ -68,47 +69,73 @@ export function createPeople(deps: PeopleDeps) {
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
   const sessions = createSessions({ db, tokens, endings, now, newId, onTokenReuse })
   const twoFactor = createTwoFactor({
-    ...deps,
+    db,
+    sealKey,
+    recoveryKey,
+    limits,
     issuer: deps.appName,
+    now,
     proof,
     accountSecurity,
   })
   const signIn = createSignIn({
-    ...deps,
+    db,
     accounts,
     sessions,
-    endings,
     devices,
+    endings,
+    tokens,
     oneTimeTokens,
     twoFactor,
     outbox,
     notices,
+    readProfile,
   })
   const addresses = createEmailAddresses({
-    ...deps,
+    db,
     accounts,
     oneTimeTokens,
     outbox,
     notices,
     accountSecurity,
+    limits,
+    linkBase,
+    pageBase,
+    now,
   })
   const passwordLogin = createPasswordLogin({
-    ...deps,
+    db,
     accounts,
     addresses,
     accountSecurity,
     passwords,
     proof,
     signIn,
+    limits,
+    passwordMinLength,
   })
-  const guests = createGuests({ ...deps, accounts, signIn, checkSession: sessions.check })
-  const socialLogin = createSocialLogin({
-    ...deps,
+  const guests = createGuests({
+    db,
     accounts,
+    signIn,
+    limits,
+    now,
+    checkSession: sessions.check,
+    deleteAccount,
+  })
+  const socialLogin = createSocialLogin({
+    db,
+    accounts,
+    mergeGuest,
     signIn,
     outbox,
     identities,
     accountSecurity,
+    verifyIdToken,
+    appleGrants,
+    sealKey,
+    now,
+    log,
   })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message) })

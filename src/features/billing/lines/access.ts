@@ -1,4 +1,4 @@
-import type { Line } from './fold.ts'
+import type { Line } from './line.ts'
 import { supersede } from './supersession.ts'
 
 type Status =

@@ -1,4 +1,4 @@
-import type { Line } from './fold.ts'
+import type { Line } from './line.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 

@@ -1,5 +1,6 @@
 import type { EventOrder, OrderedEvent } from '../lines/event-order.ts'
-import { EMPTY_LINE, type Line, step } from '../lines/fold.ts'
+import { step } from '../lines/fold.ts'
+import { EMPTY_LINE, type Line } from '../lines/line.ts'
 
 /** An event that names another app user id than the one before it: there the owner may change. */
 export type Naming = EventOrder & { name: string }

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
-import { EMPTY_LINE } from '../lines/fold.ts'
+import { EMPTY_LINE } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
 import { type FoldedLine, fromStored } from './folding.ts'
 import type { Gap, LineFolding } from './line-folding.ts'

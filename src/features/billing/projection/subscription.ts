@@ -1,7 +1,7 @@
 import { desc, eq, sql } from 'drizzle-orm'
 import type { Reader } from '../../../db/db.ts'
 import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
-import type { Line } from '../lines/fold.ts'
+import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Projection } from './projection.ts'
 

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
-import type { Line } from '../lines/fold.ts'
+import type { Line } from '../lines/line.ts'
 import { type FoldedLine, lineIn } from '../projection/folding.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
