@@ -20,7 +20,7 @@ export type Requester = { ip: string; userId: string | null }
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
-export const RESULT_LIMIT = 25 * 1024 * 1024
+const RESULT_LIMIT = 25 * 1024 * 1024
 /** Ten seconds a picture, whatever its shape (`docs/faults.md`, row 111). */
 const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 512 * 1024 * 1024 }
 /** A worker goes after so many pictures or so much memory, before what it may leak adds up. */

@@ -50,7 +50,9 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       process.send({ job } satisfies ToWorker)
       const result = await done.promise
       peak = Math.max(peak, memoryOf(process.pid))
-      return result
+      // It may have grown and been finished between two looks.
+      const isTooLarge = result.kind === 'made' && result.size > limits.output
+      return isTooLarge ? { kind: 'too_large' } : result
     } catch {
       return { kind: 'crashed' }
     } finally {

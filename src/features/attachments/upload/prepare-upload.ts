@@ -1,7 +1,7 @@
 import { extname } from 'node:path'
 import { AppError } from '../../../lib/errors.ts'
 import type { ImageFormat } from '../images/image.ts'
-import { type MakeImage, RESULT_LIMIT, type Requester } from '../images/image-queue.ts'
+import type { MakeImage, Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import { extensionOf, isImage, sniff } from './media-types.ts'
@@ -85,7 +85,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
       if (result.kind === 'unreadable') throw unreadable()
       if (result.kind === 'no_space') throw noSpace()
       if (result.kind === 'too_slow') throw imageTooSlow()
-      if (result.kind === 'too_large' || result.size > RESULT_LIMIT) throw imageTooLarge()
+      if (result.kind === 'too_large') throw imageTooLarge()
       if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
         await staging.discard([{ path: output }])
         return unchanged
