@@ -24,13 +24,8 @@ test('60: 500 sign-ins of a known and 500 of an unknown address take the same ti
 test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
-  const emails = Array.from({ length: 20 }, (_, at) => `u${at}@example.com`)
-  for (const email of emails) await register(server, email)
-  const stopWatching = watchServer(
-    server,
-    async () => void (await fetch(`${server.url}/health`)),
-    5,
-  )
+  const emails = await registerTwenty(server)
+  const stopWatching = watchHealth(server)
   const logins = Array.from({ length: 200 }, (_, at) =>
     login(server, emails[at % emails.length] ?? '', PASSWORD),
   )
@@ -48,13 +43,8 @@ test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', a
 test('64: of 300 sign-ins at once none waits longer than two seconds and its own work', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
-  const emails = Array.from({ length: 20 }, (_, at) => `u${at}@example.com`)
-  for (const email of emails) await register(server, email)
-  const stopWatching = watchServer(
-    server,
-    async () => void (await fetch(`${server.url}/health`)),
-    5,
-  )
+  const emails = await registerTwenty(server)
+  const stopWatching = watchHealth(server)
   const times: number[] = []
   const statuses: Record<number, number> = {}
   const signIn = async (at: number) => {
@@ -186,4 +176,14 @@ function post({ url }: Server, path: string, body: unknown, rest = '') {
     headers: { 'content-type': 'application/json' },
     body: JSON.stringify(body),
   })
+}
+
+async function registerTwenty(server: Server): Promise<string[]> {
+  const emails = Array.from({ length: 20 }, (_, at) => `u${at}@example.com`)
+  for (const email of emails) await register(server, email)
+  return emails
+}
+
+function watchHealth(server: Server) {
+  return watchServer(server, async () => void (await fetch(`${server.url}/health`)), 5)
 }
