@@ -5,7 +5,7 @@ import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, type Delivery, readEvent } from './event.ts'
-import { ordered, utf8 } from './event-log.ts'
+import { effective, utf8 } from './event-log.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 
@@ -42,12 +42,12 @@ export function createErasure(deps: ErasureDeps) {
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
-      const event = row.outcome === 'ignored' ? null : ordered(row)
-      if (event?.type === 'TRANSFER') await projection.apply(tx, event, row.id, false)
-      else if (event) await projection.relink(tx, event)
+      const event = effective(row)
+      if (event) await projection.relink(tx, event, row.id)
     }
     const lines = new Set(rows.flatMap(({ lineKey }) => lineKey ?? []))
-    if (await projection.restart(tx, [...lines])) tx.afterCommit(backlog.nudge)
+    await projection.restart(tx, [...lines])
+    tx.afterCommit(backlog.nudge)
   }
 
   /** The ids under which the billing provider knows a person, for the export. */

@@ -8,7 +8,7 @@ import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
-import { ordered, utf8 } from './event-log.ts'
+import { effective, utf8 } from './event-log.ts'
 
 type BillingDeps = {
   db: BillingDb
@@ -160,8 +160,8 @@ export function createBilling(deps: BillingDeps) {
   function replayRow(id: string): Promise<boolean> {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
-      const event = row && ordered(row)
-      if (!row || !event || row.outcome === 'ignored') return true
+      const event = row && effective(row)
+      if (!event) return true
       const failure = await attempt(tx, event, id, false)
       if (failure !== null) await markFailed(tx, id, failure)
       else {

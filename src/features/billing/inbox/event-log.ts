@@ -72,8 +72,12 @@ export function utf8(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }
 
-/** An event of the log as the fold takes it. */
-export function ordered(row: Row): OrderedEvent | null {
+/** An event of the log as the fold takes it. Null for one that has no effect on access. */
+export function effective(row: Row & { outcome: string }): OrderedEvent | null {
+  return row.outcome === 'ignored' ? null : ordered(row)
+}
+
+function ordered(row: Row): OrderedEvent | null {
   const event: BillingEvent | null = readEvent(JSON.parse(utf8(row.body)), row.body)
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }

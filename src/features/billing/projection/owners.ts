@@ -1,9 +1,10 @@
-import { eq, inArray, sql } from 'drizzle-orm'
+import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
 import { holdersOf } from '../lines/ownership.ts'
 import type { BillingDb } from '../schema.ts'
+import type { Customers } from './customers.ts'
 import { type FoldedLine, lineIn, type Naming, nameIn } from './folding.ts'
 import type { LineFolding } from './line-folding.ts'
 import type { ProjectionQueries } from './queries.ts'
@@ -12,33 +13,25 @@ type OwnersDeps = {
   db: BillingDb
   eventLog: EventLog
   lineFolding: LineFolding
+  customers: Customers
   queries: ProjectionQueries
 }
 
 export type Owners = ReturnType<typeof createOwners>
 
 /** Which customer a line belongs to, and which ones have held it. */
-export function createOwners({ db, eventLog, lineFolding, queries }: OwnersDeps) {
-  const { billingAliases, lineHolders, subscriptions } = db.tables
-  const { findAlias, findLine, storeHolder, findTransfersFrom } = queries
+export function createOwners(deps: OwnersDeps) {
+  const { db, eventLog, lineFolding, queries } = deps
+  const { customersOf } = deps.customers
+  const { lineHolders, subscriptions } = db.tables
+  const { findLine, storeHolder, findTransfersFrom } = queries
   const findHolders = db.prepareWrite((tx) =>
     tx
       .select()
       .from(lineHolders)
       .where(eq(lineHolders.lineKey, sql.placeholder('lineKey'))),
   )
-  return { customersOf, hasNoTransfersFrom, assign }
-
-  /** The customers of app user ids; one that was never seen is its own. */
-  async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
-    const [only = ''] = ids
-    const rows =
-      ids.length === 1
-        ? await findAlias(tx).execute({ id: only })
-        : await tx.select().from(billingAliases).where(inArray(billingAliases.appUserId, ids))
-    const known = new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
-    return new Map(ids.map((id) => [id, known.get(id) ?? id]))
-  }
+  return { hasNoTransfersFrom, assign }
 
   /** Whether no transfer has ever taken anything from a customer. */
   async function hasNoTransfersFrom(tx: Tx, customerId: string): Promise<boolean> {

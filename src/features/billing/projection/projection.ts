@@ -1,10 +1,9 @@
-import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
-import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
 import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
+import { createCustomers } from './customers.ts'
 import { type FoldedLine, type Folding, fromStored, lineIn, nameIn, toStored } from './folding.ts'
 import { createLineFolding, type FoldingSizes } from './line-folding.ts'
 import { createOwners } from './owners.ts'
@@ -24,10 +23,10 @@ const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
-  const { findAlias, storeAlias, storeHolder, findLine, insertLine, updateState, readLines } =
-    queries
+  const { findAlias, storeHolder, findLine, insertLine, updateState, readLines } = queries
   const lineFolding = createLineFolding({ db, eventLog, queries, sizes })
-  const owners = createOwners({ db, eventLog, lineFolding, queries })
+  const customers = createCustomers({ db, queries })
+  const owners = createOwners({ db, eventLog, lineFolding, customers, queries })
   const stale = createStaleWork({ db, lineFolding, owners, queries })
   const { restart, runSlice } = stale
   return { apply, relink, linesOf, restart, runSlice }
@@ -36,8 +35,8 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
    * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
    * may be added to its line as it stands. Returns whether work is left.
    */
-  async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew = true) {
-    const merged = await link(tx, event)
+  async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
+    const merged = await customers.link(tx, event)
     if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
     const key = lineKeyOf(event)
     const isAppended = key === null || (isNew && (await append(tx, key, event)))
@@ -45,27 +44,13 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     return (merged.length > 0 && (await stale.reassign(tx, merged))) || hasMore
   }
 
-  /** Takes from an event that was taken in before only who is who. Returns whether work is left. */
-  async function relink(tx: Tx, event: OrderedEvent): Promise<boolean> {
-    return stale.reassign(tx, await link(tx, event))
-  }
-
-  /** Makes the ids of an event one customer. Returns the customers whose lines may have another owner by that. */
-  async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
-    const ids = idsJoinedBy(event)
-    if (ids.length === 0) return []
-    const known = await knownCustomers(tx, ids)
-    const customers = new Set(known.values())
-    const missing = ids.filter((id) => !known.has(id))
-    const customerId = customerIdOf([...customers, ...missing])
-    await storeAliases(tx, missing, customerId)
-    const others = [...customers].filter((id) => id !== customerId)
-    if (others.length === 0) return []
-    await tx
-      .update(billingAliases)
-      .set({ customerId })
-      .where(inArray(billingAliases.customerId, others))
-    return [customerId, ...others]
+  /**
+   * Takes from an event that was taken in before only who is who, and whose is what by a transfer. Returns
+   * whether work is left.
+   */
+  async function relink(tx: Tx, event: OrderedEvent, eventRow: string): Promise<boolean> {
+    if (event.type === 'TRANSFER') return apply(tx, event, eventRow, false)
+    return stale.reassign(tx, await customers.link(tx, event))
   }
 
   /** The lines that a customer holds, in one environment, as of the last commit. Many are read in several turns of the loop. */
@@ -115,7 +100,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     ]
     if (named.length === 0) return false
     await tx.insert(transferIds).values(named).onConflictDoNothing()
-    const sources = await owners.customersOf(tx, transferredFrom)
+    const sources = await customers.customersOf(tx, transferredFrom)
     // An id that was only ever named by a transfer is a customer too.
     await tx
       .insert(billingAliases)
@@ -123,34 +108,9 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
       .onConflictDoNothing()
     return stale.reassign(tx, [...new Set(sources.values())])
   }
-
-  async function knownCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
-    if (ids.length > SINGLE_QUERY_MAX_IDS) {
-      const rows = await tx
-        .select()
-        .from(billingAliases)
-        .where(inArray(billingAliases.appUserId, ids))
-      return new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
-    }
-    const known = new Map<string, string>()
-    for (const id of ids) {
-      const [alias] = await findAlias(tx).execute({ id })
-      if (alias) known.set(id, alias.customerId)
-    }
-    return known
-  }
-
-  async function storeAliases(tx: Tx, ids: string[], customerId: string) {
-    if (ids.length > SINGLE_QUERY_MAX_IDS) {
-      await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
-    } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
-  }
 }
 
 /** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
 function comesAfter({ last, count }: Folding, event: OrderedEvent): boolean {
   return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
-
-/** Up to this many ids are looked up one by one with a prepared query; more than that, in one query. */
-const SINGLE_QUERY_MAX_IDS = 4

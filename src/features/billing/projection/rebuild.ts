@@ -1,6 +1,6 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
-import { ordered } from '../inbox/event-log.ts'
+import { effective } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
 import type { FoldedLine } from './folding.ts'
 import type { Projection } from './projection.ts'
@@ -51,9 +51,8 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
       count += rows.length
       await db.write(async (tx) => {
         for (const row of rows) {
-          const event = row.outcome === 'ignored' ? null : ordered(row)
-          if (event?.type === 'TRANSFER') await projection.apply(tx, event, row.id)
-          else if (event) await projection.relink(tx, event)
+          const event = effective(row)
+          if (event) await projection.relink(tx, event, row.id)
         }
       })
     }
@@ -114,6 +113,7 @@ function isSame(before: Row | undefined, after: Row | undefined): boolean {
   return essence(before) === essence(after)
 }
 
+/** Without the store: states of older programs lack it, which is no difference in access. */
 function essence({ state }: Row): string {
   const { line, last } = state as FoldedLine
   return JSON.stringify([line, last])

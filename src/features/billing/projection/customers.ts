@@ -1,0 +1,62 @@
+import { inArray } from 'drizzle-orm'
+import type { Tx } from '../../../db/db.ts'
+import type { OrderedEvent } from '../lines/event-order.ts'
+import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
+import type { BillingDb } from '../schema.ts'
+import type { ProjectionQueries } from './queries.ts'
+
+export type Customers = ReturnType<typeof createCustomers>
+
+/** Up to this many ids are looked up one by one with a prepared query; more than that, in one query. */
+const SINGLE_QUERY_MAX_IDS = 4
+
+/** Which app user ids are one customer. */
+export function createCustomers({ db, queries }: { db: BillingDb; queries: ProjectionQueries }) {
+  const { billingAliases } = db.tables
+  const { findAlias, storeAlias } = queries
+  return { link, customersOf }
+
+  /** Makes the ids of an event one customer. Returns the customers whose lines may have another owner by that. */
+  async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
+    const ids = idsJoinedBy(event)
+    if (ids.length === 0) return []
+    const known = await knownCustomers(tx, ids)
+    const customers = new Set(known.values())
+    const missing = ids.filter((id) => !known.has(id))
+    const customerId = customerIdOf([...customers, ...missing])
+    await storeAliases(tx, missing, customerId)
+    const others = [...customers].filter((id) => id !== customerId)
+    if (others.length === 0) return []
+    await tx
+      .update(billingAliases)
+      .set({ customerId })
+      .where(inArray(billingAliases.customerId, others))
+    return [customerId, ...others]
+  }
+
+  /** The customers of app user ids; one that was never seen is its own. */
+  async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
+    const known = await knownCustomers(tx, ids)
+    return new Map(ids.map((id) => [id, known.get(id) ?? id]))
+  }
+
+  async function knownCustomers(tx: Tx, ids: string[]): Promise<Map<string, string>> {
+    const rows =
+      ids.length > SINGLE_QUERY_MAX_IDS
+        ? await tx.select().from(billingAliases).where(inArray(billingAliases.appUserId, ids))
+        : await findEach(tx, ids)
+    return new Map(rows.map(({ appUserId, customerId }) => [appUserId, customerId]))
+  }
+
+  async function findEach(tx: Tx, ids: string[]) {
+    const rows = []
+    for (const id of ids) rows.push(...(await findAlias(tx).execute({ id })))
+    return rows
+  }
+
+  async function storeAliases(tx: Tx, ids: string[], customerId: string) {
+    if (ids.length > SINGLE_QUERY_MAX_IDS) {
+      await tx.insert(billingAliases).values(ids.map((appUserId) => ({ appUserId, customerId })))
+    } else for (const id of ids) await storeAlias(tx).execute({ id, customerId })
+  }
+}
