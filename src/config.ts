@@ -1,8 +1,10 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
+import { distance } from 'fastest-levenshtein'
 import { isCurrency } from './lib/locale.ts'
 
 const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
+const LOG_FORMATS = ['json', 'text'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 
 /** What the operator chose. Paths are absolute, sizes in bytes. */
@@ -17,6 +19,7 @@ export class ConfigError extends Error {
 export function readConfig(flags: Record<string, string> = {}, environment = process.env) {
   const env: Record<string, string | undefined> = { ...environment, ...flags }
   const faults: string[] = []
+  const names: string[] = []
   const config = {
     port: read('PORT', 3000, 'a port from 0 to 65535', (text) => wholeNumber(text, 65_535)),
     host: read('HOST', '0.0.0.0', 'an IP address or host name', (text) =>
@@ -27,10 +30,14 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     baseUrl: read<string | null>('BASE_URL', null, 'an http or https URL without a path', origin),
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
+    appName: read<string | null>('APP_NAME', null, 'a name of one line', (text) =>
+      /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
+    ),
     webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two with a comma', (text) => {
       const tokens = list(text, isWord)
       return tokens && tokens.length <= 2 ? tokens : undefined
     }),
+    /** What deep links begin with: `/verify` and `/reset` follow. */
     appLinkUrl: read<string | null>('APP_LINK_URL', null, 'a link such as myapp://auth', appLink),
     trustedProxies: read<string[]>(
       'TRUSTED_PROXIES',
@@ -110,6 +117,13 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     logLevel: read('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, (text) =>
       oneOf(LOG_LEVELS, text),
     ),
+    /** Null: text on a terminal, else JSON. */
+    logFormat: read<(typeof LOG_FORMATS)[number] | null>(
+      'LOG_FORMAT',
+      null,
+      'json or text',
+      (text) => oneOf(LOG_FORMATS, text),
+    ),
   }
   if (config.ratesProvider === 'openexchangerates' && config.ratesApiKey === null) {
     faults.push('RATES_API_KEY is needed by RATES_PROVIDER openexchangerates')
@@ -118,8 +132,14 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   if (apple.some((part) => part !== null) && apple.includes(null)) {
     faults.push('APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together')
   }
+  if (config.webhookTokens.some((token) => /^replace-me/i.test(token))) {
+    faults.push(
+      'WEBHOOK_TOKEN is still the example of the manual: take a random one, such as from "openssl rand -hex 32"',
+    )
+  }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  return config
+  const misspelled = misspelledIn(Object.keys(environment), names)
+  return { ...config, logColors: !environment['NO_COLOR'], misspelled }
 
   function read<T>(
     name: string,
@@ -127,6 +147,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     expected: string,
     parse: (text: string) => T | undefined,
   ): T {
+    names.push(name)
     const text = env[name]
     if (text === undefined) return fallback
     const value = text.trim() === '' ? undefined : parse(text.trim())
@@ -155,9 +176,27 @@ function isNetwork(text: string): boolean {
   )
 }
 
-/** A deep link may have any scheme; a trailing slash is dropped, as paths are put behind it. */
+/** Variables that are probably meant to be one of `names`, and which. */
+function misspelledIn(given: string[], names: string[]): { name: string; meant: string }[] {
+  return given.flatMap((name) => {
+    if (names.includes(name)) return []
+    const plain = name
+      .toUpperCase()
+      .replaceAll('-', '_')
+      .replace(/^HOMEPORT_/, '')
+    // Short names are near to too many others.
+    const meant = names.find((one) => distance(one, plain) <= (one.length < 8 ? 0 : 2))
+    return meant === undefined ? [] : [{ name, meant }]
+  })
+}
+
+/** A deep link of any scheme, up to and with its `auth`: `myapp://`, `myapp://auth` and `https://app.example.com`. */
 function appLink(text: string): string | undefined {
-  return /^[a-z][a-z0-9+.-]*:\/\/[^\s?#]*$/i.test(text) ? text.replace(/\/+$/, '') : undefined
+  const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
+  if (scheme === undefined) return undefined
+  const path = rest.replace(/\/+$/, '')
+  if (/(^|\/)auth$/.test(path)) return scheme + path
+  return `${scheme}${path}${path === '' ? '' : '/'}auth`
 }
 
 function anyText(text: string): string {

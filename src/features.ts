@@ -12,6 +12,7 @@ import { billingTables } from './features/billing/schema.ts'
 import { billingTimers } from './features/billing/timers.ts'
 import { contentCommands } from './features/content/commands.ts'
 import { contentTables } from './features/content/schema.ts'
+import { peopleCommands } from './features/people/commands.ts'
 import { peoplePlainPaths, peopleTags } from './features/people/model.ts'
 import { peopleTables } from './features/people/schema.ts'
 import { peopleTimers } from './features/people/timers.ts'
@@ -72,6 +73,7 @@ export function timersOf(services: TimersDeps): Timer[] {
 
 /** What operators type. */
 export const commands = [
+  ...peopleCommands,
   ...settingsCommands,
   ...plansCommands,
   ...contentCommands,

@@ -13,16 +13,8 @@ import { createRetries } from './features/attachments/upload/idempotency.ts'
 import { createPreparer } from './features/attachments/upload/prepare-upload.ts'
 import { createQuota } from './features/attachments/upload/quota.ts'
 import { createStaging } from './features/attachments/upload/staging.ts'
-import { createErasure } from './features/billing/inbox/erasure.ts'
-import { createBilling } from './features/billing/inbox/event-inbox.ts'
-import { createEventLog } from './features/billing/inbox/event-log.ts'
-import { createBacklog } from './features/billing/projection/backlog.ts'
+import { createBillingParts } from './features/billing/billing.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
-import { createProjection } from './features/billing/projection/projection.ts'
-import { createRebuild } from './features/billing/projection/rebuild.ts'
-import { createSubscription } from './features/billing/projection/subscription.ts'
-import { createReconcile } from './features/billing/provider/reconcile.ts'
-import { createSubscriberApi } from './features/billing/provider/subscriber-api.ts'
 import { createContent } from './features/content/service.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
 import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
@@ -54,6 +46,8 @@ import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createReadiness } from './usecases/readiness.ts'
+import { createStatus } from './usecases/status.ts'
+import { VERSION } from './version.ts'
 
 export type ServicesDeps = {
   config: Config
@@ -67,6 +61,8 @@ export type ServicesDeps = {
   /** Where identity providers are; only tests say others. */
   providers?: IdentityProviders
   appleUrl?: string
+  /** Since when a server runs on these services; null for a command that does without one. */
+  servingSince?: Date | null
   /** How folding is cut; only tests say other sizes. */
   foldingSizes?: FoldingSizes
   passwordCost?: PasswordCost
@@ -119,44 +115,19 @@ export async function createServices(deps: ServicesDeps) {
     log,
   })
 
-  const sizes = deps.foldingSizes ? { sizes: deps.foldingSizes } : {}
-  const projection = createProjection({ db, eventLog: createEventLog(db), ...sizes })
-  const backlog = createBacklog({ db, projection, log })
-  const erasure = createErasure({
+  const billingParts = createBillingParts({
     db,
-    projection,
-    backlog,
-    existingUsers: accounts.filterExisting,
     pseudonymKey: secrets.pseudonymKey,
-  })
-  const billing = createBilling({
-    db,
-    projection,
-    erasure,
-    backlog,
     ignoresSandbox: config.billingSandbox === 'ignore',
+    subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
+    listPlans: plans.listIn,
+    existingUsers: accounts.filterExisting,
+    sizes: deps.foldingSizes,
     now,
     newId,
     log,
   })
-  const subscription = createSubscription({
-    db,
-    projection,
-    listPlans: plans.listIn,
-    existingUsers: accounts.filterExisting,
-    now,
-  })
-  const rebuildBilling = createRebuild({ db, projection })
-  const reconcile =
-    config.rcApiKey === null
-      ? null
-      : createReconcile({
-          db,
-          readSubscriber: createSubscriberApi(config.rcApiUrl, config.rcApiKey),
-          recordInternalEvent: billing.recordInternalEvent,
-          now,
-          log,
-        })
+  const { billing, erasure, subscription } = billingParts
 
   const deleteAccount = createDeleteAccount({
     db,
@@ -227,6 +198,18 @@ export async function createServices(deps: ServicesDeps) {
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: feed === null ? null : rates.isStale,
   })
+  const status = createStatus({
+    version: VERSION,
+    servingSince: deps.servingSince ?? null,
+    dataDir: config.dataDir,
+    databasePath: db.client.filename,
+    countPeople: people.directory.count,
+    countEvents: billing.count,
+    countWaiting: outbox.count,
+    ratesUpdatedAt: async () => (await rates.read()).updatedAt,
+    readiness,
+    now,
+  })
 
   return {
     now,
@@ -252,15 +235,12 @@ export async function createServices(deps: ServicesDeps) {
     settings,
     plans,
     rates,
-    billing,
-    backlog,
-    subscription,
-    projection,
-    rebuildBilling,
-    reconcile,
+    ...billingParts,
+    userIdOf: people.directory.idOf,
     deleteAccount,
     exportData,
     readiness,
+    status,
   }
 }
 

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readBody, readJson } from '../http/body.ts'
-import { pathOf } from '../http/request-url.ts'
+import { pathOf, targetOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
@@ -18,6 +18,8 @@ type Answer =
 
 /** The path of a unix socket has 107 bytes at most. */
 const SOCKET_PATH_LIMIT = 107
+/** Asks what a command would lose, instead of for the work. */
+const RISK = '?risk'
 const INPUT_LIMIT = 16 * 1024 * 1024
 
 /** Where the server listens for commands: in the data directory, or under a short name where that is too deep. */
@@ -43,7 +45,12 @@ export async function serveCommands(services: Services, commands: ServiceCommand
         return Response.json({ error: { code: 'not_found', message: 'no such command' } })
       try {
         const input = readJson(await readBody(request, INPUT_LIMIT)) as never
-        return Response.json({ outcome: (await command.work(services, input)) ?? null })
+        const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
+        const outcome = ((await command[part]?.(services, input)) ?? null) as never
+        if (part === 'work' && command.changes) {
+          log.info({ command: command.name, ...command.changes(outcome, input) }, 'operator change')
+        }
+        return Response.json({ outcome })
       } catch (error) {
         return Response.json({ error: asAnswer(error, log) })
       }
@@ -63,17 +70,19 @@ export async function isServing(config: Config): Promise<boolean> {
   )
 }
 
-/** Sends a command to the server that holds the data; null when none answers. */
+/** Sends a part of a command to the server that holds the data; null when none answers. */
 export async function askServer(
   config: Config,
   command: ServiceCommand,
   input: unknown,
+  part: 'risk' | 'work',
 ): Promise<{ outcome: unknown } | null> {
   const path = socketPath(config)
   if (!isOurSocket(path)) return null
   let response: Response
   try {
-    response = await fetch(`http://localhost/${encodeURIComponent(command.name)}`, {
+    const target = encodeURIComponent(command.name) + (part === 'risk' ? RISK : '')
+    response = await fetch(`http://localhost/${target}`, {
       unix: path,
       method: 'POST',
       body: JSON.stringify(input ?? null),

@@ -1,5 +1,5 @@
-import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir } from 'node:fs/promises'
+import { constants, existsSync, statfsSync } from 'node:fs'
+import { access, chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { sqliteColumns } from '../db/sqlite/columns.ts'
@@ -12,6 +12,7 @@ import {
   openDatabase,
   reasonNotToOpen,
 } from '../db/sqlite/open.ts'
+import { openingFault } from '../db/sqlite/storage-error.ts'
 import { buildTables } from '../features.ts'
 import { asset } from '../lib/asset-path.ts'
 import { syncPath } from '../lib/durable-file.ts'
@@ -26,6 +27,9 @@ export class DataError extends Error {
   override readonly name = 'DataError'
 }
 
+/** With less free space not even the database can be opened. */
+const MIN_START_BYTES = 1024 * 1024
+
 export type Data = {
   services: Services
   migrated: string[]
@@ -34,6 +38,11 @@ export type Data = {
   [Symbol.asyncDispose](): Promise<void>
 }
 
+type Overrides = Pick<
+  ServicesDeps,
+  'now' | 'providers' | 'appleUrl' | 'foldingSizes' | 'passwordCost' | 'servingSince'
+>
+
 /**
  * Locks the data directory, makes or migrates what is in it, and builds the services over it. With
  * `newSecrets` lost ones are replaced, else a database that had them is refused without them.
@@ -41,11 +50,40 @@ export type Data = {
 export async function openData(
   config: Config,
   log: Log,
-  overrides: Pick<
-    ServicesDeps,
-    'now' | 'providers' | 'appleUrl' | 'foldingSizes' | 'passwordCost'
-  > = {},
-  { newSecrets = false }: { newSecrets?: boolean } = {},
+  overrides: Overrides = {},
+  options: { newSecrets?: boolean } = {},
+): Promise<Data> {
+  try {
+    return await openLocked(config, log, overrides, options)
+  } catch (error) {
+    throw asDataError(firstOf(error), config)
+  }
+}
+
+/** Throws unless `DATA_DIR` holds data that this user may work with: only `serve` and `init` make some. */
+export async function requireData(config: Config) {
+  const { dataDir } = config
+  const found = await stat(databasePath(config)).catch((error) => {
+    if (codeOf(error) === 'ENOENT') return null
+    throw asDataError(error, config)
+  })
+  if (found === null) {
+    throw new DataError(
+      `There is no data in ${dataDir}: set DATA_DIR to the data directory of the server, or run "homeport init" to make one.`,
+    )
+  }
+  if (found.uid === process.getuid?.()) return
+  const owner = await userName(found.uid)
+  throw new DataError(
+    `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`,
+  )
+}
+
+async function openLocked(
+  config: Config,
+  log: Log,
+  overrides: Overrides,
+  { newSecrets = false }: { newSecrets?: boolean },
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   // What we make is for our own eyes, whatever the terminal or the service manager says.
@@ -115,14 +153,44 @@ export async function migrationStatus(
 }
 
 async function lockData({ dataDir }: Config): Promise<Disposable> {
-  try {
-    await mkdir(dataDir, { recursive: true, mode: 0o700 })
-    const lock = takeLock(join(dataDir, 'homeport.lock'))
-    if (lock) return lock
-  } catch (error) {
-    throw new DataError(`${dataDir} cannot be written (${codeOf(error)}): check its owner and mode`)
-  }
+  await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await access(dataDir, constants.W_OK)
+  const lock = takeLock(join(dataDir, 'homeport.lock'))
+  if (lock) return lock
   throw new DataError(`another homeport is using ${dataDir}: stop it first`)
+}
+
+/** What the file system says of the data directory, in a sentence; anything else stays as it is. */
+function asDataError(error: unknown, { dataDir }: Config): unknown {
+  if (error instanceof DataError) return error
+  const fault = openingFault(error)
+  if (fault === null) return error
+  if (fault.kind === 'read_only') {
+    return new DataError(`${dataDir} is read-only: mount its disk writable and start again.`)
+  }
+  if (fault.kind === 'full' || isFull(dataDir)) {
+    return new DataError(`The disk of ${dataDir} is full: free some space and start again.`)
+  }
+  return new DataError(`${dataDir} cannot be written (${fault.code}): check its owner and mode`)
+}
+
+/** The database does not always say why it could not write. */
+function isFull(dataDir: string): boolean {
+  if (!existsSync(dataDir)) return false
+  const { bavail, bsize } = statfsSync(dataDir)
+  return bavail * bsize < MIN_START_BYTES
+}
+
+/** What went wrong first: closing what was open may have failed for the same reason. */
+function firstOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstOf(error.suppressed) : error
+}
+
+/** The name of a user as `/etc/passwd` has it, else the number. */
+async function userName(uid: number): Promise<string> {
+  const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
+  const line = users.split('\n').find((one) => one.split(':')[2] === String(uid))
+  return line?.split(':')[0] ?? `user ${uid}`
 }
 
 async function refuseUnusable(config: Config, path: string, refusal: string | null) {

@@ -1,12 +1,13 @@
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { migrationStatus, openData } from './data-directory.ts'
+import { migrationStatus, openData, requireData } from './data-directory.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
   summary: 'Bring the database schema up to date (the start does so too)',
   options: [['--status', 'only say what is applied and what is pending']],
   run: async (config, { status, json }) => {
+    await requireData(config())
     const pending = status ? undefined : await migrateNow(config())
     const { applied, known } = await migrationStatus(config())
     const outcome = { applied, known, ...(pending ? { migrated: pending } : {}) }

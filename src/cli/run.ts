@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts'
 import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
-import { DataError, openData } from './data-directory.ts'
+import { DataError, openData, requireData } from './data-directory.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -25,6 +25,7 @@ export async function run(argv: string[]): Promise<number> {
     })
   }
   try {
+    requireKnown(argv)
     await program.parseAsync(argv, { from: 'user' })
     return exitCode
   } catch (error) {
@@ -52,7 +53,22 @@ function registerCommand(program: Commander, command: ServiceCommand | LocalComm
     .option('--json', 'print machine-readable output')
     .exitOverride()
   for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
+  if ('risk' in command) leaf.option('--yes', 'do it without asking')
   return leaf
+}
+
+/** What is no command would be taken for an argument of the default one. */
+function requireKnown([first = '', second]: string[]) {
+  if (first === '' || first.startsWith('-') || first === 'help') return
+  const found = commands.filter(({ name }) => name.split(' ')[0] === first)
+  const leaves = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
+  if (found.length === 0) {
+    throw new UsageError(`There is no command ${first}: "homeport help" lists them.`)
+  }
+  const isLeaf = second === undefined || second.startsWith('-') || leaves.includes(second)
+  if (leaves.length > 0 && !isLeaf && second !== 'help') {
+    throw new UsageError(`There is no command ${first} ${second}: take ${leaves.join(', ')}.`)
+  }
 }
 
 function groupOf(name: string): string {
@@ -67,17 +83,34 @@ async function runCommand(
 ): Promise<number> {
   if ('run' in command) return command.run(() => configOf(options), options)
   const input = await command.input?.(args, options)
-  const outcome = await runOnServerOrLocally(command, configOf(options), input)
-  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome as never))
-  return EXIT.done
+  const config = configOf(options)
+  if (command.risk && !options['yes']) {
+    confirmRisk((await perform(command, 'risk', config, input)) as string | null)
+  }
+  const outcome = (await perform(command, 'work', config, input)) as never
+  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome))
+  return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
+}
+
+/** Asks whoever sits at the terminal; a script must have said `--yes`. */
+function confirmRisk(risk: string | null) {
+  if (risk === null) return
+  if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to do it.`)
+  if (!confirm(`${risk} Go on?`)) throw new AppError('conflict', 'Nothing was changed.')
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
-async function runOnServerOrLocally(command: ServiceCommand, config: Config, input: unknown) {
-  const answer = await askServer(config, command, input)
+async function perform(
+  command: ServiceCommand,
+  part: 'risk' | 'work',
+  config: Config,
+  input: unknown,
+) {
+  const answer = await askServer(config, command, input, part)
   if (answer) return answer.outcome
+  await requireData(config)
   await using data = await openData(config, createLog('error'))
-  const outcome = await command.work(data.services, input as never)
+  const outcome = await command[part]?.(data.services, input as never)
   // As it would have come over the socket, so that both ways print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
@@ -89,7 +122,8 @@ function configOf({ port, host, dataDir }: Options): Config {
   return readConfig(Object.fromEntries(given) as Record<string, string>)
 }
 
-function explain(error: unknown): number {
+function explain(thrown: unknown): number {
+  const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
   if (error instanceof UsageError) return say(error.message, EXIT.usage)

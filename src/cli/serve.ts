@@ -3,10 +3,9 @@ import type { Config } from '../config.ts'
 import { timersOf } from '../features.ts'
 import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
-import { createLog, type Log } from '../lib/log.ts'
+import type { Log } from '../lib/log.ts'
 import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
-import { VERSION } from '../version.ts'
 import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './command-socket.ts'
@@ -14,6 +13,7 @@ import { dataCommands } from './data-commands.ts'
 import { DataError, databasePath, openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
 import { drain } from './drain.ts'
+import { announce, createServerLog } from './server-log.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024
@@ -30,10 +30,10 @@ export const serve: LocalCommand = {
   run: async (config, { demo }) => {
     const signals = stopSignals()
     const chosen = config()
-    const log = createLog(chosen.logLevel)
+    const log = await createServerLog(chosen)
     const failed = watchForBugs(log)
     await using stack = new AsyncDisposableStack()
-    const { services } = stack.use(await openData(chosen, log))
+    const { services } = stack.use(await openData(chosen, log, { servingSince: new Date() }))
     if (demo) await addDemoData(services, log)
     const stopTimers = startTimers(timersOf(services), log)
     stack.defer(stopTimers)
@@ -41,7 +41,7 @@ export const serve: LocalCommand = {
     stack.defer(() => commands.stop(true))
     const server = listen(services, log)
     stack.defer(() => drain(server, signals.second, log))
-    announce(chosen, server.url.href, log)
+    announce(chosen, server, log)
     const checking = new AbortController()
     stack.defer(() => checking.abort())
     const damaged = waitForDamage(databasePath(chosen), checking.signal)
@@ -72,9 +72,20 @@ function listen(services: Services, log: Log) {
     if (!app.server) throw new Error('the server did not start')
     return app.server
   } catch (error) {
-    if ((error as { code?: string }).code !== 'EADDRINUSE') throw error
-    throw new DataError(`Port ${port} is in use: choose another one with PORT or --port.`)
+    throw new DataError(reasonNotToListen((error as { code?: string }).code, services.config), {
+      cause: error,
+    })
   }
+}
+
+function reasonNotToListen(code: string | undefined, { host, port }: Config): string {
+  if (code === 'EADDRINUSE') {
+    return `Port ${port} is in use: choose another one with PORT or --port.`
+  }
+  if (code === 'EACCES') {
+    return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, behind a proxy.`
+  }
+  return `HOST ${host} is no address of this machine (${code}): take 127.0.0.1, or 0.0.0.0 for all.`
 }
 
 function stopSignals() {
@@ -96,19 +107,4 @@ function watchForBugs(log: Log): Promise<'bug'> {
     resolve('bug')
   })
   return promise
-}
-
-function announce(config: Config, url: string, log: Log) {
-  const { dataDir, webhookTokens, baseUrl, smtpUrl, rateLimits } = config
-  if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
-  if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
-  if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')
-  if (webhookTokens.some(({ length }) => length < 16)) {
-    log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
-  }
-  if (baseUrl === null)
-    log.warn(
-      'BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked',
-    )
-  log.info({ version: VERSION, url, dataDir, pid: process.pid }, 'listening')
 }

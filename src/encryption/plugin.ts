@@ -116,7 +116,7 @@ export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: Encry
 
   /** A line about a message: nothing of its content, not even its id. */
   function note(request: Request, fields: Record<string, string | number>) {
-    logMessage({ requestId: requestInfo(request).id, ...fields })
+    logMessage('info', { requestId: requestInfo(request).id, ...fields })
   }
 }
 

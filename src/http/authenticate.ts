@@ -2,6 +2,7 @@ import { bearer } from '@elysiajs/bearer'
 import { Elysia } from 'elysia'
 import { AppError } from '../lib/errors.ts'
 import { isSealed } from './opened-request.ts'
+import { requestInfo } from './request-id.ts'
 
 /** Who asks: one signed-in person on one device. */
 export type Session = { userId: string; sessionId: string }
@@ -45,7 +46,9 @@ export function authenticate(checkSession: CheckSession) {
       transform: async ({ bearer: token, request }) => {
         if (!token)
           throw new AppError('unauthenticated', 'A bearer token is required: sign in first.')
-        sessions.set(request, await checkSession(token, isSealed(request)))
+        const session = await checkSession(token, isSealed(request))
+        sessions.set(request, session)
+        requestInfo(request).userId = session.userId
       },
       resolve: ({ request }) => {
         return { session: sessions.get(request) as Session }

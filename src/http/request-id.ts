@@ -1,5 +1,5 @@
 /** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`. */
-type RequestInfo = { id: string; startedAt: number }
+type RequestInfo = { id: string; startedAt: number; userId?: string }
 
 const seen = new WeakMap<Request, RequestInfo>()
 const PLAIN = /^[\w.-]{1,64}$/
@@ -8,7 +8,7 @@ const PLAIN = /^[\w.-]{1,64}$/
 export function recordRequest(request: Request): RequestInfo {
   const given = request.headers.get('x-request-id')
   const id = given !== null && PLAIN.test(given) ? given : crypto.randomUUID()
-  const noted = { id, startedAt: performance.now() }
+  const noted: RequestInfo = { id, startedAt: performance.now() }
   seen.set(request, noted)
   return noted
 }

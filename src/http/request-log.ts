@@ -16,9 +16,10 @@ export function observe({ log }: { log: Log }) {
     .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt } = requestInfo(request)
-      logRequest({
+      const { id, startedAt, userId } = requestInfo(request)
+      logRequest(status >= 500 ? 'warn' : 'info', {
         requestId: id,
+        userId,
         method: request.method,
         path: pathOf(request),
         status,

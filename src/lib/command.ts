@@ -15,8 +15,14 @@ export type DataCommand<Services> = NamedCommand & {
   /** Reads what was typed, where it was typed (files, the clock of the terminal); plain JSON. */
   input?: (args: string[], options: Options) => unknown
   work: (services: Services, input: never) => Promise<unknown>
+  /** What would be lost for good, as a sentence that is confirmed before the work; null for nothing. */
+  risk?: (services: Services, input: never) => Promise<string | null>
   /** The outcome for people; with `--json` it is printed as it is. */
   print: (outcome: never) => string
+  /** What an operator has changed, for the log. */
+  changes?: (outcome: never, input: never) => Record<string, unknown>
+  /** Whether the outcome is bad news: exit 1. */
+  isBad?: (outcome: never) => boolean
 }
 
 /** Keeps the types of `input`, `work` and `print` in step and forgets them for the table. */
@@ -24,7 +30,10 @@ export function dataCommand<Services, Input, Outcome>(
   command: NamedCommand & {
     input?: (args: string[], options: Options) => Input | Promise<Input>
     work: (services: Services, input: Input) => Promise<Outcome>
+    risk?: (services: Services, input: Input) => Promise<string | null>
     print: (outcome: Outcome) => string
+    changes?: (outcome: Outcome, input: Input) => Record<string, unknown>
+    isBad?: (outcome: Outcome) => boolean
   },
 ): DataCommand<Services> {
   return command as DataCommand<Services>

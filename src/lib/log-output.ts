@@ -6,8 +6,12 @@ const FLUSH_INTERVAL = 500
 /**
  * Writes lines to a file descriptor, gathered for up to 500 ms or 64 KiB: a system call a line would
  * cost a busy server more than the line itself. What is gathered is written when the process exits.
+ * With a `format`, for somebody who reads along, each line is written at once.
  */
-export function createLogOutput(descriptor: number): { write(line: string): void } {
+export function createLogOutput(
+  descriptor: number,
+  format?: (line: string) => string,
+): { write(line: string): void } {
   let lines: string[] = []
   let length = 0
   setInterval(flush, FLUSH_INTERVAL).unref()
@@ -15,9 +19,10 @@ export function createLogOutput(descriptor: number): { write(line: string): void
   return { write }
 
   function write(line: string) {
-    lines.push(line)
-    length += line.length
-    if (length >= BUFFER_LIMIT) flush()
+    const text = format ? format(line) : line
+    lines.push(text)
+    length += text.length
+    if (format || length >= BUFFER_LIMIT) flush()
   }
 
   function flush() {

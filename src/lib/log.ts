@@ -33,11 +33,13 @@ export function createLog(level: string, stream: DestinationStream = createLogOu
  * Writes lines of fields that we made ourselves, straight to where the log goes: for the one line of
  * every request, redacting and serialising by pino cost more than all of the routing.
  */
-export function plainLines(log: Log): (fields: Record<string, string | number>) => void {
+export function plainLines(
+  log: Log,
+): (level: 'info' | 'warn', fields: Record<string, string | number | undefined>) => void {
   const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
-  return (fields) => {
-    if (!log.isLevelEnabled('info')) return
-    stream?.write(`${JSON.stringify({ level: 'info', time: new Date(), ...fields })}\n`)
+  return (level, fields) => {
+    if (!log.isLevelEnabled(level)) return
+    stream?.write(`${JSON.stringify({ level, time: new Date(), ...fields })}\n`)
   }
 }
 

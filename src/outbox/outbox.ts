@@ -33,7 +33,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   let deliver: ((message: Message) => Promise<void>) | null = null
   /** Sends everything that is due. */
   const flush = oneAtATime(sendAll)
-  return { deliverWith, add, nudge, flush, clear, stop }
+  return { deliverWith, add, nudge, flush, count, clear, stop }
 
   /** Says who delivers; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
@@ -55,6 +55,11 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
         if (!stopped) log.error({ err }, 'the outbox cannot be read')
       })
     }, AFTER_REPLY)
+  }
+
+  /** How many messages wait. */
+  function count(): Promise<number> {
+    return db.read.$count(outbox)
   }
 
   /** Drops all messages, as part of the change: nobody can open them any more. */

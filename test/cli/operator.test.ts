@@ -91,7 +91,20 @@ test('what is typed wrongly or cannot be done is said in a sentence, with its ex
     expect(stderr).not.toContain('    at ')
     return [exitCode, stderr.trim()]
   }
-  expect((await fails(['nonsense']))[0]).toBe(2)
+  expect(await fails(['nonsense'])).toEqual([
+    2,
+    'There is no command nonsense: "homeport help" lists them.',
+  ])
+  expect(await fails(['settings', 'reset'])).toEqual([
+    2,
+    'There is no command settings reset: take get, set.',
+  ])
+  expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
+  expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])
+  expect(await fails(['serve'], { HOST: '203.0.113.1' })).toEqual([
+    1,
+    expect.stringContaining('is no address of this machine'),
+  ])
   expect((await fails(['settings', 'set']))[0]).toBe(2)
   expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])
   expect(await fails(['plans', 'import', 'none.json'])).toEqual([2, 'none.json cannot be read.'])

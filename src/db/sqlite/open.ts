@@ -53,7 +53,11 @@ export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Table
     stopWriting: writer.stop,
     close() {
       reader.close()
-      client.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      try {
+        client.run('PRAGMA wal_checkpoint(TRUNCATE)')
+      } catch {
+        // On a full or read-only disk the log stays as it is: the next start reads it.
+      }
       client.close()
     },
   }

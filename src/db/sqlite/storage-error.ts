@@ -30,3 +30,13 @@ export function unavailable(cause?: unknown): AppError {
     cause,
   })
 }
+
+/** Why a file of the database, or its folder, could not be opened or written; null for other errors. */
+export function openingFault(
+  error: unknown,
+): { kind: 'full' | 'read_only' | 'io'; code: string } | null {
+  const code = sqliteCode(error) ?? String((error as { code?: unknown }).code)
+  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
+  if (/^(EROFS|SQLITE_READONLY)/.test(code)) return { kind: 'read_only', code }
+  return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH)\w*)$/.test(code) ? { kind: 'io', code } : null
+}

@@ -1,7 +1,9 @@
-import { dataCommand, UsageError } from '../../lib/command.ts'
+import { dataCommand } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
+import { readLimit } from '../../lib/read-limit.ts'
 import type { Billing } from './inbox/event-inbox.ts'
+import type { Unmatched } from './projection/plan-matching.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -11,6 +13,9 @@ type Needs = {
   rebuildBilling: Rebuild
   reconcile: Reconcile | null
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
+  listUnmatched: () => Promise<Unmatched[]>
+  /** The id of the user with an e-mail address, or null. */
+  userIdOf: (email: string) => Promise<string | null>
 }
 
 type Listed = {
@@ -35,7 +40,7 @@ const eventsList = dataCommand({
     ...(typeof user === 'string' ? { user } : {}),
     ...(typeof type === 'string' ? { type } : {}),
     ...(failed ? { failed: true } : {}),
-    ...(typeof limit === 'string' ? { limit: count(limit) } : {}),
+    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
   }),
   work: ({ billing }: Needs, filter): Promise<Listed[]> => billing.list(filter),
   print: (events) =>
@@ -59,11 +64,6 @@ const eventsShow = dataCommand({
   print: ({ body, ...event }) => `${prettyJson(event)}\n${body}`,
 })
 
-function count(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text)) throw new UsageError('--limit takes a number from 1 to 999999.')
-  return Number(text)
-}
-
 const eventsReplay = dataCommand({
   name: 'events replay',
   summary: 'Fold one event of the log again',
@@ -77,6 +77,7 @@ const eventsReplay = dataCommand({
     return { replayed: id }
   },
   print: ({ replayed }) => `Folded ${replayed} again.`,
+  changes: ({ replayed }) => ({ eventId: replayed }),
 })
 
 const eventsRebuild = dataCommand({
@@ -88,6 +89,7 @@ const eventsRebuild = dataCommand({
       `${events} events, ${lines} lines in ${seconds} s (${Math.round(events / Math.max(seconds, 0.001))} events a second).`,
       changed.length === 0 ? 'Nothing changed.' : `Changed: ${changed.join(', ')}`,
     ].join('\n'),
+  changes: ({ events, changed }) => ({ events, changedLines: changed.length }),
 })
 
 const eventsReconcile = dataCommand({
@@ -105,19 +107,21 @@ const eventsReconcile = dataCommand({
       `Asked for ${customers} customers, corrected ${corrected.length}, failed ${failed.length}.`,
       ...corrected,
     ].join('\n'),
+  changes: ({ customers, corrected }) => ({ customers, corrected }),
 })
 
 const userSubscription = dataCommand({
   name: 'user subscription',
   summary: 'Show what a user has paid for',
-  arguments: '<id>',
+  arguments: '<id-or-email>',
   options: [['--sandbox', 'the sandbox instead of production']],
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
   work: async (
-    { subscription }: Needs,
-    { id, environment }: { id: string; environment: Environment },
+    { subscription, userIdOf }: Needs,
+    { id: typed, environment }: { id: string; environment: Environment },
   ) => {
+    const id = (await userIdOf(typed)) ?? typed
     if (!(await subscription.isKnown(id))) {
       throw new AppError('not_found', `There is no user ${id}, and no event names that id.`)
     }
@@ -126,7 +130,22 @@ const userSubscription = dataCommand({
   print: prettyJson,
 })
 
+const plansUnmatched = dataCommand({
+  name: 'plans unmatched',
+  summary: 'List products that people have paid for and that no plan on sale names',
+  work: ({ listUnmatched }: Needs) => listUnmatched(),
+  print: (products) =>
+    products.length === 0
+      ? 'Every product that is paid for belongs to a plan.'
+      : products
+          .map(({ productId, priceId, entitlementIds, lines, customerId }) =>
+            [productId ?? '-', priceId ?? '-', entitlementIds, lines, customerId].join('\t'),
+          )
+          .join('\n'),
+})
+
 export const billingCommands = [
+  plansUnmatched,
   eventsList,
   eventsShow,
   eventsReplay,

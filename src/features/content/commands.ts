@@ -25,8 +25,14 @@ const faqsImport = dataCommand({
   summary: 'Replace all FAQs by those of a JSON file',
   arguments: '<file>',
   input: ([file]) => readJsonFile(file),
+  risk: async ({ content }: Needs, list: unknown) => {
+    const { length } = await content.readFaqs()
+    const isEmpty = Array.isArray(list) && list.length === 0
+    return isEmpty && length > 0 ? `This removes all ${length} questions.` : null
+  },
   work: ({ content }: Needs, list: unknown) => content.importFaqs(list),
   print: ({ imported }) => `Imported ${imported}.`,
+  changes: ({ imported }) => ({ imported }),
 })
 
 async function readFaqs({ content }: Needs) {

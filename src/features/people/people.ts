@@ -5,6 +5,7 @@ import type { Limits } from '../../limits/limits.ts'
 import type { SendMail } from '../../outbox/mailer.ts'
 import { createAccountSecurity } from './accounts/account-security.ts'
 import type { Accounts } from './accounts/accounts.ts'
+import { createDirectory } from './accounts/directory.ts'
 import { createGuests } from './accounts/guests.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
@@ -137,6 +138,7 @@ export function createPeople(deps: PeopleDeps) {
     now,
     log,
   })
+  const directory = createDirectory({ db, accounts, now })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message) })
     else if (message.kind === 'forgotten-password') await addresses.sendReset(message.email)
@@ -146,6 +148,7 @@ export function createPeople(deps: PeopleDeps) {
     accounts,
     addresses,
     devices,
+    directory,
     guests,
     identities,
     oneTimeTokens,

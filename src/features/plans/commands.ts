@@ -29,9 +29,16 @@ const plansImport = dataCommand({
   summary: 'Replace the catalogue by code; plans that are missing are archived',
   arguments: '<file>',
   input: ([file]) => readJsonFile(file),
+  risk: async ({ plans }: Needs, list: unknown) => {
+    const archived = await plans.archivedBy(list)
+    const { length } = await plans.list()
+    if (length === 0 || archived.length < length) return null
+    return `This archives all ${length} plans on sale: ${archived.join(', ')}.`
+  },
   work: ({ plans }: Needs, list: unknown) => plans.replace(list),
   print: ({ imported, archived }) =>
     `Imported ${imported}, archived ${archived.length}${archived.length > 0 ? `: ${archived.join(', ')}` : ''}.`,
+  changes: ({ imported, archived }) => ({ imported, archived }),
 })
 
 const plansArchive = dataCommand({
@@ -44,6 +51,7 @@ const plansArchive = dataCommand({
     return { archived: code }
   },
   print: ({ archived }) => `Archived ${archived}.`,
+  changes: ({ archived }) => ({ archived }),
 })
 
 export const plansCommands = [plansList, plansImport, plansExport, plansArchive]

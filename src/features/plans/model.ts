@@ -6,6 +6,8 @@ import { inLanguage } from '../../lib/local-text.ts'
 const text = t.String({ maxLength: 500 })
 const count = t.Integer({ minimum: 0 })
 
+const productIds = t.Array(text, { maxItems: 50 })
+
 /** All that a plan says but its `_id`; texts of the shop window are `Text`. */
 const fieldsWith = <Text extends TSchema>(Text: Text) => ({
   code: t.String({ minLength: 1, maxLength: 100 }),
@@ -34,13 +36,20 @@ const fieldsWith = <Text extends TSchema>(Text: Text) => ({
 })
 
 /** A plan as `plans import` takes it and as it is kept. */
-export const PlanImport = strict({ ...fieldsWith(LocalText), _id: t.Optional(t.String()) })
+export const PlanImport = strict({
+  ...fieldsWith(LocalText),
+  otherProductIds: t.Optional(productIds),
+  _id: t.Optional(t.String()),
+})
 export const PlanImports = t.Array(PlanImport, { maxItems: 500 })
 export type PlanImport = Static<typeof PlanImport>
 export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
-export const PlanReply = strict({ _id: t.String(), ...fieldsWith(t.String()) }, 'PricingPlan')
+export const PlanReply = strict(
+  { _id: t.String(), ...fieldsWith(t.String()), otherProductIds: productIds },
+  'PricingPlan',
+)
 
 /** The language of the plans that suits best. */
 export const negotiatePlans = createNegotiator((list: Plan[]) =>
@@ -56,5 +65,6 @@ export function translatePlans(list: Plan[], language: string) {
     description: inLanguage(plan.description, language),
     badge: inLanguage(plan.badge, language),
     features: plan.features.map((text) => inLanguage(text, language)),
+    otherProductIds: plan.otherProductIds ?? [],
   }))
 }

@@ -1,9 +1,12 @@
 import { asc, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
+import { asCurrency } from '../../lib/locale.ts'
 import { check } from '../../lib/validation.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
+
+const CURRENCY = 'must be an ISO 4217 code such as usd'
 
 type PlansDeps = { db: PlansDb; now: () => Date; newId: () => string }
 export type Plans = ReturnType<typeof createPlans>
@@ -13,7 +16,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
   let current: Promise<Plan[]> | null = null
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
-  return { list, listIn, replace, archive, seed }
+  return { list, listIn, replace, archivedBy, archive, seed }
 
   /** The plans on sale, texts in every language; the same array until they change. */
   function list(): Promise<Plan[]> {
@@ -41,9 +44,15 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   /** Makes the catalogue what `wanted` says, by code, and archives what is missing. */
   async function replace(wanted: unknown): Promise<{ imported: number; archived: string[] }> {
-    const imports = check(PlanImports, wanted, 'plans')
+    const imports = checked(wanted)
     const archived = await changing((tx) => replaceAll(tx, imports))
     return { imported: imports.length, archived }
+  }
+
+  /** The codes of the plans that an import would take off sale. */
+  async function archivedBy(wanted: unknown): Promise<string[]> {
+    const codes = checked(wanted).map(({ code }) => code)
+    return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
   }
 
   async function archive(code: string) {
@@ -59,14 +68,11 @@ export function createPlans({ db, now, newId }: PlansDeps) {
 
   /** Fills an empty table as part of the change. */
   async function seed(tx: Tx, first: unknown) {
-    await replaceAll(tx, check(PlanImports, first, 'plans'))
+    await replaceAll(tx, checked(first))
   }
 
   async function replaceAll(tx: Tx, imports: PlanImport[]): Promise<string[]> {
     const codes = new Set(imports.map(({ code }) => code))
-    if (codes.size < imports.length) {
-      throw new AppError('validation_failed', 'Two of the plans have the same code.')
-    }
     const taken = new Set((await tx.select({ id: plans.id }).from(plans)).map(({ id }) => id))
     for (const [position, { _id, code, ...fields }] of imports.entries()) {
       const changes = { position, fields, archivedAt: null }
@@ -104,4 +110,24 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   function forget() {
     current = null
   }
+}
+
+/** The plans of an import. Throws `validation_failed` for what no catalogue can mean. */
+function checked(wanted: unknown): PlanImport[] {
+  const imports = check(PlanImports, wanted, 'plans')
+  const details = imports.flatMap(({ currency }, at) =>
+    asCurrency(currency) === null ? [{ path: `plans.${at}.currency`, message: CURRENCY }] : [],
+  )
+  for (const field of ['code', 'paymentPriceId'] as const) {
+    for (const at of repeated(imports.map((plan) => plan[field]))) {
+      details.push({ path: `plans.${at}.${field}`, message: 'is that of another plan, too' })
+    }
+  }
+  if (details.length === 0) return imports
+  throw new AppError('validation_failed', 'The plans are invalid.', { details })
+}
+
+/** Where values stand that stood before; what is empty may stand often. */
+function repeated(values: string[]): number[] {
+  return values.flatMap((value, at) => (value !== '' && values.indexOf(value) < at ? [at] : []))
 }

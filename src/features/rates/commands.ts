@@ -30,6 +30,7 @@ const ratesRefresh = dataCommand({
     const held = outcome.held.length > 0 ? ` Not believed yet: ${outcome.held.join(', ')}.` : ''
     return `Stored the rates of ${outcome.date}.${held}`
   },
+  changes: (outcome) => outcome,
 })
 
 export const ratesCommands = [ratesShow, ratesRefresh]

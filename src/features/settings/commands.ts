@@ -29,6 +29,7 @@ const settingsSet = dataCommand({
   work: async ({ settings }: Needs, changes: Record<string, unknown>) =>
     flat(await settings.set(changes)),
   print: lines,
+  changes: (_settings, changed) => ({ changed }),
 })
 
 /** `true`, `false` and whole numbers are what they look like; the field's own type decides the rest. */

@@ -1,6 +1,8 @@
 import type { Reader, Tx } from '../../db/db.ts'
+import { mailboxOf } from '../../lib/email-address.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
+import { compareVersions } from '../../lib/versions.ts'
 import { AppSettings } from './model.ts'
 import type { SettingsDb } from './schema.ts'
 
@@ -84,16 +86,33 @@ function patched(before: AppSettings, changes: Record<string, unknown>): AppSett
     else unknown.push({ path: key, message: 'is not a setting' })
     if (/(Link|Url)$/.test(key) && !isLink(value))
       bad.push({ path: `settings.${key}`, message: LINK })
+    if (key === 'supportEmail' && typeof value === 'string' && !isMailbox(value))
+      bad.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
   }
   if (unknown.length > 0) {
     throw new AppError('validation_failed', 'Some settings do not exist.', { details: unknown })
   }
-  if (bad.length > 0) {
-    throw new AppError('validation_failed', 'The settings are invalid.', {
-      details: bad,
-    })
+  const settings = bad.length > 0 ? null : check(AppSettings, after, 'settings')
+  if (settings !== null)
+    bad.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
+  if (settings !== null && bad.length === 0) return settings
+  throw new AppError('validation_failed', 'The settings are invalid.', { details: bad })
+}
+
+/** An app that is the latest and not supported could never be used again. */
+function unsupportedLatest(platform: 'ios' | 'android', settings: AppSettings): ErrorDetail[] {
+  const { latestVersion, supportedVersion, ...builds } = settings[platform]
+  const isNewer = compareVersions(supportedVersion, latestVersion)
+  const path = `settings.${platform}`
+  if (isNewer > 0) {
+    return [{ path: `${path}.supportedVersion`, message: 'must not be above latestVersion' }]
   }
-  return check(AppSettings, after, 'settings')
+  if (isNewer < 0 || builds.supportedBuildNumber <= builds.latestBuildNumber) return []
+  return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
+}
+
+function isMailbox(text: string): boolean {
+  return text === '' || mailboxOf(text) !== null
 }
 
 /** What apps may be told to open: a page, a page of a store, or nothing. */

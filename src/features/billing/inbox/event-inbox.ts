@@ -78,6 +78,7 @@ export function createBilling(deps: BillingDeps) {
     aliasUsers,
     recordInternalEvent,
     list,
+    count,
     show,
   }
 
@@ -239,6 +240,14 @@ export function createBilling(deps: BillingDeps) {
       .orderBy(desc(billingEvents.receivedAt), desc(billingEvents.id))
       .limit(limit)
     return rows
+  }
+
+  async function count() {
+    const failed = eq(billingEvents.outcome, 'failed')
+    return {
+      events: await db.read.$count(billingEvents),
+      failed: await db.read.$count(billingEvents, failed),
+    }
   }
 
   /** One event by the provider's id, with its body as text; null when it never came. */

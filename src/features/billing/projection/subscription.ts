@@ -3,15 +3,11 @@ import type { Reader } from '../../../db/db.ts'
 import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
 import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
+import { type PurchasablePlan, planOf } from './plan-matching.ts'
 import type { Projection } from './projection.ts'
 
 /** What of a pricing plan matters here: by what it is bought, and what it allows. */
-export type PlanLike = {
-  code: string
-  paymentProductId: string
-  paymentPriceId: string
-  price: number
-} & Record<(typeof LIMITS)[number], number>
+export type PlanLike = PurchasablePlan & { price: number } & Record<(typeof LIMITS)[number], number>
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -20,6 +16,8 @@ type SubscriptionDeps<Plan extends PlanLike> = {
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** Those of `ids` that are users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Told of what somebody has paid for. */
+  reportUnmatched: (lines: LineAccess[], plans: PurchasablePlan[]) => void
   now: () => Date
 }
 
@@ -41,7 +39,7 @@ const LIMITS = [
 
 /** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
-  const { db, projection, listPlans, existingUsers, now } = deps
+  const { db, projection, listPlans, existingUsers, reportUnmatched, now } = deps
   const { billingAliases, billingEvents } = db.tables
   const ownAlias = db.read
     .select({ customerId: billingAliases.customerId })
@@ -67,6 +65,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     const { plans, language } = await listPlans(wanted)
     const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
     const lines = lineAccessAt(await linesOf(userId, environment), now().getTime(), price)
+    reportUnmatched(lines, plans)
     const best = lines.find(({ active }) => active)
     const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
     const subscription = {
@@ -83,7 +82,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
       })),
       subscriptions: lines.slice(0, LINES_SHOWN).map(show),
       plan,
-      limits: plan && Object.fromEntries(LIMITS.map((name) => [name, plan[name]])),
+      limits: plan && limitsOf(plan),
     }
     return { subscription, language }
   }
@@ -120,17 +119,6 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 }
 
-/** By price, else by product (Google also without its base plan), else by an entitlement named as the plan. */
-function planOf<Plan extends PlanLike>(line: Line, plans: Plan[]): Plan | undefined {
-  const { priceId, productId, entitlementIds } = line
-  const products = [productId, productId?.split(':')[0]]
-  return (
-    plans.find(({ paymentPriceId }) => paymentPriceId !== '' && paymentPriceId === priceId) ??
-    plans.find(({ paymentProductId: id }) => id !== '' && products.includes(id)) ??
-    plans.find(({ code }) => entitlementIds.includes(code))
-  )
-}
-
 function show(line: LineAccess) {
   return {
     productId: line.productId,
@@ -149,6 +137,11 @@ function show(line: LineAccess) {
     ...given('refundedAt', iso(line.refundedAt)),
     ...given('autoResumeAt', iso(line.autoResumeAt)),
   }
+}
+
+function limitsOf(plan: PlanLike) {
+  const entries = LIMITS.map((name) => [name, plan[name]])
+  return Object.fromEntries(entries) as Pick<PlanLike, (typeof LIMITS)[number]>
 }
 
 function given<K extends string>(name: K, value: string | null): { [key in K]?: string } {

@@ -22,7 +22,7 @@ export function createAccountSecurity({
   oneTimeTokens,
 }: AccountSecurityDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
-  return { secure, endOtherSessions, removeUnverifiedSignIns }
+  return { secure, signOut, endOtherSessions, removeUnverifiedSignIns }
 
   /**
    * Ends the sessions of a user but `keptSession` (null: all) and voids every one-time token and pending
@@ -36,6 +36,11 @@ export function createAccountSecurity({
       .update(users)
       .set({ twoFactorSecret: null })
       .where(and(eq(users.id, userId), isNull(users.twoFactorSince)))
+  }
+
+  /** Ends all sessions because an operator says so. */
+  async function signOut(userId: string) {
+    await db.write((tx) => secure(tx, userId, null))
   }
 
   /** Ends the other devices' sessions because their owner says so. */

@@ -43,7 +43,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     passwordMinLength,
   } = deps
   const { users } = db.tables
-  return { register, login, change, set }
+  return { register, create, login, change, set }
 
   /** Makes an account, or makes one out of the guest. */
   async function register(
@@ -70,6 +70,25 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       return signIn.finishSignIn(tx, user, device)
     })
     return signIn.answer(result)
+  }
+
+  /** Makes an account for somebody else, who is not signed in by that. */
+  async function create({
+    email,
+    password,
+    ...hints
+  }: { email: string; password: string } & AccountDefaults) {
+    requireMailbox(email)
+    await check(password, 'password', email, hints.name)
+    const passwordHash = await passwords.hash(password)
+    return db.write(async (tx) => {
+      if (await accounts.findByEmail(tx, email)) throw emailTaken()
+      return accounts.create(tx, 'email', hints, {
+        email,
+        emailKey: emailKeyOf(email),
+        passwordHash,
+      })
+    })
   }
 
   async function login(email: string, password: string, origin: RequestOrigin) {

@@ -1,0 +1,41 @@
+import type { Config } from '../config.ts'
+import { createLog, type Log } from '../lib/log.ts'
+import { createLogOutput } from '../lib/log-output.ts'
+import { VERSION } from '../version.ts'
+import { localUrl } from './local-url.ts'
+
+/** The log of the server on standard output: JSON, but text on a terminal, unless LOG_FORMAT says which. */
+export async function createServerLog(config: Config): Promise<Log> {
+  if (!isForPeople(config)) return createLog(config.logLevel)
+  const { createTextFormat } = await import('../lib/text-log.ts')
+  const hasColors = process.stdout.isTTY && config.logColors
+  return createLog(config.logLevel, createLogOutput(1, createTextFormat(hasColors)))
+}
+
+/** Says what the operator should know of the configuration, and last where the server listens. */
+export function announce(config: Config, { url, hostname, port }: Bun.Server<unknown>, log: Log) {
+  const { dataDir, webhookTokens, baseUrl, smtpUrl, rateLimits, misspelled } = config
+  for (const { name, meant } of misspelled) {
+    log.warn(`${name} is not a variable of homeport: did you mean ${meant}?`)
+  }
+  if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
+  if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
+  if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')
+  if (webhookTokens.some(({ length }) => length < 16)) {
+    log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
+  }
+  if (baseUrl === null)
+    log.warn(
+      'BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked',
+    )
+  if (isForPeople(config)) {
+    const open = `${localUrl(config.host, port ?? config.port)}/docs`
+    log.info(
+      `Homeport ${VERSION} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
+    )
+  } else log.info({ version: VERSION, url: url.href, dataDir, pid: process.pid }, 'listening')
+}
+
+function isForPeople({ logFormat }: Config): boolean {
+  return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
+}

@@ -1,0 +1,34 @@
+import { dataCommand } from '../lib/command.ts'
+import type { Services } from '../services.ts'
+import type { Status } from '../usecases/status.ts'
+
+export const status = dataCommand({
+  name: 'status',
+  summary: 'Show how the service is on one screen; exit 1 when it is not ready',
+  work: ({ status }: Services) => status(),
+  print: describe,
+  isBad: ({ isReady }) => !isReady,
+})
+
+function describe(status: Status): string {
+  const { version, since, isReady, ready, failed, ratesUpdatedAt, ratesAgeHours } = status
+  const state = since === null ? 'not running' : `${isReady ? 'ready' : 'NOT READY'} since ${since}`
+  const parts = Object.entries(ready).map(([name, part]) => `${name} ${part}`)
+  const rows = {
+    homeport: `${version}, ${state}`,
+    parts: parts.join(', '),
+    people: `${status.users} users, ${status.sessions} sessions`,
+    billing: `${status.events} events, ${failed} failed${failed > 0 ? ': see "events list --failed"' : ''}`,
+    mails: `${status.messagesWaiting} waiting`,
+    rates: `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    disk: `${megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
+    data: status.dataDir,
+  }
+  return Object.entries(rows)
+    .map(([name, text]) => `${name.padEnd(9)} ${text}`)
+    .join('\n')
+}
+
+function megabytes(bytes: number): string {
+  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`
+}

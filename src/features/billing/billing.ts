@@ -1,0 +1,74 @@
+import type { Reader } from '../../db/db.ts'
+import type { Log } from '../../lib/log.ts'
+import { createErasure } from './inbox/erasure.ts'
+import { createBilling } from './inbox/event-inbox.ts'
+import { createEventLog } from './inbox/event-log.ts'
+import { createBacklog } from './projection/backlog.ts'
+import type { FoldingSizes } from './projection/line-folding.ts'
+import { createUnmatchedList, createUnmatchedReport } from './projection/plan-matching.ts'
+import { createProjection } from './projection/projection.ts'
+import { createRebuild } from './projection/rebuild.ts'
+import { createSubscription, type PlanLike } from './projection/subscription.ts'
+import { createReconcile } from './provider/reconcile.ts'
+import { createSubscriberApi } from './provider/subscriber-api.ts'
+import type { BillingDb } from './schema.ts'
+
+type BillingPartsDeps<Plan extends PlanLike> = {
+  db: BillingDb
+  pseudonymKey: Uint8Array
+  ignoresSandbox: boolean
+  /** The provider's interface; the key is null where it must not be asked. */
+  subscriberApi: { url: string; key: string | null }
+  /** The plans on sale, in the language that suits best of those that are wanted. */
+  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  sizes?: FoldingSizes | undefined
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+/** Builds the parts of this feature and wires them together. */
+export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
+  const { db, subscriberApi, listPlans, existingUsers, sizes, now, newId, log } = deps
+  const eventLog = createEventLog(db)
+  const projection = createProjection({ db, eventLog, ...(sizes ? { sizes } : {}) })
+  const backlog = createBacklog({ db, projection, log })
+  const { pseudonymKey, ignoresSandbox } = deps
+  const erasure = createErasure({ db, projection, backlog, existingUsers, pseudonymKey })
+  const billing = createBilling({
+    db,
+    projection,
+    erasure,
+    backlog,
+    ignoresSandbox,
+    now,
+    newId,
+    log,
+  })
+  const reportUnmatched = createUnmatchedReport(log)
+  const subscription = createSubscription({
+    db,
+    projection,
+    listPlans,
+    existingUsers,
+    reportUnmatched,
+    now,
+  })
+  const { url, key } = subscriberApi
+  const { recordInternalEvent } = billing
+  const readSubscriber = key === null ? null : createSubscriberApi(url, key)
+  const reconcile =
+    readSubscriber && createReconcile({ db, readSubscriber, recordInternalEvent, now, log })
+  return {
+    projection,
+    backlog,
+    erasure,
+    billing,
+    subscription,
+    listUnmatched: createUnmatchedList({ db, listPlans, now }),
+    rebuildBilling: createRebuild({ db, projection }),
+    reconcile,
+  }
+}

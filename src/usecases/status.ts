@@ -1,0 +1,43 @@
+import { stat, statfs } from 'node:fs/promises'
+import type { Readiness } from '../http/health.ts'
+
+type StatusDeps = {
+  version: string
+  servingSince: Date | null
+  dataDir: string
+  databasePath: string
+  countPeople: () => Promise<{ users: number; sessions: number }>
+  countEvents: () => Promise<{ events: number; failed: number }>
+  countWaiting: () => Promise<number>
+  /** When the rates that are served were published. */
+  ratesUpdatedAt: () => Promise<string>
+  readiness: () => Promise<Readiness>
+  now: () => Date
+}
+
+export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
+
+/** How the service is, at a glance. Sizes in bytes; `since` is null when no server runs. */
+export function createStatus(deps: StatusDeps) {
+  const { version, servingSince, dataDir, databasePath, now } = deps
+  return async () => {
+    const ratesUpdatedAt = await deps.ratesUpdatedAt()
+    const { bavail, bsize } = await statfs(dataDir)
+    const ready = await deps.readiness()
+    const isReady = ready.database === 'ok' && ready.storage === 'ok'
+    return {
+      version,
+      since: servingSince?.toISOString() ?? null,
+      isReady: isReady && servingSince !== null,
+      ready,
+      ...(await deps.countPeople()),
+      ...(await deps.countEvents()),
+      messagesWaiting: await deps.countWaiting(),
+      dataDir,
+      databaseBytes: (await stat(databasePath)).size,
+      freeBytes: bavail * bsize,
+      ratesUpdatedAt,
+      ratesAgeHours: Math.round((now().getTime() - Date.parse(ratesUpdatedAt)) / 360_000) / 10,
+    }
+  }
+}
