@@ -8,7 +8,7 @@ import { peopleRoutes } from './features/people/routes.ts'
 import { plansRoutes } from './features/plans/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
-import { description, plainPaths, tags } from './features.ts'
+import { description, plainPaths, tags, translations } from './features.ts'
 import { authenticate } from './http/authenticate.ts'
 import { cors } from './http/cors.ts'
 import { describeApi, docs } from './http/docs.ts'
@@ -18,6 +18,7 @@ import { host } from './http/host.ts'
 import { jwks } from './http/jwks.ts'
 import { observe } from './http/request-log.ts'
 import { allowedMethodsOf } from './http/routing.ts'
+import { createTranslator, type Translator } from './http/translator.ts'
 import type { Services } from './services.ts'
 import { VERSION } from './version.ts'
 
@@ -29,11 +30,12 @@ export function createApp(services: Services) {
   const { log, config, readiness, keys, replays, ipOf, now } = services
   // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
-  const api = createApi(services)
+  const translator = createTranslator(translations)
+  const api = createApi(services, translator)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   return app
-    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path) }))
+    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log }))
     .use(host())
     .use(cors({ origins: config.corsOrigins }))
@@ -44,16 +46,16 @@ export function createApp(services: Services) {
 }
 
 /** What is documented: the routes that apps and the billing provider call. */
-function createApi(services: Services) {
+function createApi(services: Services, { languageOf, say: translate }: Translator) {
   const { config, ipOf, now, deleteAccount, exportData, publicKeys } = services
   const { people, profile, attachments, staging, settings, plans, rates, content } = services
-  const { billing, subscription } = services
+  const { billing, subscription, appName } = services
   const { baseUrl, webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
   const showsSandbox = config.billingSandbox === 'separate'
   const signedIn = authenticate(services.checkSession)
   return new Elysia({ name: 'api', normalize: false })
     .use(jwks({ publicKeys }))
-    .use(peopleRoutes({ people, ipOf, deleteAccount, signedIn }))
+    .use(peopleRoutes({ people, ipOf, deleteAccount, appName, languageOf, translate, signedIn }))
     .use(profileRoutes({ profile, deleteAccount, exportData, signedIn }))
     .use(attachmentRoutes({ attachments, staging, baseUrl, ipOf, signedIn }))
     .use(settingsRoutes({ settings }))

@@ -6,6 +6,7 @@ import { encryptionTables } from './encryption/schema.ts'
 import { attachmentTags } from './features/attachments/model.ts'
 import { attachmentTables } from './features/attachments/schema.ts'
 import { attachmentTimers } from './features/attachments/timers.ts'
+import { attachmentGerman } from './features/attachments/translations.ts'
 import { billingCommands } from './features/billing/commands.ts'
 import { billingPlainPaths, billingTags } from './features/billing/model.ts'
 import { billingTables } from './features/billing/schema.ts'
@@ -16,6 +17,7 @@ import { peopleCommands } from './features/people/commands.ts'
 import { peoplePlainPaths, peopleTags } from './features/people/model.ts'
 import { peopleTables } from './features/people/schema.ts'
 import { peopleTimers } from './features/people/timers.ts'
+import { peopleGerman } from './features/people/translations.ts'
 import { plansCommands } from './features/plans/commands.ts'
 import { planTables } from './features/plans/schema.ts'
 import { ratesCommands } from './features/rates/commands.ts'
@@ -24,6 +26,7 @@ import { rateTimers } from './features/rates/timers.ts'
 import { settingsCommands } from './features/settings/commands.ts'
 import { appTags } from './features/settings/model.ts'
 import { settingsTables } from './features/settings/schema.ts'
+import { httpGerman } from './http/translations.ts'
 import type { Timer } from './lib/timer.ts'
 import type { Limits } from './limits/limits.ts'
 import { limitTables } from './limits/schema.ts'
@@ -86,6 +89,9 @@ export const commands = [
 export const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
 Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
 With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
+
+/** What people are told, by language. */
+export const translations = { de: { ...httpGerman, ...peopleGerman, ...attachmentGerman } }
 
 /** How the document describes the tags of the routes. */
 export const tags = {

@@ -18,6 +18,7 @@ import type { FoldingSizes } from './features/billing/projection/line-folding.ts
 import { createContent } from './features/content/service.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
 import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
+import type { MailLinks } from './features/people/email/email-addresses.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
@@ -76,6 +77,7 @@ export async function createServices(deps: ServicesDeps) {
   const { appleUrl = APPLE_URL, passwordCost = PASSWORD_COST } = deps
   const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
+  const appName = config.appName ?? config.tokenAudience
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const outbox: PeopleOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
   const keys = await createEncryptionKeys({ path: secrets.encryptionKeys, now })
@@ -156,12 +158,14 @@ export async function createServices(deps: ServicesDeps) {
     recoveryKey: secrets.recoveryKey,
     passwordMinLength: config.passwordMinLength,
     passwordCost,
-    appName: config.tokenAudience,
-    linkBase: config.appLinkUrl ?? publicUrl(config),
-    pageBase: config.baseUrl ?? config.appLinkUrl ?? publicUrl(config),
+    appName,
+    links: linksOf(config),
     sendMail: createMailer({
       smtpUrl: config.smtpUrl,
-      from: config.mailFrom ?? `no-reply@${new URL(publicUrl(config)).hostname}`,
+      from: config.mailFrom ?? {
+        name: appName,
+        address: `no-reply@${new URL(publicUrl(config)).hostname}`,
+      },
       folder: join(config.dataDir, 'outbox'),
     }),
     verifyIdToken: createIdTokenVerifier(providers, now),
@@ -214,6 +218,7 @@ export async function createServices(deps: ServicesDeps) {
   return {
     now,
     config,
+    appName,
     log,
     db,
     limits,
@@ -244,9 +249,16 @@ export async function createServices(deps: ServicesDeps) {
   }
 }
 
-/** What links in mails begin with: never the Host of a request, which anybody could choose. */
+/** Where the pages are: never the Host of a request, which anybody could choose. */
 function publicUrl({ baseUrl, port }: Config): string {
   return baseUrl ?? `http://localhost:${port}`
+}
+
+/** What links in mails begin with. Where there is an app, a page on this machine is no use. */
+function linksOf(config: Config): MailLinks {
+  const { appLinkUrl, baseUrl } = config
+  const page = `${publicUrl(config)}/auth`
+  return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
 }
 
 function appleGrantsOf(

@@ -40,6 +40,9 @@ test.each([
   ['PASSWORD_MIN_LENGTH', ['7', '257', '8.5', '']],
   ['MIN_FREE_BYTES', ['-1', '1 GiB', '']],
   ['LOG_LEVEL', ['loud', '']],
+  ['LOG_FORMAT', ['xml', '']],
+  ['APP_NAME', ['two\nlines', '']],
+  ['APP_LINK_URL', ['my-app', 'my app://', 'myapp://auth?x=1', '']],
 ])('142: %s is checked, and its value is never repeated', (name, values) => {
   for (const value of values) {
     const message = faultsOf({ [name]: value })
@@ -55,6 +58,35 @@ test('142: every fault is named at once', () => {
     'RATES_BASE',
     'RATES_API_KEY',
   ])
+})
+
+test.each([
+  ['myapp://', 'myapp://auth'],
+  ['myapp://auth', 'myapp://auth'],
+  ['myapp://auth/', 'myapp://auth'],
+  ['myapp://open', 'myapp://open/auth'],
+  ['https://app.example.com', 'https://app.example.com/auth'],
+  ['https://app.example.com/auth/', 'https://app.example.com/auth'],
+])('deep links of %s begin with %s', (APP_LINK_URL, begin) => {
+  expect(readConfig({}, { APP_LINK_URL }).appLinkUrl).toBe(begin)
+})
+
+test('names that are nearly ours are taken for misspelt, others for foreign', () => {
+  const given = ['SMTP_URI', 'DATADIR', 'homeport_base_url', 'WEBHOOK_TOKENS', 'TRUSTED_PROXYS']
+  const foreign = ['HOME', 'POST', 'HOSTNAME', 'NODE_ENV', 'DATABASE', 'BASH_ENV', 'LOGNAME']
+  const environment = Object.fromEntries([...given, ...foreign].map((name) => [name, 'x']))
+  expect(readConfig({}, environment).misspelled).toEqual([
+    { name: 'SMTP_URI', meant: 'SMTP_URL' },
+    { name: 'DATADIR', meant: 'DATA_DIR' },
+    { name: 'homeport_base_url', meant: 'BASE_URL' },
+    { name: 'WEBHOOK_TOKENS', meant: 'WEBHOOK_TOKEN' },
+    { name: 'TRUSTED_PROXYS', meant: 'TRUSTED_PROXIES' },
+  ])
+})
+
+test('the token that the manual shows is refused', () => {
+  const WEBHOOK_TOKEN = 'replace-me-by-32-random-characters'
+  expect(faultsOf({ WEBHOOK_TOKEN })).toContain('openssl rand')
 })
 
 function faultsOf(environment: Record<string, string>): string {

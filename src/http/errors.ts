@@ -6,6 +6,7 @@ import type { Log } from '../lib/log.ts'
 import { detailsOf } from '../lib/validation.ts'
 import { requestInfo } from './request-id.ts'
 import { pathOf } from './request-url.ts'
+import type { Translator } from './translator.ts'
 
 export const STATUS: Record<ErrorCode, number> = {
   malformed_request: 400,
@@ -42,8 +43,10 @@ type FailureBody = {
   details?: ErrorDetail[]
 }
 
+type ErrorsDeps = { log: Log; allowedMethods: AllowedMethods; translator: Translator }
+
 /** Turns whatever was thrown into the one error shape. Comes first in the chain, for every route. */
-export function errors({ log, allowedMethods }: { log: Log; allowedMethods: AllowedMethods }) {
+export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
     ({ error, code, request, set }) => {
@@ -62,7 +65,9 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
       if (failure.retryAfterSeconds !== undefined) {
         set.headers['retry-after'] = String(failure.retryAfterSeconds)
       }
-      return failureBody(failure, requestId)
+      const language = translator.languageOf(request)
+      set.headers['content-language'] = language
+      return failureBody(failure, requestId, (sentence) => translator.say(sentence, language))
     },
   )
 }
@@ -70,9 +75,13 @@ export function errors({ log, allowedMethods }: { log: Log; allowedMethods: Allo
 /** The methods that a path answers; none when there is no such path. */
 type AllowedMethods = (path: string) => string[]
 
-export function failureBody(failure: AppError, requestId: string): FailureBody {
-  const { code, message, details } = failure
-  return { code, message, requestId, ...(details ? { details } : {}) }
+export function failureBody(
+  { code, message, details }: AppError,
+  requestId: string,
+  say: (sentence: string) => string = (sentence) => sentence,
+): FailureBody {
+  const told = details?.map(({ path, message }) => ({ path, message: say(message) }))
+  return { code, message: say(message), requestId, ...(told ? { details: told } : {}) }
 }
 
 export function internalError(): AppError {

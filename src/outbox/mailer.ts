@@ -10,7 +10,8 @@ export type SendMail = (mail: Mail) => Promise<void>
 
 type MailerDeps = {
   smtpUrl: string | null
-  from: string
+  /** As MAIL_FROM gives it, or in parts. */
+  from: string | { name: string; address: string }
   /** Where mails are written as `.eml` files when there is no SMTP server. */
   folder: string
 }

@@ -63,12 +63,12 @@ export async function installExecutable() {
     await rm(folder, { recursive: true, force: true })
   }
 
-  /** Runs a command to its end. */
-  async function run(args: string[], environment: Record<string, string> = {}) {
+  /** Runs a command to its end, with `input` on its standard input. */
+  async function run(args: string[], environment: Record<string, string> = {}, input = '') {
     const command = Bun.spawn([join(folder, 'homeport'), ...args], {
       cwd: folder,
       env: environment,
-      stdin: 'ignore',
+      stdin: new Blob([input]),
       stdout: 'pipe',
       stderr: 'pipe',
     })

@@ -4,7 +4,7 @@ import type { MailKind } from './email/mail-texts.ts'
 /**
  * What people's changes leave to be done after the commit: a mail, the end of a grant that Apple has to be
  * told of, or a forgotten password, so that its reply takes the same time whether or not the address is
- * known. `link` or `detail` fill in what a mail speaks of.
+ * known. `link` or `detail` fill in what a mail speaks of; `page` leads to the same without the app.
  */
 type PeopleMessage =
   | {
@@ -13,6 +13,7 @@ type PeopleMessage =
       to: string
       locale: string
       link?: string
+      page?: string
       detail?: string
     }
   | { kind: 'forgotten-password'; email: string }

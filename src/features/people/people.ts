@@ -11,7 +11,7 @@ import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
 import { createPasswords, type PasswordCost } from './credentials/passwords.ts'
-import { createEmailAddresses } from './email/email-addresses.ts'
+import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
 import { render } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
 import type { PeopleOutbox } from './outbox-messages.ts'
@@ -39,10 +39,9 @@ type PeopleDeps = {
   recoveryKey: Uint8Array
   passwordMinLength: number
   passwordCost: PasswordCost
-  /** The name of the app in authenticator apps. */
+  /** What mails and authenticator apps call the app. */
   appName: string
-  linkBase: string
-  pageBase: string
+  links: MailLinks
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
   appleGrants: AppleGrants | null
@@ -59,7 +58,7 @@ export type People = ReturnType<typeof createPeople>
 /** Builds the parts of this feature and wires them together. */
 export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
-  const { sealKey, recoveryKey, passwordMinLength, linkBase, pageBase } = deps
+  const { sealKey, recoveryKey, passwordMinLength, appName, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
   const endings = createSessionEndings({ db })
   const devices = createDevices({ db, endings, now })
@@ -74,7 +73,7 @@ export function createPeople(deps: PeopleDeps) {
     sealKey,
     recoveryKey,
     limits,
-    issuer: deps.appName,
+    issuer: appName,
     now,
     proof,
     accountSecurity,
@@ -100,8 +99,7 @@ export function createPeople(deps: PeopleDeps) {
     notices,
     accountSecurity,
     limits,
-    linkBase,
-    pageBase,
+    links,
     now,
   })
   const passwordLogin = createPasswordLogin({
@@ -140,7 +138,7 @@ export function createPeople(deps: PeopleDeps) {
   })
   const directory = createDirectory({ db, accounts, now })
   outbox.deliverWith(async (message) => {
-    if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message) })
+    if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message, appName) })
     else if (message.kind === 'forgotten-password') await addresses.sendReset(message.email)
     else await appleGrants?.revoke(message.token, message.clientId)
   })

@@ -47,7 +47,7 @@ export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
 export const PlanReply = strict(
-  { _id: t.String(), ...fieldsWith(t.String()), otherProductIds: productIds },
+  { _id: t.String(), ...fieldsWith(t.String()), otherProductIds: t.Optional(productIds) },
   'PricingPlan',
 )
 
@@ -65,6 +65,5 @@ export function translatePlans(list: Plan[], language: string) {
     description: inLanguage(plan.description, language),
     badge: inLanguage(plan.badge, language),
     features: plan.features.map((text) => inLanguage(text, language)),
-    otherProductIds: plan.otherProductIds ?? [],
   }))
 }

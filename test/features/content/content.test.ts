@@ -79,6 +79,9 @@ test.each([
   [{ playStoreLink: 'intent://x' }],
   [{ appStoreLink: 'example.com' }],
   [{ termsUrl: ' javascript:alert(1)' }],
+  [{ supportEmail: 'no address' }],
+  [{ 'ios.supportedVersion': '1.0.1' }],
+  [{ 'android.supportedBuildNumber': 2 }],
 ])('setting %j is refused whole', async (changes) => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
@@ -160,6 +163,17 @@ test('what plans export prints, import takes back; what is missing is archived a
   expect((await app.ask('GET', PLANS)).json.response).toHaveLength(1)
   await app.services.plans.replace(exported)
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
+})
+
+test('a catalogue that makes no sense is refused, with every fault named', async () => {
+  await using app = await createTestApp()
+  const [free, month, year] = await app.services.plans.list()
+  const wrong = { ...month, currency: 'dollar', paymentPriceId: year?.paymentPriceId }
+  const error = await app.services.plans.replace([free, wrong, year]).catch((thrown) => thrown)
+  expect(error.details).toEqual([
+    { path: 'plans.1.currency', message: 'must be an ISO 4217 code such as usd' },
+    { path: 'plans.2.paymentPriceId', message: 'is that of another plan, too' },
+  ])
 })
 
 test('a damaged catalogue is refused whole', async () => {

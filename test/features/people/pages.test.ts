@@ -39,8 +39,91 @@ test('the pages work without scripts: a form that posts, and an answer', async (
   expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(0)
 })
 
-function form(app: TestApp, path: string, fields: Record<string, string>) {
-  const headers = { 'content-type': 'application/x-www-form-urlencoded' }
+test('a password that is refused can be corrected: the form stays', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+  const token = await resetToken(app, smtp)
+  const refused = await form(app, '/auth/reset', { token, newPassword: 'short' })
+  expect(refused.status).toBe(422)
+  expect(refused.text).toContain('The password must have 8 characters or more.')
+  expect(refused.text).toContain(`value="${token}"`)
+  expect((await form(app, '/auth/reset', { token, newPassword: NEW_PASSWORD })).status).toBe(200)
+})
+
+test('a wrong password on the page of deletion keeps the address that was typed', async () => {
+  await using app = await createTestApp(BASE)
+  await app.register('ann@example.com')
+  const email = 'ann@example.com'
+  const wrong = await form(app, '/account/delete', { email, password: 'not it at all' })
+  expect([wrong.status, wrong.text.includes('value="ann@example.com"')]).toEqual([401, true])
+  expect(wrong.text).toContain('The e-mail address or the password is wrong.')
+})
+
+test('a page says when it opens that its link was used or is old', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
+  const token = await resetToken(app, smtp)
+  const opened = () => app.ask('GET', `/auth/reset?token=${token}`)
+  expect((await opened()).text).toContain('newPassword')
+  app.clock.advance(31 * 60_000)
+  const old = await opened()
+  expect([old.status, old.text.includes('newPassword')]).toEqual([401, false])
+  expect(old.text).toContain('This link was used before or is too old')
+  for (const page of ['verify', 'cancel', 'reset']) {
+    expect((await app.ask('GET', `/auth/${page}?token=none`)).status).toBe(401)
+  }
+})
+
+test('pages and what they refuse are in the language of the browser', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url, APP_NAME: 'Bäume & Co' })
+  const token = await resetToken(app, smtp)
+  const german = { 'accept-language': 'fr, de-AT;q=0.8' }
+  const page = await app.ask('GET', `/auth/reset?token=${token}`, { headers: german })
+  expect(page.text).toContain('<html lang="de">')
+  expect(page.text).toContain('<h1>Wähle ein neues Passwort</h1>')
+  expect(page.text).toContain('<footer>Bäume &amp; Co</footer>')
+  const refused = await form(app, '/auth/reset', { token, newPassword: 'kurz' }, german)
+  expect(refused.text).toContain('Das Passwort braucht mindestens 8 Zeichen.')
+})
+
+test('errors of the interface are in the language of the phone, where they were translated', async () => {
+  await using app = await createTestApp(BASE)
+  const body = { email: 'ann@example.com', password: 'kurz' }
+  const path = '/api/auth/register/v1'
+  const ask = (language: string) =>
+    app.ask('POST', path, { json: body, headers: { 'accept-language': language } })
+  const { json, headers } = await ask('de-CH')
+  expect(headers.get('content-language')).toBe('de')
+  expect(json).toMatchObject({
+    code: 'validation_failed',
+    message: 'Das Passwort braucht mindestens 8 Zeichen.',
+    details: [{ path: 'password', message: 'braucht mindestens 8 Zeichen' }],
+  })
+  expect((await ask('fr')).json.message).toBe('The password must have 8 characters or more.')
+})
+
+test('mails name the app and lead into it, and to a page for those without', async () => {
+  await using smtp = await startSmtp()
+  const settings = { SMTP_URL: smtp.url, APP_NAME: 'Trees', APP_LINK_URL: 'myapp://' }
+  await using app = await createTestApp({ ...BASE, ...settings })
+  await app.register('ann@example.com')
+  const mail = await smtp.next('ann@example.com')
+  const token = tokenIn(mail)
+  expect(mail.subject).toBe('Trees: Confirm your e-mail address')
+  expect(mail.text).toContain(`myapp://auth/verify?token=${token}`)
+  expect(mail.text).toContain(`https://api.example.com/auth/verify?token=${token}`)
+})
+
+async function resetToken(app: TestApp, smtp: Awaited<ReturnType<typeof startSmtp>>) {
+  await app.register('ann@example.com')
+  await smtp.next('ann@example.com')
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@example.com' } })
+  return tokenIn(await smtp.next('ann@example.com'))
+}
+
+function form(app: TestApp, path: string, fields: Record<string, string>, more = {}) {
+  const headers = { 'content-type': 'application/x-www-form-urlencoded', ...more }
   return app.ask('POST', path, { body: new URLSearchParams(fields).toString(), headers })
 }
 

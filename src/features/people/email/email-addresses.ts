@@ -12,6 +12,9 @@ import type { PeopleDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
 
+/** What links in mails begin with, up to and with `auth`: in the app, and as pages. One of them is there. */
+export type MailLinks = { app: string | null; page: string | null }
+
 type EmailAddressesDeps = {
   db: PeopleDb
   accounts: Accounts
@@ -20,21 +23,25 @@ type EmailAddressesDeps = {
   notices: Notices
   accountSecurity: AccountSecurity
   limits: Limits
-  /** What links in mails begin with, without a slash at the end. */
-  linkBase: string
-  /** The same for links that a browser must open, as older apps do not know them. */
-  pageBase: string
+  links: MailLinks
   now: () => Date
 }
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
+
+/** What the tokens on a page may be for. */
+const PURPOSES_OF = {
+  verify: ['verify-email', 'change-email'],
+  cancel: ['cancel-email-change'],
+  reset: ['reset-password'],
+} as const
 
 const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 
 /** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
   const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
-  const { linkBase, pageBase } = deps
+  const { links } = deps
   const { users } = db.tables
   return {
     sendVerification,
@@ -44,6 +51,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     cancelChange,
     forgot,
     sendReset,
+    requireLink,
     ownerOfReset,
     takeReset,
   }
@@ -100,7 +108,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       if (holder && holder.id !== userId) throw addressTaken()
       await sendLink(tx, user, 'change-email', 'verify', email)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
-      const link = `${pageBase}/auth/cancel?token=${token}`
+      // Older apps do not know this link.
+      const link = `${links.page ?? links.app}/cancel?token=${token}`
       const isTold = await notices.tell(tx, user, 'email-change-requested', { detail: email, link })
       // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
       if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
@@ -130,6 +139,14 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const user = await accounts.findByEmail(tx, email)
       if (user?.email) await sendLink(tx, user, 'reset-password', 'reset', user.email)
     })
+  }
+
+  /** Throws unless the token of a mail is good for what its page does. Nothing is used up. */
+  async function requireLink(page: keyof typeof PURPOSES_OF, token: string) {
+    for (const purpose of PURPOSES_OF[page]) {
+      if (await oneTimeTokens.find(db.read, purpose, token)) return
+    }
+    throw invalidLink()
   }
 
   async function ownerOfReset(from: Reader, token: string): Promise<Account> {
@@ -177,8 +194,11 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     to: string,
   ) {
     const token = await oneTimeTokens.issue(tx, purpose, user.id, to)
-    const link = `${linkBase}/auth/${page}?token=${token}`
-    await outbox.add(tx, { kind: 'mail', mail: purpose, to, locale: user.locale, link })
+    const link = `${links.app ?? links.page}/${page}?token=${token}`
+    const inBrowser =
+      links.app && links.page ? { page: `${links.page}/${page}?token=${token}` } : {}
+    const { locale } = user
+    await outbox.add(tx, { kind: 'mail', mail: purpose, to, locale, link, ...inBrowser })
   }
 
   async function reserveMail(email: string, ip: string) {

@@ -8,7 +8,7 @@ export type MailKind =
   | 'token-reused'
 
 type Text = { subject: string; body: string; action?: string }
-type Filling = { mail: MailKind; locale: string; link?: string; detail?: string }
+type Filling = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
 
 /** Each mail in each language. `%s` is the detail: a device, or an address. */
 const ENGLISH: Record<MailKind, Text> = {
@@ -82,14 +82,28 @@ const GERMAN: Record<MailKind, Text> = {
 }
 
 const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN }
+/** What introduces the link that works without the app. */
+const IN_BROWSER: Record<string, string> = { en: 'In a browser', de: 'Im Browser' }
 
 /** Subject, plain text and HTML of a mail in the language of `locale`, else in English. */
-export function render({ mail, locale, link, detail = '' }: Filling) {
-  const [language = 'en'] = locale.split('-')
+export function render({ mail, locale, link, page, detail = '' }: Filling, appName: string) {
+  const [wanted = ''] = locale.split('-')
+  const language = TEXTS[wanted] ? wanted : 'en'
   const { subject, body, action } = (TEXTS[language] ?? ENGLISH)[mail]
   const filled = body.replace('%s', () => detail)
-  const text = link === undefined ? `${filled}\n` : `${filled}\n\n${action}:\n${link}\n`
-  const button = link === undefined ? '' : `<p><a href="${Bun.escapeHTML(link)}">${action}</a></p>`
-  const html = `<!doctype html><html lang="${TEXTS[language] ? language : 'en'}"><body><p>${Bun.escapeHTML(filled)}</p>${button}</body></html>`
-  return { subject, text, html }
+  const links = [
+    ...(link === undefined ? [] : [{ label: action ?? '', link }]),
+    ...(page === undefined ? [] : [{ label: IN_BROWSER[language] ?? '', link: page }]),
+  ]
+  const text = [filled, ...links.map(({ label, link }) => `${label}:\n${link}`), appName]
+  const html = [
+    Bun.escapeHTML(filled),
+    ...links.map(({ label, link }) => `<a href="${Bun.escapeHTML(link)}">${label}</a>`),
+    Bun.escapeHTML(appName),
+  ]
+  return {
+    subject: `${appName}: ${subject}`,
+    text: `${text.join('\n\n')}\n`,
+    html: `<!doctype html><html lang="${language}"><body>${html.map((part) => `<p>${part}</p>`).join('')}</body></html>`,
+  }
 }

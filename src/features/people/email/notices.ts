@@ -25,13 +25,12 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
     tx: Tx,
     { email, emailVerifiedAt, locale }: Account,
     mail: MailKind,
-    { detail, link }: { detail: string; link?: string },
+    filling: { detail: string; link?: string },
   ): Promise<boolean> {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.allows(tx, { rule, key: emailKeyOf(email) }))) return false
-    const content = { mail, to: email, locale, detail, ...(link === undefined ? {} : { link }) }
-    await outbox.add(tx, { kind: 'mail', ...content })
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...filling })
     return true
   }
 }

@@ -8,4 +8,9 @@ export type PeopleRoutesDeps = {
   ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>
   deleteAccount: (userId: string) => Promise<void>
+  /** What pages call the app. */
+  appName: string
+  /** The language of pages that suits a request, and a sentence in it. */
+  languageOf: (request: Request) => string
+  translate: (sentence: string, language: string) => string
 }

@@ -4,78 +4,79 @@ import { STATUS } from '../../../http/errors.ts'
 import { rawReply } from '../../../http/raw-reply.ts'
 import { AppError } from '../../../lib/errors.ts'
 import {
-  cancelPage,
   deletePage,
+  type Frame,
   PAGE_CSP,
-  resetPage,
   resultPage,
-  verifyPage,
+  type TokenPage,
+  tokenPage,
 } from '../page-templates.ts'
+import { pageTexts } from '../page-texts.ts'
 import type { PeopleRoutesDeps } from './deps.ts'
+
+type Asked = Pick<Context, 'set' | 'request'>
 
 const FORM_LIMIT = 4 * 1024
 const hidden = { detail: { hide: true } }
 const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
 
 /** Pages for apps without deep links: each a form that posts to where it is. */
-export function pageRoutes({ people, ipOf, deleteAccount }: PeopleRoutesDeps) {
+export function pageRoutes(deps: PeopleRoutesDeps) {
+  const { people, ipOf, deleteAccount, appName, languageOf, translate } = deps
   const { addresses, passwordLogin, proof, twoFactor } = people
   return new Elysia({ name: 'auth-pages' })
-    .get('/auth/verify', ({ set, query }) => page(set, verifyPage(query.token ?? '')), {
-      query: TokenQuery,
-      ...hidden,
-    })
-    .post(
-      '/auth/verify',
-      async ({ set, request }) =>
-        answer(set, async () => {
-          const form = await readForm(request)
-          await addresses.verify(form('token'))
-          return 'The address is confirmed. You can go back to the app.'
-        }),
-      { parse: 'none', ...hidden },
-    )
-    .get('/auth/cancel', ({ set, query }) => page(set, cancelPage(query.token ?? '')), {
-      query: TokenQuery,
-      ...hidden,
-    })
+    .get('/auth/verify', (asked) => open(asked, 'verify', asked.query.token), tokenQuery)
+    .post('/auth/verify', (asked) => submit(asked, 'verify', ({ verified }) => verified), unparsed)
+    .get('/auth/cancel', (asked) => open(asked, 'cancel', asked.query.token), tokenQuery)
     .post(
       '/auth/cancel',
-      async ({ set, request }) =>
-        answer(set, async () => {
-          const form = await readForm(request)
-          await addresses.cancelChange(form('token'))
-          return 'The address stays as it is. Choose a new password: somebody knows yours.'
-        }),
-      { parse: 'none', ...hidden },
+      (asked) => submit(asked, 'cancel', ({ cancelled }) => cancelled),
+      unparsed,
     )
-    .get('/auth/reset', ({ set, query }) => page(set, resetPage(query.token ?? '')), {
-      query: TokenQuery,
-      ...hidden,
-    })
-    .post(
-      '/auth/reset',
-      async ({ set, request }) =>
-        answer(set, async () => {
-          const form = await readForm(request)
-          await passwordLogin.set(form('token'), form('newPassword'))
-          return 'The password is set. Sign in with it in the app.'
-        }),
-      { parse: 'none', ...hidden },
-    )
-    .get('/account/delete', ({ set }) => page(set, deletePage()), hidden)
+    .get('/auth/reset', (asked) => open(asked, 'reset', asked.query.token), tokenQuery)
+    .post('/auth/reset', (asked) => submit(asked, 'reset', ({ wasReset }) => wasReset), unparsed)
+    .get('/account/delete', (asked) => page(asked.set, deletePage(frameOf(asked))), hidden)
     .post(
       '/account/delete',
-      async ({ set, request, server }) =>
-        answer(set, async () => {
-          const form = await readForm(request)
-          const ip = ipOf(request, server)
-          const userId = await prove(form('email'), form('password'), form('code'), ip)
-          await deleteAccount(userId)
-          return 'Your account and everything in it is deleted.'
-        }),
-      { parse: 'none', ...hidden },
+      (asked) => submitDeletion(asked, ipOf(asked.request, asked.server)),
+      unparsed,
     )
+
+  /** The form of a link, or what is wrong with the link: nothing is used up by looking. */
+  async function open(asked: Asked, name: TokenPage, token = '') {
+    const frame = frameOf(asked)
+    const error = await failureOf(() => addresses.requireLink(name, token), asked)
+    if (error) return page(asked.set, resultPage(frame, error.sentence), error.status)
+    return page(asked.set, tokenPage(frame, name, token))
+  }
+
+  /** Does what a link is for. A field that was refused can be corrected; a link that is used up cannot. */
+  async function submit(asked: Asked, name: TokenPage, done: (texts: Frame['texts']) => string) {
+    const frame = frameOf(asked)
+    const form = await readForm(asked.request)
+    const token = form('token')
+    const error = await failureOf(async () => {
+      if (name === 'verify') await addresses.verify(token)
+      else if (name === 'cancel') await addresses.cancelChange(token)
+      else await passwordLogin.set(token, form('newPassword'))
+    }, asked)
+    if (!error) return page(asked.set, resultPage(frame, done(frame.texts)))
+    const { sentence, status } = error
+    const isOver = status === STATUS.unauthenticated
+    const html = isOver ? resultPage(frame, sentence) : tokenPage(frame, name, token, sentence)
+    return page(asked.set, html, status)
+  }
+
+  async function submitDeletion(asked: Asked, ip: string) {
+    const frame = frameOf(asked)
+    const form = await readForm(asked.request)
+    const error = await failureOf(async () => {
+      const userId = await prove(form('email'), form('password'), form('code'), ip)
+      await deleteAccount(userId)
+    }, asked)
+    if (!error) return page(asked.set, resultPage(frame, frame.texts.deleted))
+    return page(asked.set, deletePage(frame, form('email'), error.sentence), error.status)
+  }
 
   /** The user of a password and, where two-factor is on, of a code. */
   async function prove(email: string, password: string, code: string, ip: string) {
@@ -83,22 +84,32 @@ export function pageRoutes({ people, ipOf, deleteAccount }: PeopleRoutesDeps) {
     if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
     return user.id
   }
+
+  function frameOf({ request }: Asked): Frame {
+    const language = languageOf(request)
+    return { texts: pageTexts(language), language, appName }
+  }
+
+  /** What went wrong, in the language of the page; null when nothing did. */
+  async function failureOf(work: () => Promise<unknown>, { request }: Asked) {
+    try {
+      await work()
+      return null
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+      const sentence = translate(error.message, languageOf(request))
+      return { sentence, status: STATUS[error.code] }
+    }
+  }
 }
+
+const tokenQuery = { query: TokenQuery, ...hidden }
+const unparsed = { parse: 'none', ...hidden } as const
 
 async function readForm(request: Request): Promise<(field: string) => string> {
   const bytes = await readBody(request, FORM_LIMIT)
   const form = new URLSearchParams(Buffer.from(bytes).toString('utf8'))
   return (field) => form.get(field) ?? ''
-}
-
-/** What is refused is said on a page as well. */
-async function answer(set: Context['set'], work: () => Promise<string>): Promise<Response> {
-  try {
-    return page(set, resultPage(await work()))
-  } catch (error) {
-    if (!(error instanceof AppError)) throw error
-    return page(set, resultPage(error.message), STATUS[error.code])
-  }
 }
 
 function page(set: Context['set'], html: string, status = 200): Response {

@@ -1,0 +1,27 @@
+import type { Sentences } from '../../lib/translate.ts'
+
+export const attachmentGerman: Sentences = {
+  'The server has no space for files. Try again later.':
+    'Der Server hat keinen Platz für Dateien. Versuche es später noch einmal.',
+  'Too many uploads at once. Try again in a moment.':
+    'Gerade wird zu viel hochgeladen. Versuche es gleich noch einmal.',
+  'A file must not exceed # bytes.': 'Eine Datei darf höchstens # Bytes haben.',
+  'Send # files at most.': 'Es gehen höchstens # Dateien auf einmal.',
+  'You may keep # files of # bytes in all: delete some first.':
+    'Du darfst # Dateien mit zusammen # Bytes ablegen: Lösche zuerst einige.',
+  'Only pictures (JPEG, PNG, WebP) can be converted.':
+    'Nur Bilder (JPEG, PNG, WebP) lassen sich umwandeln.',
+  'Send a JPEG, PNG or WebP picture (HEIC: save it as JPEG). The content decides, not the name.':
+    'Es geht nur ein Bild als JPEG, PNG oder WebP (HEIC: speichere es als JPEG).',
+  'Send a JPEG, PNG or WebP picture, PDF, text, JSON, ZIP or MP4. The content decides, not the name.':
+    'Es geht ein Bild als JPEG, PNG oder WebP, PDF, Text, JSON, ZIP oder MP4.',
+  'The picture is damaged and cannot be read.':
+    'Das Bild ist beschädigt und lässt sich nicht lesen.',
+  'The picture is too large: # megapixels, # pixels a side and # MiB at most.':
+    'Das Bild ist zu groß: höchstens # Megapixel, # Pixel je Seite und # MiB.',
+  'The picture takes too long to process: send a smaller one.':
+    'Das Bild braucht zu lange: Nimm ein kleineres.',
+  'The picture could not be processed. Send it again.':
+    'Das Bild ließ sich nicht verarbeiten. Schicke es noch einmal.',
+  'Only pictures have variants.': 'Nur Bilder gibt es in anderen Größen.',
+}

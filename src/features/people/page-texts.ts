@@ -1,0 +1,40 @@
+/** The texts of the pages in each language that mails have. */
+const ENGLISH = {
+  verify: { title: 'Confirm your e-mail address', button: 'Confirm' },
+  cancel: { title: 'Cancel the change of your e-mail address', button: 'Cancel the change' },
+  reset: { title: 'Choose a new password', button: 'Set the password' },
+  delete: { title: 'Delete your account', button: 'Delete everything' },
+  deleteWarning:
+    'Your profile, your files and your sessions are removed at once and cannot be brought back.',
+  email: 'E-mail address',
+  password: 'Password',
+  newPassword: 'New password',
+  code: 'Code, if you use two-factor',
+  verified: 'The address is confirmed. You can go back to the app.',
+  cancelled: 'The address stays as it is. Choose a new password: somebody knows yours.',
+  wasReset: 'The password is set. Sign in with it in the app.',
+  deleted: 'Your account and everything in it is deleted.',
+}
+export type PageTexts = typeof ENGLISH
+
+const GERMAN: PageTexts = {
+  verify: { title: 'Bestätige deine E-Mail-Adresse', button: 'Bestätigen' },
+  cancel: { title: 'Änderung deiner E-Mail-Adresse abbrechen', button: 'Änderung abbrechen' },
+  reset: { title: 'Wähle ein neues Passwort', button: 'Passwort festlegen' },
+  delete: { title: 'Lösche dein Konto', button: 'Alles löschen' },
+  deleteWarning:
+    'Dein Profil, deine Dateien und deine Anmeldungen werden sofort gelöscht. Das lässt sich nicht rückgängig machen.',
+  email: 'E-Mail-Adresse',
+  password: 'Passwort',
+  newPassword: 'Neues Passwort',
+  code: 'Code, falls du dich in zwei Schritten anmeldest',
+  verified: 'Die Adresse ist bestätigt. Du kannst zur App zurückkehren.',
+  cancelled: 'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
+  wasReset: 'Das Passwort ist festgelegt. Melde dich damit in der App an.',
+  deleted: 'Dein Konto und alles darin ist gelöscht.',
+}
+
+/** The texts of a language, in English where there are none. */
+export function pageTexts(language: string): PageTexts {
+  return language === 'de' ? GERMAN : ENGLISH
+}

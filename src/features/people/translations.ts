@@ -1,0 +1,43 @@
+import type { Sentences } from '../../lib/translate.ts'
+
+export const peopleGerman: Sentences = {
+  'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',
+  'Two-factor authentication is already on.':
+    'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',
+  'The code is wrong or was used before.': 'Der Code ist falsch oder wurde schon benutzt.',
+  'There is no address to confirm.': 'Es gibt keine Adresse zu bestätigen.',
+  'Too many requests to change the address. Try again later.':
+    'Die Adresse wurde zu oft geändert. Versuche es später noch einmal.',
+  'This link was used before or is too old: ask for a new one.':
+    'Dieser Link wurde schon benutzt oder ist zu alt: Fordere einen neuen an.',
+  'Another account has this e-mail address.': 'Ein anderes Konto hat diese E-Mail-Adresse.',
+  'There is an account with this e-mail address: sign in instead.':
+    'Mit dieser E-Mail-Adresse gibt es schon ein Konto: Melde dich damit an.',
+  'The access token has expired: refresh it.': 'Die Anmeldung ist abgelaufen.',
+  'The token is invalid or has expired: sign in again.':
+    'Die Anmeldung ist nicht mehr gültig: Melde dich neu an.',
+  'This is the only way to sign in: set a password by mail first.':
+    'Du könntest dich nicht mehr anmelden: Lege erst per E-Mail ein Passwort fest.',
+  'The id token is not valid here: sign in with the provider again.':
+    'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',
+  'The identity provider is unavailable. Try again in a moment.':
+    'Der Anbieter ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
+  'Too many sign-ins at the moment. Try again shortly.':
+    'Gerade melden sich zu viele an. Versuche es gleich noch einmal.',
+  'The e-mail address or the password is wrong.':
+    'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  'The password is wrong.': 'Das Passwort ist falsch.',
+  'The password must have # characters or more.': 'Das Passwort braucht mindestens # Zeichen.',
+  'The password must have # characters or less.': 'Das Passwort darf höchstens # Zeichen haben.',
+  'The password must not be your address or name.':
+    'Das Passwort darf nicht deine Adresse oder dein Name sein.',
+  'The password must not be one character over and over.':
+    'Das Passwort darf nicht aus nur einem Zeichen bestehen.',
+  'The password is among the most common ones.':
+    'Das Passwort gehört zu den häufigsten: Wähle ein anderes.',
+  'must have # characters or more': 'braucht mindestens # Zeichen',
+  'must have # characters or less': 'darf höchstens # Zeichen haben',
+  'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
+  'must not be one character over and over': 'darf nicht aus nur einem Zeichen bestehen',
+  'is among the most common ones': 'gehört zu den häufigsten',
+}

@@ -1,0 +1,89 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { asker, deliver, register } from '../support/requests.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+test('the log of a terminal is lines for people, and says where to look', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ LOG_FORMAT: 'text', HOST: '0.0.0.0', SMTP_URI: 'x' })
+  await asker(server)('GET', '/api/user/app_settings/v1')
+  await server.stop()
+  const log = await Bun.file(join(homeport.folder, 'log')).text()
+  expect(log).toContain('SMTP_URI is not a variable of homeport: did you mean SMTP_URL?')
+  expect(log).toContain(
+    `listens on 0.0.0.0:${server.port}, its data is in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
+  )
+  expect(log).toMatch(/INFO: GET \/api\/user\/app_settings\/v1 200 in [\d.]+ ms\n/)
+}, 30_000)
+
+test('without a terminal the log is JSON, and names who asked', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'ann@example.com')
+  const headers = { authorization: `Bearer ${accessToken}` }
+  const profile = await asker(server)('GET', '/api/user/profile/v1', { headers })
+  await server.stop()
+  const lines = (await Bun.file(join(homeport.folder, 'log')).text()).trim().split('\n')
+  const log = lines.map((line) => JSON.parse(line))
+  expect(log).toContainEqual(expect.objectContaining({ msg: 'listening', pid: server.process.pid }))
+  const userId = profile.body.response._id
+  expect(log).toContainEqual(expect.objectContaining({ path: '/api/user/profile/v1', userId }))
+}, 30_000)
+
+test('status and health say the same as /ready, and exit 1 without a server', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  await register(server, 'ann@example.com')
+  await deliver(server, 'E1')
+  const PORT = String(server.port)
+  const { body: parts } = await asker(server)('GET', '/ready')
+  const status = await homeport.run(['status', '--json'])
+  expect(status.exitCode).toBe(0)
+  expect(JSON.parse(status.stdout)).toMatchObject({
+    isReady: true,
+    ready: parts,
+    users: 1,
+    sessions: 1,
+    events: 1,
+    failed: 0,
+  })
+  expect((await homeport.run(['status'])).stdout).toContain('1 users, 1 sessions')
+  const health = await homeport.run(['health', '--json'], { PORT })
+  expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, parts])
+  await server.stop()
+  const stopped = await homeport.run(['status'])
+  expect([stopped.exitCode, stopped.stdout]).toEqual([1, expect.stringContaining('not running')])
+  expect((await homeport.run(['health'], { PORT })).exitCode).toBe(1)
+}, 30_000)
+
+test('without room for files status exits 1', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  await server.stop()
+  const noRoom = { MIN_FREE_BYTES: String(2 ** 52) }
+  const starting = homeport.start(noRoom).catch(() => null)
+  await Bun.sleep(500)
+  const status = await homeport.run(['status', '--json'])
+  expect([status.exitCode, JSON.parse(status.stdout).isReady]).toEqual([1, false])
+  expect(JSON.parse(status.stdout).ready.storage).toBe('failing')
+  void starting
+}, 30_000)
+
+test('an import that empties a catalogue is asked about, and the log says what was changed', async () => {
+  await using homeport = await installExecutable()
+  const { run } = homeport
+  const server = await homeport.start()
+  await Bun.write(join(homeport.folder, 'none.json'), '[]')
+  const asked = await run(['plans', 'import', 'none.json'])
+  expect([asked.exitCode, asked.stderr]).toEqual([2, expect.stringContaining('all 3 plans')])
+  expect((await run(['faqs', 'import', 'none.json'])).exitCode).toBe(2)
+  expect(JSON.parse((await run(['plans', 'list', '--json'])).stdout)).toHaveLength(3)
+  expect((await run(['plans', 'import', 'none.json', '--yes'])).exitCode).toBe(0)
+  expect(JSON.parse((await run(['plans', 'list', '--json'])).stdout)).toHaveLength(0)
+  await run(['settings', 'set', 'ios.latestVersion=2.4.0'])
+  await server.stop()
+  const log = await Bun.file(join(homeport.folder, 'log')).text()
+  expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
+}, 30_000)
