@@ -17,6 +17,7 @@ import { health } from './http/health.ts'
 import { host } from './http/host.ts'
 import { jwks } from './http/jwks.ts'
 import { observe } from './http/request-log.ts'
+import { createBaseUrlOf } from './http/request-url.ts'
 import { allowedMethodsOf } from './http/routing.ts'
 import { createTranslator, type Translator } from './http/translator.ts'
 import type { Services } from './services.ts'
@@ -48,16 +49,29 @@ export function createApp(services: Services) {
 /** What is documented: the routes that apps and the billing provider call. */
 function createApi(services: Services, { languageOf, say: translate }: Translator) {
   const { config, ipOf, now, deleteAccount, exportData, publicKeys } = services
-  const { people, profile, attachments, staging, settings, plans, rates, content } = services
+  const { people, profile, attachments, listing, staging, settings, plans, rates, content } =
+    services
   const { billing, subscription, appName } = services
-  const { baseUrl, webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
+  const { webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
   const showsSandbox = config.billingSandbox === 'separate'
+  const baseUrlOf = createBaseUrlOf(config.baseUrl)
   const signedIn = authenticate(services.checkSession)
   return new Elysia({ name: 'api', normalize: false })
     .use(jwks({ publicKeys }))
-    .use(peopleRoutes({ people, ipOf, deleteAccount, appName, languageOf, translate, signedIn }))
-    .use(profileRoutes({ profile, deleteAccount, exportData, signedIn }))
-    .use(attachmentRoutes({ attachments, staging, baseUrl, ipOf, signedIn }))
+    .use(
+      peopleRoutes({
+        people,
+        ipOf,
+        baseUrlOf,
+        deleteAccount,
+        appName,
+        languageOf,
+        translate,
+        signedIn,
+      }),
+    )
+    .use(profileRoutes({ profile, deleteAccount, exportData, baseUrlOf, signedIn }))
+    .use(attachmentRoutes({ attachments, listing, staging, baseUrlOf, ipOf, signedIn }))
     .use(settingsRoutes({ settings }))
     .use(plansRoutes({ plans }))
     .use(ratesRoutes({ rates }))

@@ -5,8 +5,10 @@ import { createEncryptionKeys } from './encryption/keys.ts'
 import { createReplays } from './encryption/replays.ts'
 import { createImageQueue } from './features/attachments/images/image-queue.ts'
 import { createVariants } from './features/attachments/images/variants.ts'
+import { createListing } from './features/attachments/listing.ts'
 import { createAttachments } from './features/attachments/service.ts'
 import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
+import { createFileUrls } from './features/attachments/storage/file-urls.ts'
 import { createFiles } from './features/attachments/storage/files.ts'
 import { createUrlSigner } from './features/attachments/storage/signed-url.ts'
 import { createRetries } from './features/attachments/upload/idempotency.ts'
@@ -101,6 +103,9 @@ export async function createServices(deps: ServicesDeps) {
   const imageQueue = createImageQueue({ command: imageCommand, space, cores, log })
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
+  const variants = createVariants({ db, files, staging, makeImage })
+  const urls = createFileUrls(createUrlSigner(secrets.fileUrlKey, now))
+  const listing = createListing({ db, variants, urls })
   const retries = createRetries({ db, now })
   const quota = { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount }
   const attachments = createAttachments({
@@ -108,11 +113,12 @@ export async function createServices(deps: ServicesDeps) {
     files,
     staging,
     prepare: createPreparer({ staging, makeImage, now, newKey }),
-    variants: createVariants({ db, files, staging, makeImage }),
+    variants,
     quota: createQuota({ db, ...quota }),
     retries,
-    signer: createUrlSigner(secrets.fileUrlKey, now),
+    urls,
     existingUsers: accounts.filterExisting,
+    clearAvatar: accounts.clearAvatar,
     now,
     log,
   })
@@ -139,7 +145,8 @@ export async function createServices(deps: ServicesDeps) {
     removeUser: accounts.remove,
     sendMessages: outbox.nudge,
   })
-  const profile = createProfile({ db, now })
+  const { ownsPublicPicture } = attachments
+  const profile = createProfile({ db, ownsPublicPicture, now })
   const tokens = await createTokens({
     key: secrets.accessTokenKey,
     refreshKey: secrets.refreshKey,
@@ -183,13 +190,13 @@ export async function createServices(deps: ServicesDeps) {
   })
 
   const exportData = createExportData({
-    user: profile.read,
+    user: (userId) => profile.read(userId, publicUrl(config)),
     account: accounts.describe,
     identities: identities.list,
     sessions: (userId) => people.devices.list(userId, ''),
     devices: people.devices.known,
     pending: people.oneTimeTokens.list,
-    attachments: attachments.list,
+    attachments: listing.list,
     idempotencyKeys: retries.list,
     subscription: (userId) => subscription.readFor(userId, 'production'),
     sandboxSubscription: (userId) => subscription.readFor(userId, 'sandbox'),
@@ -236,6 +243,7 @@ export async function createServices(deps: ServicesDeps) {
     retries,
     imageQueue,
     attachments,
+    listing,
     content,
     settings,
     plans,

@@ -4,7 +4,7 @@ import type { Services } from '../services.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const PASSWORD = 'correct horse battery'
-const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false } }
+const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
 
 /** Who is in the demo: when they bought, in days ago, and what came after the purchase. */
 const PEOPLE = [
@@ -39,14 +39,18 @@ async function addPerson(services: Services, person: (typeof PEOPLE)[number], at
   await people.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
   const user = await accounts.findByEmail(db.read, email)
   if (!user) throw new Error(`${email} was not registered`)
-  await profile.change(user.id, { onboardingCompleted: at % 2 === 0 }, { locale, timezone: 'utc' })
-  await attachments.store(
+  const [picture] = await attachments.store(
     user.id,
     null,
     async () => [{ ...(await stagePicture(services, at)), fileName: `${name}.png` }],
     { type: 'publicAsset', compression: true, targetType: 'webp' },
     { baseUrl: '', ip: ORIGIN.ip },
   )
+  const patch = {
+    profile: { avatarKey: picture?.key ?? null },
+    onboardingCompleted: at % 2 === 0,
+  }
+  await profile.change(user.id, patch, { locale, timezone: 'utc' }, '')
   if (bought === null) return
   for (const [step, type] of ['INITIAL_PURCHASE', ...later].entries()) {
     await deliver(services, user.id, type, bought - step * 30, at)

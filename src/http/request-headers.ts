@@ -6,6 +6,24 @@ import { isSealed } from './opened-request.ts'
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000
 
+/** What known programs call themselves (RFC 9110 §10.1.5), and what a person recognises them by. */
+const TOOLS: [RegExp, string][] = [
+  [/^curl\//, 'curl'],
+  [/^Wget\//, 'Wget'],
+  [/^HTTPie\//, 'HTTPie'],
+  [/^PostmanRuntime\//, 'Postman'],
+  [/^(insomnia|bruno-runtime)\//i, 'API client'],
+  [/^(node|node-fetch|undici|axios\/)/, 'Node.js'],
+  [/^Bun\//, 'Bun'],
+  [/^Deno\//, 'Deno'],
+  [/^(python|aiohttp|httpx)/i, 'Python'],
+  [/^Go-http-client\//, 'Go'],
+  [/^Mozilla\/.* Firefox\//, 'Firefox'],
+  [/^Mozilla\/.* Edg\//, 'Edge'],
+  [/^Mozilla\/(?!.*; wv\)).* Chrome\//, 'Chrome'],
+  [/^Mozilla\/.* Version\/[\d.]+ (Mobile\/\w+ )?Safari\//, 'Safari'],
+]
+
 /** A device: its name as a person may recognise it, and whether it seals what it sends. */
 export type Device = { name: string; sealed: boolean }
 
@@ -14,7 +32,13 @@ export function deviceOf(request: Request): Device {
   const header = decodedHeader(request.headers.get('device')).toWellFormed()
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
   const name = characters.slice(0, DEVICE_LIMIT).join('')
-  return { name: name || 'ios', sealed: isSealed(request) }
+  return { name: name || deviceByAgent(request.headers), sealed: isSealed(request) }
+}
+
+/** Apps that do not say what they run on count as iOS; tools and browsers say who they are. */
+function deviceByAgent(headers: Headers): string {
+  const agent = headers.get('user-agent') ?? ''
+  return TOOLS.find(([pattern]) => pattern.test(agent))?.[1] ?? 'ios'
 }
 
 /** A header that may be percent-encoded, as headers cannot hold every character. */

@@ -19,8 +19,13 @@ export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }
 
+/** What URLs in replies begin with: `baseUrl`, or without it what the request names. */
+export function createBaseUrlOf(baseUrl: string | null): (request: Request) => string {
+  return (request) => baseUrl ?? originOf(request)
+}
+
 /** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */
-export function originOf({ url }: Request): string {
+function originOf({ url }: Request): string {
   const parsed = URL.parse(url)
   if (parsed === null) throw new AppError('malformed_request', 'The Host header is not valid.')
   return parsed.origin

@@ -68,7 +68,7 @@ test('123: no Host makes a message fit another path than it is sealed for', asyn
       expect([host, moved.status]).toEqual([host, 400])
     }
   }
-  expect(await app.services.profile.read(user._id)).toMatchObject({ _id: user._id })
+  expect(await app.services.profile.read(user._id, '')).toMatchObject({ _id: user._id })
 })
 
 test('a probe without a Host is answered', async () => {

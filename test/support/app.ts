@@ -131,7 +131,7 @@ export async function createTestApp(
     return json.response as {
       accessToken: string
       refreshToken: string
-      user: { _id: string; email: string }
+      user: { _id: string; email: string; profile: Record<string, unknown> }
     }
   }
 

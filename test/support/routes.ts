@@ -64,6 +64,13 @@ export const routes: Route[] = [
     oversize: { json: { profile: { name: LONG } } },
   },
   {
+    method: 'GET',
+    path: `${ATTACHMENTS}?limit=2`,
+    access: 'user',
+    good: {},
+    bad: { path: `${ATTACHMENTS}?after=nowhere`, status: 422 },
+  },
+  {
     method: 'POST',
     path: `${ATTACHMENTS}?type=supportTicket`,
     access: 'user',

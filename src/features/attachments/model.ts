@@ -58,6 +58,28 @@ export const AttachmentRecord = strict(
 )
 export type AttachmentRecord = Static<typeof AttachmentRecord>
 
+export const PageQuery = t.Object({
+  limit: t.Optional(t.Integer({ minimum: 1, maximum: 100, default: 50 })),
+  after: t.Optional(t.String({ maxLength: 100, description: '`next` of the page before' })),
+})
+
+const ListedAttachment = strict(
+  {
+    ...AttachmentRecord.properties,
+    type: t.String(),
+    size: t.Integer({ description: 'bytes' }),
+    expiresAt: t.Union([t.String({ format: 'date-time' }), t.Null()]),
+    createdAt: t.String({ format: 'date-time' }),
+  },
+  'ListedAttachment',
+)
+
+export const AttachmentPage = strict({
+  code: t.String(),
+  response: t.Array(ListedAttachment),
+  next: t.Optional(t.String({ description: '`after` of the next page; absent on the last one' })),
+})
+
 export const AttachmentDetails = strict(
   {
     key: t.String(),

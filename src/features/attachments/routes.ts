@@ -5,14 +5,16 @@ import type { IpOf } from '../../http/client-ip.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
-import { originOf } from '../../http/request-url.ts'
 import { AppError } from '../../lib/errors.ts'
 import { WIDTHS } from './images/variants.ts'
+import type { Listing } from './listing.ts'
 import {
   AttachmentDetails,
+  AttachmentPage,
   AttachmentRecord,
   FileResponses,
   KeyQuery,
+  PageQuery,
   SignatureQuery,
   UploadQuery,
   UploadRequestBody,
@@ -23,20 +25,24 @@ import { receiveUploads } from './upload/receive-uploads.ts'
 import type { Staging } from './upload/staging.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
+const PAGE_SIZE = 50
 const tags = ['Attachments']
 
 type AttachmentRoutesDeps = {
   attachments: Attachments
+  listing: Listing
   staging: Staging
-  baseUrl: string | null
+  /** What URLs of files begin with. */
+  baseUrlOf: (request: Request) => string
   ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>
 }
 
 export function attachmentRoutes({
   attachments,
+  listing,
   staging,
-  baseUrl,
+  baseUrlOf,
   ipOf,
   signedIn,
 }: AttachmentRoutesDeps) {
@@ -46,7 +52,7 @@ export function attachmentRoutes({
       ATTACHMENTS_PATH,
       async ({ session, query, request, server }) => {
         server?.timeout(request, UPLOAD_TIMEOUT)
-        const from = { baseUrl: baseOf(request), ip: ipOf(request, server) }
+        const from = { baseUrl: baseUrlOf(request), ip: ipOf(request, server) }
         const { type, compression, targetType } = query
         const options = {
           type,
@@ -88,6 +94,20 @@ export function attachmentRoutes({
         },
       },
     )
+    .get(
+      ATTACHMENTS_PATH,
+      async ({ session, query: { limit, after }, request }) => {
+        const page = { limit: limit ?? PAGE_SIZE, after: after ?? null }
+        const { records, next } = await listing.page(session.userId, page, baseUrlOf(request))
+        return { ...data(records), ...(next === null ? {} : { next }) }
+      },
+      {
+        query: PageQuery,
+        signedIn: true,
+        response: responses(AttachmentPage, 400, 401, 422),
+        detail: { tags, operationId: 'listAttachments', summary: 'Your files, newest first' },
+      },
+    )
     .delete(
       ATTACHMENTS_PATH,
       async ({ session, query }) => {
@@ -105,7 +125,7 @@ export function attachmentRoutes({
     .get(
       `${ATTACHMENTS_PATH}/download`,
       async ({ session, query, request }) =>
-        data(await attachments.describe(session.userId, query.key, baseOf(request))),
+        data(await attachments.describe(session.userId, query.key, baseUrlOf(request))),
       {
         query: KeyQuery,
         signedIn: true,
@@ -139,10 +159,6 @@ export function attachmentRoutes({
         },
       },
     )
-
-  function baseOf(request: Request): string {
-    return baseUrl ?? originOf(request)
-  }
 }
 
 /** One of the widths that are made; any other is refused, never silently the original. */

@@ -48,6 +48,8 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       retryKey: text().notNull(),
+      /** SHA-256 of what was sent, so that another upload under the same key is told apart; null before it was kept. */
+      fingerprint: text(),
       answer: json<unknown>().notNull(),
       expiresAt: ms().notNull(),
     },

@@ -1,11 +1,12 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../db/db.ts'
+import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { originalOf, type VariantOptions, type Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
+import type { FileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
-import type { UrlSigner } from './storage/signed-url.ts'
 import type { Remember, Retries } from './upload/idempotency.ts'
 import type { createPreparer, PreparedUpload, Row, UploadOptions } from './upload/prepare-upload.ts'
 import type { Quota } from './upload/quota.ts'
@@ -20,9 +21,11 @@ type AttachmentsDeps = {
   variants: Variants
   quota: Quota
   retries: Retries
-  signer: UrlSigner
+  urls: FileUrls
   /** Those of `ids` that are users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Told of a picture that goes: it may be the one that shows its owner. */
+  clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
   now: () => Date
   log: Log
 }
@@ -32,8 +35,8 @@ export type Attachments = ReturnType<typeof createAttachments>
 const SERVED_LIMIT = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
-  const { db, files, staging, prepare, variants, quota, retries, signer, existingUsers, now, log } =
-    deps
+  const { db, files, staging, prepare, variants, quota, retries, urls } = deps
+  const { existingUsers, clearAvatar, now, log } = deps
   const { attachments } = db.tables
   const byKey = db.read
     .select()
@@ -41,11 +44,21 @@ export function createAttachments(deps: AttachmentsDeps) {
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
   const served = new Map<string, Row>()
-  return { store, describe, list, remove, removeAllOf, moveAll, open, openVariant, collectOrphans }
+  return {
+    store,
+    describe,
+    ownsPublicPicture,
+    remove,
+    removeAllOf,
+    moveAll,
+    open,
+    openVariant,
+    collectOrphans,
+  }
 
   /**
-   * Stores all of `uploads` or none; they are gone from the staging folder in any case. With a `retryKey`
-   * the first answer is given again, and `receive` is not even called.
+   * Stores all that `receive` gives or none; it is gone from the staging folder in any case. With a
+   * `retryKey` the first answer is given again to the same upload.
    */
   async function store(
     userId: string,
@@ -54,15 +67,18 @@ export function createAttachments(deps: AttachmentsDeps) {
     options: UploadOptions,
     { baseUrl, ip }: { baseUrl: string; ip: string },
   ) {
-    const stored = await retries.once(userId, retryKey, async (remember) => {
-      await quota.check(userId)
-      return storeAll(userId, ip, await receive(), options, remember)
-    })
+    if (!(await retries.isKnown(userId, retryKey))) await quota.check(userId)
+    const uploads = await receive()
+    const stored = await retries
+      .once(userId, retryKey, fingerprintOf(uploads, options), (remember) =>
+        storeAll(userId, ip, uploads, options, remember),
+      )
+      .finally(() => staging.discard(uploads))
     return stored.map(({ key, type, fileName, itemType }) => ({
       key,
       fileName,
       itemType,
-      url: urlOf({ key, type }, baseUrl).url,
+      url: urls.of({ key, type }, baseUrl).url,
     }))
   }
 
@@ -94,7 +110,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       for (const key of kept) await files.remove(key)
       throw error
     } finally {
-      await staging.discard([...uploads, ...prepared])
+      await staging.discard(prepared)
     }
   }
 
@@ -109,24 +125,15 @@ export function createAttachments(deps: AttachmentsDeps) {
       itemType,
       size,
       ...(width === null || height === null ? {} : { width, height }),
-      ...urlOf(row, baseUrl),
+      ...urls.of(row, baseUrl),
       createdAt: createdAt.toISOString(),
     }
   }
 
-  /** What a user has stored, for the export. */
-  async function list(userId: string) {
-    const rows = await db.read.select().from(attachments).where(eq(attachments.userId, userId))
-    const made = await variants.listOf(userId)
-    return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
-      key,
-      type,
-      fileName,
-      itemType,
-      size,
-      createdAt: createdAt.toISOString(),
-      variants: made.flatMap((one) => (one.original === key ? [one.key] : [])),
-    }))
+  /** Whether a key is that of a picture of the user which everybody may see. */
+  async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
+    const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
+    return row?.userId === userId && row.type === 'publicAsset'
   }
 
   /** Gives all files of one user to another as part of the change. */
@@ -135,12 +142,13 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   async function remove(userId: string, key: string) {
-    const removed = await db.write((tx) =>
-      tx
+    const removed = await db.write(async (tx) => {
+      await clearAvatar(tx, userId, key)
+      return tx
         .delete(attachments)
         .where(and(eq(attachments.key, key), eq(attachments.userId, userId)))
-        .returning({ key: attachments.key }),
-    )
+        .returning({ key: attachments.key })
+    })
     if (removed.length === 0) throw unknownFile()
     served.delete(key)
     await variants.removeOf([key])
@@ -196,7 +204,7 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   async function readable(key: string, expires: string | undefined, signature: string | undefined) {
     const row = await findServed(key)
-    const mayRead = row?.type === 'publicAsset' || signer.verify(key, expires, signature)
+    const mayRead = row?.type === 'publicAsset' || urls.isSigned(key, expires, signature)
     return mayRead ? row : undefined
   }
 
@@ -213,16 +221,12 @@ export function createAttachments(deps: AttachmentsDeps) {
     if (row) served.set(key, row)
     return row
   }
+}
 
-  function urlOf(
-    { key, type }: Pick<Row, 'key' | 'type'>,
-    baseUrl: string,
-  ): { url: string; expiresAt: string | null } {
-    const path = `${baseUrl}/files/${key}`
-    if (type === 'publicAsset') return { url: path, expiresAt: null }
-    const { query, expiresAt } = signer.sign(key)
-    return { url: `${path}?${query}`, expiresAt: expiresAt.toISOString() }
-  }
+/** What tells one upload from another. */
+function fingerprintOf(uploads: Upload[], options: UploadOptions): string {
+  const files = uploads.map(({ fileName, hash }) => [fileName, hash])
+  return sha256(JSON.stringify([options, files]))
 }
 
 function accountGone(): AppError {

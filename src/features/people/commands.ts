@@ -46,7 +46,7 @@ const userShow = dataCommand({
   work: async ({ people, profile }: Needs, user: string) => {
     const { id } = await people.directory.find(user)
     return {
-      user: await profile.read(id),
+      user: await profile.read(id, ''),
       account: await people.accounts.describe(id),
       identities: await people.identities.list(id),
       sessions: await people.devices.list(id, ''),

@@ -45,7 +45,7 @@ type PeopleDeps = {
   sendMail: SendMail
   verifyIdToken: VerifyIdToken
   appleGrants: AppleGrants | null
-  readProfile: (userId: string) => Promise<UserProfile>
+  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<void>
   now: () => Date

@@ -23,6 +23,8 @@ export function peopleTables(columns: Columns) {
       locale: text().notNull(),
       timezone: text().notNull(),
       currency: text().notNull(),
+      /** The public picture that shows this person: the key of an attachment of theirs. */
+      avatarKey: text(),
       onboardingCompleted: bool().notNull(),
       /** The TOTP secret, sealed; it counts once `twoFactorSince` is set. */
       twoFactorSecret: text(),

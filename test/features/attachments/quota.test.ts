@@ -70,6 +70,24 @@ test('an upload that comes again under its key gets the first answer and no seco
   expect(late.json.response[0].key).not.toBe(first.json.response[0].key)
 })
 
+test('another upload under the same key is refused, at once and later', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const send = (body: string, type = 'supportTicket') =>
+    uploadBody(app, token, body, 'text/plain', type, { 'idempotency-key': 'k' })
+  const together = await Promise.all([send('one'), send('two')])
+  expect(together.map(({ status }) => status).toSorted()).toEqual([200, 422])
+  const [won, lost] = together[0].status === 200 ? ['one', 'two'] : ['two', 'one']
+  expect((await send(won)).status).toBe(200)
+  const refused = await send(lost)
+  expect(refused.json).toMatchObject({
+    code: 'validation_failed',
+    details: [{ path: 'Idempotency-Key', message: 'was used for another upload' }],
+  })
+  expect((await send(won, 'publicAsset')).status).toBe(422)
+  expect(await filesOf(app)).toHaveLength(1)
+})
+
 test('a failed upload is no answer: under the same key it may be tried again', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()

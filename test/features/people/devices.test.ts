@@ -4,6 +4,38 @@ import { startSmtp } from '../../support/smtp.ts'
 
 const EMAIL = 'ann@example.com'
 
+test.each([
+  ['curl', 'curl/8.14.1'],
+  ['Node.js', 'node'],
+  ['Bun', 'Bun/1.4.4'],
+  ['Python', 'python-requests/2.32'],
+  [
+    'Chrome',
+    'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/142.0.0.0 Safari/537.36',
+  ],
+  ['Firefox', 'Mozilla/5.0 (X11; Linux x86_64; rv:140.0) Gecko/20100101 Firefox/140.0'],
+  [
+    'Safari',
+    'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15 (KHTML, like Gecko) Version/18.5 Safari/605.1.15',
+  ],
+  ['ios', 'MyApp/1 CFNetwork/1568.200.51 Darwin/24.1.0'],
+  ['ios', 'okhttp/4.12.0'],
+  ['ios', ''],
+])('a session without a device header is of %s when the agent is %s', async (name, agent) => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register(EMAIL, { 'user-agent': agent })
+  const { json } = await app.ask('GET', '/api/auth/sessions/v1', { token })
+  expect(json.response[0].device).toBe(name)
+})
+
+test('what the header says wins over the agent', async () => {
+  await using app = await createTestApp()
+  const headers = { 'user-agent': 'curl/8', device: 'Pixel' }
+  const { accessToken: token } = await app.register(EMAIL, headers)
+  const { json } = await app.ask('GET', '/api/auth/sessions/v1', { token })
+  expect(json.response[0].device).toBe('Pixel')
+})
+
 test('a device is new once, whatever it is called, and its mail says just that name', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://api.example.com' })

@@ -15,7 +15,7 @@ test('a patch changes what it names and leaves the rest', async () => {
   expect(changed.status).toBe(200)
   const expected = {
     ...user,
-    profile: { name: 'Bob', locale: 'en', timezone: 'america/new_york', currency: 'eur' },
+    profile: { ...user.profile, name: 'Bob', timezone: 'america/new_york', currency: 'eur' },
     onboardingCompleted: true,
   }
   expect(changed.json).toEqual({ code: 'ok', response: expected })
@@ -113,6 +113,7 @@ test('a profile of null restores every start value (RFC 7396)', async () => {
     name: '',
     locale: 'fr',
     timezone: 'asia/tokyo',
+    avatarUrl: null,
     currency: 'usd',
   })
 })

@@ -1,5 +1,6 @@
 import { and, eq, lt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
+import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
@@ -13,35 +14,51 @@ export type Retries = ReturnType<typeof createRetries>
 
 const LIFE = 24 * 60 * 60 * 1000
 
-/** An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing. */
+type Running = { fingerprint: string; stored: Promise<Stored[]> }
+
+/**
+ * An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing.
+ * What is not the same upload (`fingerprint`) is refused with `validation_failed`.
+ */
 export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
-  const inFlight = new Map<string, Promise<Stored[]>>()
-  return { once, list, sweep }
+  const inFlight = new Map<string, Running>()
+  return { isKnown, once, list, sweep }
+
+  /** Whether an upload was, or is being, stored under this key. */
+  async function isKnown(userId: string, retryKey: string | null): Promise<boolean> {
+    if (retryKey === null) return false
+    return inFlight.has(`${userId} ${retryKey}`) || (await find(userId, retryKey)) !== null
+  }
 
   /** Does `work` unless it was done, or is being done, under this key. Without a key it is always done. */
   async function once(
     userId: string,
     retryKey: string | null,
+    fingerprint: string,
     work: (remember: Remember) => Promise<Stored[]>,
   ): Promise<Stored[]> {
     if (retryKey === null) return work(async () => {})
     const name = `${userId} ${retryKey}`
     const running = inFlight.get(name)
-    if (running) return running
-    const doing = answerOrDo(userId, retryKey, work).finally(() => inFlight.delete(name))
-    inFlight.set(name, doing)
-    return doing
+    if (running && running.fingerprint !== fingerprint) throw otherUpload()
+    if (running) return running.stored
+    const stored = answerOrDo(userId, retryKey, fingerprint, work).finally(() =>
+      inFlight.delete(name),
+    )
+    inFlight.set(name, { fingerprint, stored })
+    return stored
   }
 
   async function answerOrDo(
     userId: string,
     retryKey: string,
+    fingerprint: string,
     work: (remember: Remember) => Promise<Stored[]>,
   ): Promise<Stored[]> {
-    const isSame = and(eq(uploadRetries.userId, userId), eq(uploadRetries.retryKey, retryKey))
-    const [done] = await db.read.select().from(uploadRetries).where(isSame)
-    if (done && done.expiresAt > now()) return done.answer as Stored[]
+    const done = await find(userId, retryKey)
+    if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
+    if (done) return done.answer as Stored[]
     return work(async (tx, rows) => {
       const answer = rows.map(({ key, type, fileName, itemType }) => ({
         key,
@@ -52,12 +69,18 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
       const expiresAt = new Date(now().getTime() + LIFE)
       await tx
         .insert(uploadRetries)
-        .values({ userId, retryKey, answer, expiresAt })
+        .values({ userId, retryKey, fingerprint, answer, expiresAt })
         .onConflictDoUpdate({
           target: [uploadRetries.userId, uploadRetries.retryKey],
-          set: { answer, expiresAt },
+          set: { fingerprint, answer, expiresAt },
         })
     })
+  }
+
+  async function find(userId: string, retryKey: string) {
+    const isSame = and(eq(uploadRetries.userId, userId), eq(uploadRetries.retryKey, retryKey))
+    const [done] = await db.read.select().from(uploadRetries).where(isSame)
+    return done && done.expiresAt > now() ? done : null
   }
 
   /** The keys under which a user's uploads are known for a day, for the export. */
@@ -74,4 +97,12 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
       await tx.delete(uploadRetries).where(lt(uploadRetries.expiresAt, now()))
     })
   }
+}
+
+function otherUpload(): AppError {
+  return new AppError(
+    'validation_failed',
+    'Another upload had this Idempotency-Key: take a new one for each upload.',
+    { details: [{ path: 'Idempotency-Key', message: 'was used for another upload' }] },
+  )
 }

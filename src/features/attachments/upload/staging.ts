@@ -4,8 +4,8 @@ import { makeFolder } from '../../../lib/durable-file.ts'
 import { newKey } from '../../../lib/ids.ts'
 import { type DiskSpace, noSpace, type Reservation } from '../storage/disk-space.ts'
 
-/** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind. */
-export type Staged = { path: string; size: number; head: Uint8Array }
+/** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind; `hash` its SHA-256. */
+export type Staged = { path: string; size: number; head: Uint8Array; hash: string }
 
 export type Staging = ReturnType<typeof createStaging>
 
@@ -31,16 +31,18 @@ export function createStaging(folder: string, space: DiskSpace) {
     try {
       await using file = await open(path, 'wx', 0o600)
       const head: Uint8Array[] = []
+      const hasher = new Bun.CryptoHasher('sha256')
       let size = 0
       for await (const chunk of source) {
         if (size < HEAD_BYTES) head.push(chunk.slice(0, HEAD_BYTES - size))
         size += chunk.byteLength
+        hasher.update(chunk)
         if (size > limit) throw tooLarge()
         // writeFile on a handle goes on after a short write; a bare write would lose the rest.
         await file.writeFile(chunk)
         await room.recordWritten(chunk.byteLength)
       }
-      return { path, size, head: Buffer.concat(head) }
+      return { path, size, head: Buffer.concat(head), hash: hasher.digest('base64url') }
     } catch (error) {
       await rm(path, { force: true })
       throw (error as { code?: string }).code === 'ENOSPC' ? noSpace(error) : error

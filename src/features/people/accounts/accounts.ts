@@ -1,4 +1,4 @@
-import { asc, eq, gt, inArray } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -25,7 +25,17 @@ export function createAccounts({
   newId: () => string
 }) {
   const { users } = db.tables
-  return { create, upgrade, remove, find, findByEmail, filterExisting, describe, rebuildEmailKeys }
+  return {
+    create,
+    upgrade,
+    remove,
+    clearAvatar,
+    find,
+    findByEmail,
+    filterExisting,
+    describe,
+    rebuildEmailKeys,
+  }
 
   async function create(
     tx: Tx,
@@ -70,6 +80,14 @@ export function createAccounts({
   /** Removes the row of a person as part of the change, and with it all that hangs on it. */
   async function remove(tx: Tx, userId: string) {
     await tx.delete(users).where(eq(users.id, userId))
+  }
+
+  /** Takes a picture that is gone from the person whom it showed, as part of the change. */
+  async function clearAvatar(tx: Tx, userId: string, key: string) {
+    await tx
+      .update(users)
+      .set({ avatarKey: null })
+      .where(and(eq(users.id, userId), eq(users.avatarKey, key)))
   }
 
   /** Those of `ids` that are users. */

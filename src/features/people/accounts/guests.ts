@@ -1,6 +1,6 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
-import type { RequestOrigin } from '../credentials/password-login.ts'
+import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { Sessions } from '../sessions/sessions.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
@@ -27,13 +27,13 @@ export function createGuests(deps: GuestsDeps) {
   const { users, sessions } = db.tables
   return { create, bearerUserId, sweep }
 
-  async function create(hints: AccountDefaults, { ip, device }: RequestOrigin) {
+  async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
     const result = await db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', hints)
       return signIn.finishSignIn(tx, guest, device)
     })
-    return signIn.answer(result)
+    return signIn.answer(result, baseUrl)
   }
 
   /** The user of a bearer token where one was sent, who may be a guest; null without a token. */

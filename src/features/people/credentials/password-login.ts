@@ -1,11 +1,11 @@
 import { eq } from 'drizzle-orm'
-import type { Device } from '../../../http/request-headers.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
+import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import { type PasswordProof, wrongCredentials } from './password-proof.ts'
@@ -23,9 +23,6 @@ type PasswordLoginDeps = {
   limits: Limits
   passwordMinLength: number
 }
-
-/** Where a request comes from: an IP, and the device by its own word. */
-export type RequestOrigin = { ip: string; device: Device }
 
 const REGISTRATIONS: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
 
@@ -48,7 +45,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   /** Makes an account, or makes one out of the guest. */
   async function register(
     { email, password, ...hints }: { email: string; password: string } & AccountDefaults,
-    { ip, device }: RequestOrigin,
+    { ip, device, baseUrl }: RequestOrigin,
     guestId: string | null,
   ) {
     requireMailbox(email)
@@ -69,7 +66,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       await addresses.sendVerification(tx, user)
       return signIn.finishSignIn(tx, user, device)
     })
-    return signIn.answer(result)
+    return signIn.answer(result, baseUrl)
   }
 
   /** Makes an account for somebody else, who is not signed in by that. */
@@ -104,7 +101,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       await settle(tx)
       return signIn.finishSignIn(tx, current, origin.device)
     })
-    return signIn.answer(result)
+    return signIn.answer(result, origin.baseUrl)
   }
 
   /** Changes the password of a signed-in user and ends the other sessions. */

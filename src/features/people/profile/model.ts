@@ -15,6 +15,7 @@ export const ProfilePatch = strict({
         locale: t.Optional(text(35)),
         timezone: t.Optional(text(64)),
         currency: t.Optional(text(3)),
+        avatarKey: t.Optional(text(64)),
       }),
       t.Null(),
     ]),
@@ -31,11 +32,13 @@ export const UserProfile = strict(
     _id: t.String(),
     loginType: t.String({ examples: ['email', 'google', 'apple', 'guest'] }),
     email: t.String({ description: 'as typed; empty for a guest' }),
+    emailVerified: t.Boolean({ description: 'whether the person was shown to read its mail' }),
     profile: strict({
       name: t.String(),
       locale: t.String({ examples: ['en'], description: 'BCP 47' }),
       timezone: t.String({ examples: ['utc'], description: 'IANA name in lower case' }),
       currency: t.String({ examples: ['usd'], description: 'ISO 4217 in lower case' }),
+      avatarUrl: t.Union([t.String(), t.Null()]),
     }),
     twoFactor: strict({
       enabled: t.Boolean(),

@@ -13,27 +13,31 @@ type ProfileRoutesDeps = {
   profile: Profile
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>
+  /** What URLs of files begin with. */
+  baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
 }
 
 export function profileRoutes(deps: ProfileRoutesDeps) {
-  const { profile, deleteAccount, exportData, signedIn } = deps
+  const { profile, deleteAccount, exportData, baseUrlOf, signedIn } = deps
   return new Elysia({ name: 'profile' })
     .use(signedIn)
-    .get(PATH, async ({ session }) => data(await profile.read(session.userId)), {
-      signedIn: true,
-      response: responses(DataOf(UserProfile), 400, 401),
-      detail: { tags, operationId: 'readProfile', summary: 'Read your profile' },
-    })
+    .get(
+      PATH,
+      async ({ session, request }) => data(await profile.read(session.userId, baseUrlOf(request))),
+      {
+        signedIn: true,
+        response: responses(DataOf(UserProfile), 400, 401),
+        detail: { tags, operationId: 'readProfile', summary: 'Read your profile' },
+      },
+    )
     .patch(
       PATH,
-      async ({ session, body, request: { headers } }) =>
-        data(
-          await profile.change(session.userId, body, {
-            locale: initialLocaleOf(headers),
-            timezone: timezoneOf(headers),
-          }),
-        ),
+      async ({ session, body, request }) => {
+        const { headers } = request
+        const start = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+        return data(await profile.change(session.userId, body, start, baseUrlOf(request)))
+      },
       {
         ...json(ProfilePatch),
         signedIn: true,

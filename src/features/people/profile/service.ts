@@ -1,17 +1,23 @@
 import { eq, sql } from 'drizzle-orm'
+import type { Tx } from '../../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
 
-type ProfileDeps = { db: PeopleDb; now: () => Date }
+type ProfileDeps = {
+  db: PeopleDb
+  /** Whether a key is that of a public picture of the person. */
+  ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
+  now: () => Date
+}
 
 /** What `null` restores, from the headers of the request. */
 type StartValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
 
-export function createProfile({ db, now }: ProfileDeps) {
+export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
   const { users, recoveryCodes } = db.tables
   const byId = db.read
     .select()
@@ -20,18 +26,21 @@ export function createProfile({ db, now }: ProfileDeps) {
     .prepare()
   return { read, change }
 
-  async function read(userId: string) {
+  /** The profile; `baseUrl` is what URLs of files begin with. */
+  async function read(userId: string, baseUrl: string) {
     const [user] = await byId.execute({ userId })
     if (!user) throw gone()
     return {
       _id: user.id,
       loginType: user.loginType,
       email: user.email ?? '',
+      emailVerified: user.emailVerifiedAt !== null,
       profile: {
         name: user.name,
         locale: user.locale,
         timezone: user.timezone,
         currency: user.currency,
+        avatarUrl: user.avatarKey && `${baseUrl}/files/${user.avatarKey}`,
       },
       twoFactor: await twoFactorOf(user),
       onboardingCompleted: user.onboardingCompleted,
@@ -45,9 +54,12 @@ export function createProfile({ db, now }: ProfileDeps) {
   }
 
   /** Applies a merge patch. */
-  async function change(userId: string, patch: ProfilePatch, start: StartValues) {
+  async function change(userId: string, patch: ProfilePatch, start: StartValues, baseUrl: string) {
     const changes = checked(patch, start)
     await db.write(async (tx) => {
+      const { avatarKey } = changes
+      const isChosen = avatarKey !== undefined && avatarKey !== null
+      if (isChosen && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
       const changed = await tx
         .update(users)
         .set({ ...changes, updatedAt: now() })
@@ -55,12 +67,18 @@ export function createProfile({ db, now }: ProfileDeps) {
         .returning({ id: users.id })
       if (changed.length === 0) throw gone()
     })
-    return read(userId)
+    return read(userId, baseUrl)
   }
 }
 
 /** What `profile: null` stands for: every start value. */
-const EVERYTHING_NULL = { name: null, locale: null, timezone: null, currency: null }
+const EVERYTHING_NULL = {
+  name: null,
+  locale: null,
+  timezone: null,
+  currency: null,
+  avatarKey: null,
+}
 
 function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartValues) {
   const given = profile === null ? EVERYTHING_NULL : (profile ?? {})
@@ -70,6 +88,7 @@ function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartVal
     ...field('locale', asLocale, start.locale, 'a BCP 47 language tag such as en'),
     ...field('timezone', asTimezone, start.timezone, 'an IANA time zone such as Europe/Berlin'),
     ...field('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
+    ...(given.avatarKey === undefined ? {} : { avatarKey: given.avatarKey }),
     ...(onboardingCompleted === undefined
       ? {}
       : { onboardingCompleted: onboardingCompleted ?? false }),
@@ -91,6 +110,12 @@ function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartVal
     if (value === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
     return { [name]: value } as { [key in K]?: string }
   }
+}
+
+function notOwnPicture(): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: 'profile.avatarKey', message: 'must be the key of an own public picture' }],
+  })
 }
 
 function gone(): AppError {

@@ -6,6 +6,8 @@ import type { People } from '../people.ts'
 export type PeopleRoutesDeps = {
   people: People
   ipOf: IpOf
+  /** What URLs of files begin with. */
+  baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
   deleteAccount: (userId: string) => Promise<void>
   /** What pages call the app. */

@@ -18,7 +18,7 @@ import type { PeopleRoutesDeps } from './deps.ts'
 const tags = ['Signing in']
 
 /** Every way to get a session, and out of it. */
-export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
+export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutesDeps) {
   const { passwordLogin, signIn, socialLogin, guests, sessions } = people
   const { bearerUserId } = guests
   return new Elysia({ name: 'auth-sign-in' })
@@ -28,7 +28,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
         passwordLogin.register(
           { ...login, name, ...localeOf(request) },
-          { ip: ipOf(request, server), device: deviceOf(request) },
+          originOf(request, server),
           await bearerUserId(bearer, isSealed(request)),
         ),
       {
@@ -40,10 +40,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     .post(
       '/api/auth/login/v1',
       async ({ body: { email, password }, request, server }) =>
-        passwordLogin.login(email, password, {
-          ip: ipOf(request, server),
-          device: deviceOf(request),
-        }),
+        passwordLogin.login(email, password, originOf(request, server)),
       {
         ...json(LoginBody),
         response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
@@ -52,8 +49,8 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     )
     .post(
       '/api/auth/login/v1/two_factor',
-      async ({ body: { challengeToken, code }, request }) =>
-        data(await signIn.passChallenge(challengeToken, code, deviceOf(request))),
+      async ({ body: { challengeToken, code }, request, server }) =>
+        data(await signIn.passChallenge(challengeToken, code, originOf(request, server))),
       {
         ...json(ChallengeBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
@@ -66,7 +63,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         socialLogin.login(
           login,
           { name, ...localeOf(request) },
-          { ip: ipOf(request, server), device: deviceOf(request) },
+          originOf(request, server),
           await bearerUserId(bearer, isSealed(request)),
         ),
       {
@@ -92,10 +89,7 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     .post(
       '/api/auth/guest/v1',
       async ({ request, server }) =>
-        guests.create(
-          { name: '', ...localeOf(request) },
-          { ip: ipOf(request, server), device: deviceOf(request) },
-        ),
+        guests.create({ name: '', ...localeOf(request) }, originOf(request, server)),
       {
         parse: 'none',
         response: responses(SignInReply, 400, 429, 503, 507),
@@ -104,7 +98,8 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
     )
     .post(
       '/api/auth/refresh/v1',
-      async ({ body, request }) => data(await signIn.refresh(body.refreshToken, isSealed(request))),
+      async ({ body: { refreshToken }, request }) =>
+        data(await signIn.refresh(refreshToken, isSealed(request), baseUrlOf(request))),
       {
         ...json(RefreshBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 503, 507),
@@ -124,6 +119,11 @@ export function signInRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         detail: { tags, operationId: 'logout', summary: 'Sign out of this session' },
       },
     )
+
+  function originOf(request: Request, server: Bun.Server<unknown> | null) {
+    const ip = ipOf(request, server)
+    return { ip, device: deviceOf(request), baseUrl: baseUrlOf(request) }
+  }
 }
 
 /** What the phone tells of where it is. */

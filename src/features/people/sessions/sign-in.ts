@@ -5,6 +5,7 @@ import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { UserProfile } from '../profile/model.ts'
+import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
@@ -23,7 +24,7 @@ type SignInDeps = {
   twoFactor: TwoFactor
   outbox: PeopleOutbox
   notices: Notices
-  readProfile: (userId: string) => Promise<UserProfile>
+  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
 
 /** What a change leaves when somebody has been shown to be `user`: a session, or a challenge for the second factor. */
@@ -57,9 +58,9 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** What the phone gets for an result, after the change is committed. */
-  async function answer(result: SignInResult) {
+  async function answer(result: SignInResult, baseUrl: string) {
     outbox.nudge()
-    if ('grant' in result) return { code: 'ok', response: await asSession(result.grant) }
+    if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
     const { challengeToken } = result
     const expiresIn = LIFE['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
@@ -67,7 +68,11 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   /** The second step: five tries a challenge. */
-  async function passChallenge(challengeToken: string, code: string, device: Device) {
+  async function passChallenge(
+    challengeToken: string,
+    code: string,
+    { device, baseUrl }: Pick<RequestOrigin, 'device' | 'baseUrl'>,
+  ) {
     const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
     if (!challenge) throw notSignedIn()
     const reservation = await twoFactor.reserve(challenge.userId)
@@ -84,12 +89,12 @@ export function createSignIn(deps: SignInDeps) {
     })
     if (grant === null) throw wrongCode()
     outbox.nudge()
-    return asSession(grant)
+    return asSession(grant, baseUrl)
   }
 
-  async function refresh(refreshToken: string, sealed: boolean) {
+  async function refresh(refreshToken: string, sealed: boolean, baseUrl: string) {
     try {
-      return await asSession(await sessions.refresh(refreshToken, sealed))
+      return await asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
     } finally {
       outbox.nudge()
     }
@@ -102,13 +107,13 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user.id, device)
   }
 
-  async function asSession(grant: TokenGrant) {
+  async function asSession(grant: TokenGrant, baseUrl: string) {
     return {
       accessToken: await tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,
       tokenType: 'Bearer',
       expiresIn: ACCESS_TOKEN_TTL_SECONDS,
-      user: await readProfile(grant.userId),
+      user: await readProfile(grant.userId, baseUrl),
     }
   }
 }

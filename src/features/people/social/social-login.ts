@@ -6,8 +6,8 @@ import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
-import type { RequestOrigin } from '../credentials/password-login.ts'
 import type { PeopleOutbox } from '../outbox-messages.ts'
+import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import type { AppleGrants } from './apple-grants.ts'
@@ -49,7 +49,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   async function login(
     { provider, idToken, nonce, authorizationCode }: SocialRequest,
     hints: AccountDefaults,
-    { device }: RequestOrigin,
+    { device, baseUrl }: RequestOrigin,
     guestId: string | null,
   ) {
     const identity = await verifyIdToken(provider, idToken, nonce)
@@ -62,7 +62,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       }
       return signIn.finishSignIn(tx, user, device)
     })
-    return signIn.answer(result)
+    return signIn.answer(result, baseUrl)
   }
 
   /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */

@@ -1,0 +1,66 @@
+import { and, desc, eq, lt, or } from 'drizzle-orm'
+import { AppError } from '../../lib/errors.ts'
+import type { Variants } from './images/variants.ts'
+import type { AttachmentsDb } from './schema.ts'
+import type { FileUrls } from './storage/file-urls.ts'
+
+type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls: FileUrls }
+
+export type Listing = ReturnType<typeof createListing>
+
+/** What a user has stored: in pages for apps, and whole for the export. */
+export function createListing({ db, variants, urls }: ListingDeps) {
+  const { attachments } = db.tables
+  return { page, list }
+
+  /** A page of a user's files, the newest first; `next` is the `after` of the following one. */
+  async function page(
+    userId: string,
+    { limit, after }: { limit: number; after: string | null },
+    baseUrl: string,
+  ) {
+    const cursor = after === null ? undefined : isAfter(after)
+    const rows = await db.read
+      .select()
+      .from(attachments)
+      .where(and(eq(attachments.userId, userId), cursor))
+      .orderBy(desc(attachments.createdAt), desc(attachments.key))
+      .limit(limit + 1)
+    const last = rows.length > limit ? rows[limit - 1] : undefined
+    const records = rows.slice(0, limit).map((row) => {
+      const { key, type, fileName, itemType, size, createdAt } = row
+      const times = { ...urls.of(row, baseUrl), createdAt: createdAt.toISOString() }
+      return { key, type, fileName, itemType, size, ...times }
+    })
+    return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }
+  }
+
+  function isAfter(cursor: string) {
+    const [, ms, key] = /^(\d{1,15})-([a-z0-9.]{1,40})$/.exec(cursor) ?? []
+    if (ms === undefined || key === undefined) throw unknownCursor()
+    const { createdAt } = attachments
+    const time = new Date(Number(ms))
+    return or(lt(createdAt, time), and(eq(createdAt, time), lt(attachments.key, key)))
+  }
+
+  /** What a user has stored, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read.select().from(attachments).where(eq(attachments.userId, userId))
+    const made = await variants.listOf(userId)
+    return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
+      key,
+      type,
+      fileName,
+      itemType,
+      size,
+      createdAt: createdAt.toISOString(),
+      variants: made.flatMap((one) => (one.original === key ? [one.key] : [])),
+    }))
+  }
+}
+
+function unknownCursor(): AppError {
+  return new AppError('validation_failed', 'There is no such page.', {
+    details: [{ path: 'after', message: 'must be `next` of the page before' }],
+  })
+}

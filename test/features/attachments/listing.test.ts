@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { PATH, uploadBody } from '../../support/attachments.ts'
+import { phonePhoto } from '../../support/pictures.ts'
+
+const PROFILE = '/api/user/profile/v1'
+
+test('files are listed in pages, the newest first, and none is missed or shown twice', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { accessToken: other } = await app.register()
+  await uploadBody(app, other, 'not hers', 'text/plain', 'supportTicket')
+  const keys: string[] = []
+  for (const index of [1, 2, 3, 4, 5]) {
+    keys.unshift(await upload(app, token, `file ${index}`))
+    if (index % 2 === 0) app.clock.advance(1_000)
+  }
+  const whole = (await app.ask('GET', PATH, { token })).json
+  expect(whole.response.map(keyOf).toSorted()).toEqual(keys.toSorted())
+  expect(whole.next).toBeUndefined()
+  expect(keyOf(whole.response[0])).toBe(keys[0] ?? '')
+  const shown: string[] = []
+  for (let after = ''; ; ) {
+    const { json } = await app.ask('GET', `${PATH}?limit=2${after}`, { token })
+    shown.push(...json.response.map(keyOf))
+    if (json.next === undefined) break
+    after = `&after=${json.next}`
+    // What is deleted meanwhile moves no page.
+    if (shown.length === 2) await app.ask('DELETE', `${PATH}?key=${shown[1]}`, { token })
+  }
+  expect(shown).toEqual(whole.response.map(keyOf))
+})
+
+test('a listed file has its size, its time and a URL that works', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  await upload(app, token, 'twelve bytes')
+  const [file] = (await app.ask('GET', PATH, { token })).json.response
+  expect(file).toMatchObject({ type: 'supportTicket', itemType: 'text/plain', size: 12 })
+  expect(file.createdAt).toBe(app.clock.now.toISOString())
+  expect((await app.app.handle(new Request(file.url))).status).toBe(200)
+})
+
+test('limit and after are checked', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  for (const query of ['limit=0', 'limit=101', 'limit=x', 'after=x', 'after=1-../..']) {
+    expect([query, (await app.ask('GET', `${PATH}?${query}`, { token })).status]).toEqual([
+      query,
+      422,
+    ])
+  }
+})
+
+test('the picture of a profile is an own public one, and goes with it', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const setTo = (avatarKey: unknown) =>
+    app.ask('PATCH', PROFILE, { token, json: { profile: { avatarKey } } })
+  const photo = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
+  const [{ key, url }] = photo.json.response
+  expect((await app.ask('GET', PROFILE, { token })).json.response.profile.avatarUrl).toBeNull()
+  expect((await setTo(key)).json.response.profile.avatarUrl).toBe(url)
+
+  const { accessToken: other } = await app.register()
+  const foreign = await app.ask('PATCH', PROFILE, {
+    token: other,
+    json: { profile: { avatarKey: key } },
+  })
+  expect(foreign.json.details).toEqual([
+    { path: 'profile.avatarKey', message: 'must be the key of an own public picture' },
+  ])
+  for (const wrong of [await upload(app, token, 'text'), 'unknown.png', '', 7]) {
+    expect((await setTo(wrong)).status).toBe(422)
+  }
+  expect((await setTo(null)).json.response.profile.avatarUrl).toBeNull()
+  await setTo(key)
+  await app.ask('DELETE', `${PATH}?key=${key}`, { token })
+  expect((await app.ask('GET', PROFILE, { token })).json.response.profile.avatarUrl).toBeNull()
+})
+
+async function upload(app: TestApp, token: string, text: string): Promise<string> {
+  const { json } = await uploadBody(app, token, text, 'text/plain', 'supportTicket')
+  return json.response[0].key
+}
+
+function keyOf({ key }: { key: string }): string {
+  return key
+}

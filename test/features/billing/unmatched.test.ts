@@ -1,0 +1,25 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, ms, purchase } from '../../support/billing.ts'
+
+const PATH = '/api/user/subscription/v1'
+
+test('what is paid for and belongs to no plan is logged once and listed, until a plan names it', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const { accessToken, user } = await app.register()
+  await deliver(app, purchase(user._id, { product_id: 'lost_product', entitlement_ids: ['gold'] }))
+  const planCode = async () =>
+    (await app.ask('GET', PATH, { token: accessToken })).json.response.plan.code
+  expect([await planCode(), await planCode()]).toEqual(['free', 'free'])
+  const warnings = app.lines.filter((line) => line.includes('no plan names the product'))
+  expect(warnings).toHaveLength(1)
+  expect(warnings[0]).toContain('lost_product')
+  expect(await app.services.listUnmatched()).toMatchObject([
+    { productId: 'lost_product', entitlementIds: ['gold'], lines: 1, customerId: user._id },
+  ])
+  const [free, month, year] = await app.services.plans.list()
+  await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
+  expect(await planCode()).toBe('pro_month')
+  expect(await app.services.listUnmatched()).toEqual([])
+})
