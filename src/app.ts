@@ -28,7 +28,7 @@ export type Routes = ReturnType<typeof createApi>['~Routes']
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
-  const { log, config, readiness, keys, replays, ipOf, now } = services
+  const { log, config, readiness, encryptionKeys: keys, replays, ipOf, now } = services
   // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
   const translator = createTranslator(translations)

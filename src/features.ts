@@ -1,6 +1,5 @@
 import type { Columns } from './db/columns.ts'
 import { keyCommands } from './encryption/commands.ts'
-import type { EncryptionKeys } from './encryption/keys.ts'
 import type { Replays } from './encryption/replays.ts'
 import { encryptionTables } from './encryption/schema.ts'
 import { attachmentTags } from './features/attachments/model.ts'
@@ -27,6 +26,7 @@ import { settingsCommands } from './features/settings/commands.ts'
 import { appTags } from './features/settings/model.ts'
 import { settingsTables } from './features/settings/schema.ts'
 import { httpGerman } from './http/translations.ts'
+import type { KeyRing } from './lib/key-ring.ts'
 import type { Timer } from './lib/timer.ts'
 import type { Limits } from './limits/limits.ts'
 import { limitTables } from './limits/schema.ts'
@@ -55,21 +55,23 @@ type TimersDeps = Parameters<typeof peopleTimers>[0] &
   Parameters<typeof attachmentTimers>[0] &
   Parameters<typeof billingTimers>[0] &
   Parameters<typeof rateTimers>[0] & {
-    keys: EncryptionKeys
+    encryptionKeys: KeyRing
+    signingKeys: KeyRing
     limits: Limits
     replays: Replays
   }
 
 /** Everything that runs by itself. */
 export function timersOf(services: TimersDeps): Timer[] {
-  const { keys, limits, replays } = services
+  const { encryptionKeys, signingKeys, limits, replays } = services
   return [
     ...peopleTimers(services),
     ...attachmentTimers(services),
     ...billingTimers(services),
     ...rateTimers(services),
     { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep },
-    { name: 'old encryption keys', schedule: ['5 * * * *'], run: keys.sweep },
+    { name: 'old encryption keys', schedule: ['5 * * * *'], run: encryptionKeys.sweep },
+    { name: 'old signing keys', schedule: ['6 * * * *'], run: signingKeys.sweep },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
   ]
 }

@@ -2,14 +2,14 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
 
 /** Keys that nobody sets: made on the first start, kept in `DATA_DIR/secrets`, readable by us alone. */
 export type Secrets = {
-  /** P-256 private key that signs access tokens; its `kid` is the RFC 7638 thumbprint. */
-  accessTokenKey: JWK & { kid: string }
+  /** The file of the keys that sign access tokens: they come and go, see `lib/key-ring.ts`. */
+  accessTokenKeys: string
   /** Derives the successor of a refresh token. */
   refreshKey: Buffer
   /** Signs the URLs of private files. */
@@ -18,7 +18,7 @@ export type Secrets = {
   sealKey: Buffer
   /** Hashes recovery codes, which are too short for a hash without a key. */
   recoveryKey: Buffer
-  /** The file of the keys that payloads are sealed for: they come and go, see `http/encryption-keys.ts`. */
+  /** The file of the keys that payloads are sealed for: they come and go, see `lib/key-ring.ts`. */
   encryptionKeys: string
   /** Makes the pseudonyms that stand for deleted people in the billing log. */
   pseudonymKey: Buffer
@@ -36,7 +36,7 @@ const FILES = {
   'access-token.jwk': {
     since: 1,
     breaks: 'access tokens end at once, and apps refresh them',
-    isGood: async (content) => isKeyPair(JSON.parse(content)),
+    isGood: async (content) => areKeyPairs(JSON.parse(content)),
   },
   'refresh-token.key': symmetric(1, 'phones that lost the reply to a refresh sign in again'),
   'file-url.key': symmetric(1, 'addresses of private files that were given out end'),
@@ -46,7 +46,7 @@ const FILES = {
   'encryption-keys.json': {
     since: 5,
     breaks: 'apps that pin the old keys for payloads cannot talk to this server',
-    isGood: async (content) => areEncryptionKeys(JSON.parse(content)),
+    isGood: async (content) => areKeyPairs(JSON.parse(content)),
   },
 } satisfies Record<string, SecretFile>
 
@@ -94,7 +94,7 @@ export async function discardBadSecrets(folder: string, schemaVersion: number) {
 export async function loadSecrets(folder: string): Promise<Secrets> {
   await makeFolder(folder)
   return {
-    accessTokenKey: JSON.parse(await keep(folder, 'access-token.jwk', makeSigningKey)),
+    accessTokenKeys: join(folder, 'access-token.jwk'),
     refreshKey: await symmetricKey(folder, 'refresh-token.key'),
     fileUrlKey: await symmetricKey(folder, 'file-url.key'),
     sealKey: await symmetricKey(folder, 'seal.key'),
@@ -117,12 +117,6 @@ async function keep(
   const path = join(folder, name)
   if (!existsSync(path)) await writeDurably(path, await make(), 0o600)
   return readFile(path, 'utf8')
-}
-
-async function makeSigningKey(): Promise<string> {
-  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
-  const jwk = await exportJWK(privateKey)
-  return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
 /** What is wrong with a secret, never what is in it. */
@@ -156,7 +150,9 @@ async function isKeyPair(jwk: JWK): Promise<boolean> {
   return jwk.kid === (await calculateJwkThumbprint(jwk))
 }
 
-async function areEncryptionKeys(keys: { jwk: JWK; from: unknown; until: unknown }[]) {
+/** A ring of keys with their times, or a single key as the first versions kept it. */
+async function areKeyPairs(keys: JWK | { jwk: JWK; from: unknown; until: unknown }[]) {
+  if (!Array.isArray(keys)) return isKeyPair(keys)
   const good = await Promise.all(
     keys.map(async ({ jwk, from, until }) => {
       const isTimed = Number.isFinite(from) && (until === null || Number.isFinite(until))

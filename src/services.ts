@@ -1,7 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { OpenDb } from './db/sqlite/open.ts'
-import { createEncryptionKeys } from './encryption/keys.ts'
 import { createReplays } from './encryption/replays.ts'
 import { createImageQueue } from './features/attachments/images/image-queue.ts'
 import { createVariants } from './features/attachments/images/variants.ts'
@@ -24,7 +23,7 @@ import type { MailLinks } from './features/people/email/email-addresses.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
-import { createTokens } from './features/people/sessions/tokens.ts'
+import { ACCESS_TOKEN_TTL_SECONDS, createTokens } from './features/people/sessions/tokens.ts'
 import { APPLE_URL, createAppleGrants } from './features/people/social/apple-grants.ts'
 import { createIdentities } from './features/people/social/identities.ts'
 import {
@@ -40,6 +39,7 @@ import { createSettings } from './features/settings/service.ts'
 import type { Tables } from './features.ts'
 import { createIpOf } from './http/client-ip.ts'
 import { newId, newKey } from './lib/ids.ts'
+import { createKeyRing } from './lib/key-ring.ts'
 import type { Log } from './lib/log.ts'
 import { createLimits } from './limits/limits.ts'
 import { createMailer } from './outbox/mailer.ts'
@@ -71,6 +71,9 @@ export type ServicesDeps = {
   passwordCost?: PasswordCost
 }
 
+/** Apps pin the key that they seal for, and are updated slowly: a month. */
+const SEALED_REQUESTS_ACCEPTED_MS = 30 * 24 * 60 * 60 * 1000
+
 export type Services = Awaited<ReturnType<typeof createServices>>
 
 /** Who gets what: the only wiring. */
@@ -82,7 +85,20 @@ export async function createServices(deps: ServicesDeps) {
   const appName = config.appName ?? config.tokenAudience
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const outbox: PeopleOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
-  const keys = await createEncryptionKeys({ path: secrets.encryptionKeys, now })
+  const encryptionKeys = await createKeyRing({
+    path: secrets.encryptionKeys,
+    use: 'enc',
+    alg: 'ECDH-ES',
+    acceptedAfter: SEALED_REQUESTS_ACCEPTED_MS,
+    now,
+  })
+  const signingKeys = await createKeyRing({
+    path: secrets.accessTokenKeys,
+    use: 'sig',
+    alg: 'ES256',
+    acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
+    now,
+  })
   const replays = createReplays({ db, now })
   const accounts = createAccounts({ db, now, newId })
   const identities = createIdentities({ db, outbox, sealKey: secrets.sealKey })
@@ -147,8 +163,8 @@ export async function createServices(deps: ServicesDeps) {
   })
   const { ownsPublicPicture } = attachments
   const profile = createProfile({ db, ownsPublicPicture, now })
-  const tokens = await createTokens({
-    key: secrets.accessTokenKey,
+  const tokens = createTokens({
+    keys: signingKeys,
     refreshKey: secrets.refreshKey,
     issuer: config.tokenIssuer ?? config.baseUrl ?? 'homeport',
     audience: config.tokenAudience,
@@ -231,9 +247,10 @@ export async function createServices(deps: ServicesDeps) {
     limits,
     outbox,
     accounts,
-    keys,
+    encryptionKeys,
+    signingKeys,
     replays,
-    publicKeys: () => [tokens.publicJwk, ...keys.published()],
+    publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
     ipOf: createIpOf({ trusted: config.trustedProxies, log }),
     checkSession: people.sessions.check,
     people,

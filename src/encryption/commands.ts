@@ -1,9 +1,15 @@
 import { dataCommand, UsageError } from '../lib/command.ts'
-import type { EncryptionKeys } from './keys.ts'
+import type { KeyRing } from '../lib/key-ring.ts'
 
-type Key = { use: string; state: string; kid: string; from: string | null; until: string | null }
+type Use = 'sig' | 'enc'
+type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
+type Rotation = { use: Use; atOnce: boolean }
 
-type Needs = { keys: EncryptionKeys; tokens: { publicJwk: { kid: string } } }
+/** What ends at once with the keys of a use. */
+const LOST = {
+  enc: 'apps that pin the keys of today cannot seal for this server until they are updated',
+  sig: 'every access token ends now, and apps refresh theirs',
+}
 
 const keysList = dataCommand({
   name: 'keys list',
@@ -14,35 +20,48 @@ const keysList = dataCommand({
 
 const keysRotate = dataCommand({
   name: 'keys rotate',
-  summary: 'Make a new key: used after 24 hours, the old one is accepted for 30 days more',
+  summary: 'Make a new key, which is published now and used after 24 hours',
   options: [
-    ['--use <use>', 'enc: the key that payloads are sealed for'],
+    [
+      '--use <use>',
+      'enc: payloads are sealed for it, the old one is accepted for 30 days more; sig: it signs access tokens, the old one verifies until its tokens have ended',
+    ],
     ['--now', 'use it now and refuse every other one at once'],
   ],
-  input: (_args, { use, now }) => {
-    if (use !== 'enc') throw new UsageError('Say which key: keys rotate --use enc')
-    return { atOnce: now === true }
+  input: (_args, { use, now }): Rotation => {
+    if (use !== 'enc' && use !== 'sig') {
+      throw new UsageError('Say which key: keys rotate --use enc, or --use sig')
+    }
+    return { use, atOnce: now === true }
   },
-  work: async (services: Needs, { atOnce }: { atOnce: boolean }) => {
-    await services.keys.rotate(atOnce)
+  risk: async (_services: Needs, { use, atOnce }) =>
+    atOnce ? `This ends all other keys of use ${use} at once: ${LOST[use]}.` : null,
+  work: async (services: Needs, { use, atOnce }: Rotation) => {
+    await ringsOf(services)[use].rotate(atOnce)
     return allKeys(services)
   },
   print: asLines,
+  changes: (_keys, rotation) => rotation,
 })
 
-function allKeys({ keys, tokens }: Needs): Key[] {
-  const forPayloads = keys.list().map(({ jwk, state, from, until }) => ({
-    use: 'enc',
-    state,
-    kid: jwk.kid,
-    from: new Date(from).toISOString(),
-    until: until === null ? null : new Date(until).toISOString(),
-  }))
-  const { kid } = tokens.publicJwk
-  return [...forPayloads, { use: 'sig', state: 'current', kid, from: null, until: null }]
+function ringsOf({ encryptionKeys, signingKeys }: Needs) {
+  return { enc: encryptionKeys, sig: signingKeys }
 }
 
-function asLines(keys: Key[]): string {
+function allKeys(services: Needs) {
+  return Object.entries(ringsOf(services)).flatMap(([use, ring]) =>
+    ring.list().map(({ jwk, state, from, until }) => ({
+      use,
+      state,
+      kid: jwk.kid,
+      // Of the first keys it was not kept.
+      from: from === 0 ? null : new Date(from).toISOString(),
+      until: until === null ? null : new Date(until).toISOString(),
+    })),
+  )
+}
+
+function asLines(keys: ReturnType<typeof allKeys>): string {
   const lines = keys.map(({ use, state, kid, from, until }) => {
     const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
     return [use, state.padEnd(8), kid, ...times].join('  ')

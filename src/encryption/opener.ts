@@ -5,13 +5,13 @@ import { pathOf, targetOf } from '../http/request-url.ts'
 import { createBudget } from '../lib/budget.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
-import type { EncryptionKeys } from './keys.ts'
+import type { KeyRing } from '../lib/key-ring.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { Replays } from './replays.ts'
 import { maxArrivalTime, readWithMinimumRate } from './timed-body.ts'
 
 export type OpenerDeps = {
-  keys: Pick<EncryptionKeys, 'find'>
+  keys: Pick<KeyRing, 'find'>
   replays: Pick<Replays, 'remember'>
   /** The one path whose bodies are large. */
   uploadPath: string

@@ -13,12 +13,12 @@ const head = { htu: SETTINGS }
 test('a new key is shown a day before it is used, and the old one opens 30 days longer', async () => {
   await using app = await createTestApp()
   const old = await messagesFor(app)
-  await app.services.keys.rotate(false)
+  await app.services.encryptionKeys.rotate(false)
   const [first = '', second = ''] = await published(app)
   expect(first).toBe(old.publicKey.kid)
   expect(second).not.toBe('')
   expect(await states(app)).toEqual(['current', 'next'])
-  await expect(app.services.keys.rotate(false)).rejects.toThrow('comes into use at')
+  await expect(app.services.encryptionKeys.rotate(false)).rejects.toThrow('comes into use at')
 
   app.clock.advance(24 * HOUR)
   expect(await published(app)).toEqual([second, first])
@@ -33,15 +33,15 @@ test('a new key is shown a day before it is used, and the old one opens 30 days 
   expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
   expect(await published(app)).toEqual([second])
   expect(await kept(app)).toHaveLength(2)
-  await app.services.keys.sweep()
+  await app.services.encryptionKeys.sweep()
   expect(await kept(app)).toHaveLength(1)
 })
 
 test('with --now every other key is refused and destroyed at once', async () => {
   await using app = await createTestApp()
   const old = await messagesFor(app)
-  await app.services.keys.rotate(false)
-  const rotated = await keysRotate.work(app.services, { atOnce: true } as never)
+  await app.services.encryptionKeys.rotate(false)
+  const rotated = await keysRotate.work(app.services, { use: 'enc', atOnce: true } as never)
   expect(await kept(app)).toHaveLength(1)
   expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
   const [kid] = await published(app)
@@ -51,7 +51,7 @@ test('with --now every other key is refused and destroyed at once', async () => 
 
 test('many rotations at once are made one after the other', async () => {
   await using app = await createTestApp()
-  await Promise.all(Array.from({ length: 10 }, () => app.services.keys.rotate(true)))
+  await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
   expect(await kept(app)).toHaveLength(1)
   const { seal, get } = await messagesFor(app)
   expect((await get(SETTINGS, seal({ head }))).status).toBe(200)
@@ -74,7 +74,7 @@ async function published(app: TestApp): Promise<string[]> {
 }
 
 async function states(app: TestApp): Promise<string[]> {
-  return app.services.keys.list().map(({ state }) => state)
+  return app.services.encryptionKeys.list().map(({ state }) => state)
 }
 
 function kept(app: TestApp): Promise<unknown[]> {

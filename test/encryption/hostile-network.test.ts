@@ -87,7 +87,7 @@ test('127: a lie about a request that was carried out does not make the client d
         async reply(reply, { method }) {
           if (method !== 'PATCH') return reply
           if (reply.status === 200) executions++
-          if (rotates) await app.services.keys.rotate(false).catch(() => {})
+          if (rotates) await app.services.encryptionKeys.rotate(false).catch(() => {})
           return inPlain(lie, 400)
         },
       }

@@ -8,7 +8,7 @@ const JWKS = '/.well-known/jwks.json'
 
 test('a client that has pinned its keys seals for no other, whatever the network says', async () => {
   await using app = await createTestApp()
-  const kid = app.services.keys.list()[0]?.jwk.kid ?? ''
+  const kid = app.services.encryptionKeys.list()[0]?.jwk.kid ?? ''
   const pinned = clientOf(app, { pinnedKeys: [kid] })
   const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const theirs = {
@@ -26,7 +26,7 @@ test('a client that has pinned its keys seals for no other, whatever the network
   pinned.network.meddler = {}
   expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
 
-  await app.services.keys.rotate(false)
+  await app.services.encryptionKeys.rotate(false)
   app.clock.advance(24 * HOUR + 1)
   expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
   app.clock.advance(30 * 24 * HOUR)
@@ -36,13 +36,13 @@ test('a client that has pinned its keys seals for no other, whatever the network
 test('124: another key is learned once and the request sealed again; twice is an error', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
-  await app.services.keys.rotate(true)
+  await app.services.encryptionKeys.rotate(true)
   network.seen.length = 0
   await client.changeProfile({ profile: { name: 'After' } })
   expect(network.seen).toEqual(['/api/user/profile/v1', JWKS, '/api/user/profile/v1'])
   network.meddler = {
     request: async (request) => {
-      if (!request.url.includes(JWKS)) await app.services.keys.rotate(true)
+      if (!request.url.includes(JWKS)) await app.services.encryptionKeys.rotate(true)
       return request
     },
   }
@@ -103,7 +103,7 @@ test('132: 32 clients lose no operation while the keys change all the time', asy
   const rotations = (async () => {
     for (let count = 0; count < 8; count++) {
       await Bun.sleep(100)
-      await app.services.keys.rotate(true)
+      await app.services.encryptionKeys.rotate(true)
     }
     rotating = false
   })()

@@ -191,10 +191,10 @@ test('126: a message for a point of another curve, which is else as it must be, 
   // Whoever does not look whether (x, 0) is on the curve finds that twice this point is nothing, so that
   // an odd private key times the point is the point itself: the agreed secret is x, known to everybody.
   const isOdd = () => {
-    const d = Buffer.from(app.services.keys.list()[0]?.jwk.d ?? '', 'base64url')
+    const d = Buffer.from(app.services.encryptionKeys.list()[0]?.jwk.d ?? '', 'base64url')
     return ((d.at(-1) ?? 0) & 1) === 1
   }
-  while (!isOdd()) await app.services.keys.rotate(true)
+  while (!isOdd()) await app.services.encryptionKeys.rotate(true)
   const { get, headOf, publicKey } = await messagesFor(app)
   const x = randomBytes(32)
   const point = { kty: 'EC', crv: 'P-256', x: x.toString('base64url') }

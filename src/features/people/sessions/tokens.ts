@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { errors, importJWK, type JWK, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify, SignJWT } from 'jose'
 import { hmac, sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { KeyRing } from '../../../lib/key-ring.ts'
 
 /** Seconds that an access token lives. */
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
@@ -17,27 +18,27 @@ export type AccessClaims = {
 }
 
 type TokensDeps = {
-  key: JWK & { kid: string }
+  keys: Pick<KeyRing, 'current' | 'find' | 'findPublic'>
   refreshKey: Uint8Array
   issuer: string
   audience: string
   now: () => Date
 }
 
-export type Tokens = Awaited<ReturnType<typeof createTokens>>
+export type Tokens = ReturnType<typeof createTokens>
 
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
-export async function createTokens({ key, refreshKey, issuer, audience, now }: TokensDeps) {
-  const privateKey = await importJWK(key, 'ES256')
-  const { d: _secret, ...publicPart } = key
-  const publicJwk = { ...publicPart, alg: 'ES256', use: 'sig' }
-  const publicKey = await importJWK(publicJwk, 'ES256')
-  return { mintAccess, verifyAccess, mintRefresh, successorOf, publicJwk }
+export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
+  return { mintAccess, verifyAccess, mintRefresh, successorOf }
 
-  function mintAccess({ userId, sessionId, generation, sealed }: AccessClaims): Promise<string> {
+  async function mintAccess(claims: AccessClaims): Promise<string> {
+    const { userId, sessionId, generation, sealed } = claims
+    const { kid } = keys.current().jwk
+    const privateKey = await keys.find(kid)
+    if (privateKey === null) throw new Error('the current key is not accepted')
     const issuedAt = Math.floor(now().getTime() / 1000)
     return new SignJWT({ sid: sessionId, ...(sealed ? { enc: 1 } : {}) })
-      .setProtectedHeader({ alg: 'ES256', typ: TYPE, kid: key.kid })
+      .setProtectedHeader({ alg: 'ES256', typ: TYPE, kid })
       .setIssuer(issuer)
       .setAudience(audience)
       .setSubject(userId)
@@ -50,7 +51,7 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
   /** Throws `token_expired`, or `unauthenticated` for every other fault. */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     try {
-      const { payload, protectedHeader } = await jwtVerify(token, publicKey, {
+      const { payload } = await jwtVerify(token, publicKeyOf, {
         algorithms: ['ES256'],
         typ: TYPE,
         issuer,
@@ -60,14 +61,7 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
       })
       const { sub, sid, jti, enc } = payload
       const generation = Number.parseInt(String(jti), 10)
-      if (
-        protectedHeader.kid !== key.kid ||
-        typeof sid !== 'string' ||
-        !sub ||
-        !(generation >= 0)
-      ) {
-        throw notSignedIn()
-      }
+      if (typeof sid !== 'string' || !sub || !(generation >= 0)) throw notSignedIn()
       return { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
     } catch (error) {
       if (error instanceof errors.JWTExpired) {
@@ -75,6 +69,12 @@ export async function createTokens({ key, refreshKey, issuer, audience, now }: T
       }
       throw notSignedIn()
     }
+  }
+
+  async function publicKeyOf({ kid }: { kid?: string }) {
+    const key = kid === undefined ? null : await keys.findPublic(kid)
+    if (key === null) throw notSignedIn()
+    return key
   }
 
   function mintRefresh(): string {

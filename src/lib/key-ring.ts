@@ -1,0 +1,134 @@
+import { existsSync } from 'node:fs'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { writeDurably } from './durable-file.ts'
+import { AppError } from './errors.ts'
+import { createSemaphore } from './semaphore.ts'
+
+/** A P-256 private key with its RFC 7638 thumbprint, and when it is the one in use; times in ms. */
+type StoredKey = {
+  jwk: JWK & { kid: string }
+  /** From then on it is used. Before, it is published so that it can become known. */
+  from: number
+  /** From then on it is not accepted; null while no successor is planned. */
+  until: number | null
+}
+
+export type KeyRing = Awaited<ReturnType<typeof createKeyRing>>
+
+type KeyRingDeps = {
+  /** The file in which the keys are kept. */
+  path: string
+  use: 'sig' | 'enc'
+  alg: 'ES256' | 'ECDH-ES'
+  /** How long a key is accepted after its successor has come into use, in ms. */
+  acceptedAfter: number
+  now: () => Date
+}
+
+/** How long before its use a key is published, in ms. */
+const PUBLISH_AHEAD = 24 * 60 * 60 * 1000
+
+/** The P-256 keys of one use: the current one, one that is to come, older ones that are still accepted. */
+export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyRingDeps) {
+  const exclusive = createSemaphore({
+    limit: 1,
+    queueLimit: 100,
+    onFull: () => new AppError('unavailable', 'The keys are busy.'),
+  })
+  const imported = new Map<string, ReturnType<typeof importJWK>>()
+  let keys: StoredKey[] = existsSync(path) ? storedIn(await Bun.file(path).json()) : []
+  if (keys.length === 0) await keep([await makeKey(alg, now().getTime())])
+  return { find, findPublic, current, published, list, rotate, sweep }
+
+  /** The key that is in use. */
+  function current(): StoredKey {
+    return list()[0] as StoredKey
+  }
+
+  /** The private key of a thumbprint while it is accepted, else null. */
+  async function find(kid: string) {
+    const key = accepted().find(({ jwk }) => jwk.kid === kid)
+    if (!key) return null
+    const known = imported.get(kid) ?? importJWK(key.jwk, alg)
+    imported.set(kid, known)
+    return known
+  }
+
+  /** The public key of a thumbprint while it is accepted, else null. */
+  async function findPublic(kid: string) {
+    const jwk = published().find((one) => one.kid === kid)
+    if (!jwk) return null
+    const name = `public ${kid}`
+    const known = imported.get(name) ?? importJWK(jwk, alg)
+    imported.set(name, known)
+    return known
+  }
+
+  /** The public keys as JWKs, the one to use first; older ones last, for apps that have pinned them. */
+  function published(): JWK[] {
+    return list().map(({ jwk: { kty = 'EC', crv = '', x = '', y = '', kid } }) => {
+      return { kty, crv, x, y, kid, use, alg }
+    })
+  }
+
+  /** All accepted keys: the one in use, the next, then the previous ones. */
+  function list() {
+    const at = now().getTime()
+    const newestFirst = accepted().toSorted((a, b) => b.from - a.from)
+    const inUse = newestFirst.find(({ from }) => from <= at) ?? newestFirst.at(-1)
+    const stateOf = (key: StoredKey) =>
+      key === inUse ? 'current' : key.from > at ? 'next' : 'previous'
+    const order = ['current', 'next', 'previous']
+    return newestFirst
+      .map((key) => ({ ...key, state: stateOf(key) }))
+      .toSorted((a, b) => order.indexOf(a.state) - order.indexOf(b.state))
+  }
+
+  /**
+   * Makes a key that is used after a day; the one in use is accepted for `acceptedAfter` from then on. With
+   * `atOnce` it is used now and every other one is refused at once: for keys that somebody else may know.
+   */
+  function rotate(atOnce: boolean) {
+    return exclusive(async () => {
+      const at = now().getTime()
+      if (atOnce) return keep([await makeKey(alg, at)])
+      const waiting = keys.find(({ from }) => from > at)
+      if (waiting) {
+        const time = new Date(waiting.from).toISOString()
+        throw new AppError('conflict', `A new key comes into use at ${time}; --now makes one now.`)
+      }
+      const next = await makeKey(alg, at + PUBLISH_AHEAD)
+      const until = next.from + acceptedAfter
+      await keep([...accepted().map((key) => ({ ...key, until: key.until ?? until })), next])
+    })
+  }
+
+  /** Destroys keys that are not accepted any more. */
+  function sweep() {
+    return exclusive(async () => {
+      if (accepted().length < keys.length) await keep(accepted())
+    })
+  }
+
+  function accepted(): StoredKey[] {
+    const at = now().getTime()
+    return keys.filter(({ until }) => until === null || at < until)
+  }
+
+  async function keep(next: StoredKey[]) {
+    await writeDurably(path, JSON.stringify(next), 0o600)
+    keys = next
+    imported.clear()
+  }
+}
+
+/** Earlier versions kept a single key of signatures, without times. */
+function storedIn(content: StoredKey[] | StoredKey['jwk']): StoredKey[] {
+  return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
+}
+
+async function makeKey(alg: string, from: number): Promise<StoredKey> {
+  const { privateKey } = await generateKeyPair(alg, { crv: 'P-256', extractable: true })
+  const jwk = await exportJWK(privateKey)
+  return { jwk: { ...jwk, kid: await calculateJwkThumbprint(jwk) }, from, until: null }
+}
