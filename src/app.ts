@@ -5,6 +5,7 @@ import { billingRoutes } from './features/billing/routes.ts'
 import { contentRoutes } from './features/content/routes.ts'
 import { profileRoutes } from './features/people/profile/routes.ts'
 import { peopleRoutes } from './features/people/routes.ts'
+import { PlanReply } from './features/plans/model.ts'
 import { plansRoutes } from './features/plans/routes.ts'
 import { ratesRoutes } from './features/rates/routes.ts'
 import { settingsRoutes } from './features/settings/routes.ts'
@@ -77,6 +78,15 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
     .use(ratesRoutes({ rates }))
     .use(contentRoutes({ content }))
     .use(
-      billingRoutes({ billing, subscription, tokens, signingSecret, showsSandbox, now, signedIn }),
+      billingRoutes({
+        planSchema: PlanReply,
+        billing,
+        subscription,
+        tokens,
+        signingSecret,
+        showsSandbox,
+        now,
+        signedIn,
+      }),
     )
 }

@@ -1,36 +1,106 @@
 import type { TUnsafe } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
+import { STATUS } from './errors.ts'
 
-/** An object that refuses fields it does not name. A title makes it a model of its own in the docs. */
-export function strict<T extends Record<string, TSchema>>(properties: T, title?: string) {
-  return t.Object(properties, { additionalProperties: false, ...(title ? { title } : {}) })
+/** An object that refuses fields it does not name. With a title it is a model of its own in the docs. */
+export function strict<T extends Record<string, TSchema>>(
+  properties: T,
+  title?: string,
+  description?: string,
+) {
+  const documentation = title ? { title, ...(description ? { description } : {}) } : {}
+  return t.Object(properties, { additionalProperties: false, ...documentation })
 }
 
-/** One of a few words. */
-export function oneOf<const T extends string>(...words: T[]) {
+/** One of a few words, and no other. */
+export function oneOf<const T extends string>(
+  words: readonly T[],
+  documentation: { description: string },
+) {
   return t.Union(
     words.map((word) => t.Literal(word)),
-    { error: `must be one of ${words.join(', ')}` },
+    { error: `must be one of ${words.join(', ')}`, examples: [words[0]], ...documentation },
   ) as unknown as TUnsafe<T>
 }
 
-/** The schema of `{ code, response }`. */
-export function DataOf<T extends TSchema>(response: T) {
-  return strict({ code: t.String(), response })
+/** One of a few words today; later versions may add others, so a reader takes any. */
+export function openEnum<const T extends string>(
+  words: readonly T[],
+  { description, example = words[0] }: { description: string; example?: string | undefined },
+) {
+  return t.String({
+    description: `${description}: ${words.map((word) => `\`${word}\``).join(', ')}. Later versions may add others.`,
+    examples: [example],
+    'x-extensible-enum': words,
+  })
 }
 
-export const Message = strict({ code: t.String(), message: t.String() }, 'Message')
+/** An id. `whose`: `of the plan`. */
+export function id(whose: string) {
+  return t.String({
+    description: `id ${whose} (UUIDv7)`,
+    examples: ['01a1fecb-4162-75f8-b13e-d84fd1f88be2'],
+  })
+}
+
+/** An instant as ISO 8601 in UTC with milliseconds. */
+export function time(description: string) {
+  return t.String({ format: 'date-time', description, examples: ['2026-07-06T14:00:00.000Z'] })
+}
+
+export function nullable<T extends TSchema>(schema: T, description?: string) {
+  return t.Union([schema, t.Null()], description === undefined ? {} : { description })
+}
+
+const SuccessCode = t.String({
+  description: '`ok`, unless the operation says otherwise',
+  examples: ['ok'],
+})
+
+/** The schema of `{ code, response }`. */
+export function DataOf<T extends TSchema>(response: T) {
+  return strict({ code: SuccessCode, response })
+}
+
+export const Message = strict(
+  {
+    code: SuccessCode,
+    message: t.String({ description: 'a sentence for people', examples: ['Signed out.'] }),
+  },
+  'Message',
+  'a reply without data',
+)
+
+const FailureDetail = strict(
+  {
+    path: t.String({ description: 'where in the request', examples: ['profile.name'] }),
+    message: t.String({
+      description: 'what it must be; never what it was',
+      examples: ['must be an e-mail address'],
+    }),
+  },
+  'FailureDetail',
+  'a field that is wrong',
+)
 
 export const Failure = strict(
   {
-    code: t.String(),
-    message: t.String({ description: 'a sentence that is safe to show' }),
-    requestId: t.String(),
-    details: t.Optional(
-      t.Array(strict({ path: t.String(), message: t.String() }, 'FailureDetail')),
-    ),
+    code: openEnum(Object.keys(STATUS), {
+      description: 'what went wrong, for programs',
+      example: 'validation_failed',
+    }),
+    message: t.String({
+      description: 'what went wrong, for people; in the language asked for where it was translated',
+      examples: ['Some fields are invalid.'],
+    }),
+    requestId: t.String({
+      description: 'names this request in the log of the server',
+      examples: ['5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11'],
+    }),
+    details: t.Optional(t.Array(FailureDetail, { description: 'which fields are wrong' })),
   },
   'Failure',
+  'what every failure is answered with',
 )
 
 /** The response schemas of a route: its success and the failures that it can answer. */

@@ -40,5 +40,7 @@ function languagesIn(texts: Text[]): string[] {
 
 /** The query of every negotiated route. */
 export const LanguageQuery = t.Object({
-  lang: t.Optional(t.String({ maxLength: 35, description: 'overrides Accept-Language' })),
+  lang: t.Optional(
+    t.String({ maxLength: 35, description: 'overrides Accept-Language', examples: ['de'] }),
+  ),
 })

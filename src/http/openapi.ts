@@ -1,7 +1,19 @@
+import {
+  COMMON_HEADERS,
+  headerComponents,
+  headerParameters,
+  responseHeaders,
+} from './openapi-headers.ts'
+
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
-/** The plugin leaves the title of a reply's schema beside its content. */
-type Response = { description?: string; title?: string; content?: Record<string, Node> }
+/** The plugin leaves the title and description of a reply's schema beside its content. */
+type Response = {
+  description?: string
+  title?: string
+  headers?: Node
+  content?: Record<string, Node>
+}
 export type OpenApi = { paths: Record<string, Record<string, Operation>> } & Node
 type Operation = {
   operationId: string
@@ -35,7 +47,8 @@ export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
     paths[path] = {}
     for (const [method, operation] of Object.entries(item)) {
-      paths[path][method] = normalizeOperation(withSealing(operation, path, method), schemas)
+      const complete = withHeaders(withSealing(operation, path, method), path)
+      paths[path][method] = normalizeOperation(complete, schemas)
     }
   }
   const { info } = document
@@ -43,6 +56,7 @@ export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>
     openapi: '3.0.3',
     info: {
       ...(info as Node),
+      contact: { name: 'Whoever runs this server' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
     servers: [{ url: '/' }],
@@ -50,8 +64,16 @@ export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>
     security: [],
     paths,
     components: {
+      ...headerComponents,
       schemas: Object.fromEntries(Object.entries(schemas).toSorted()),
-      securitySchemes: { bearer: { type: 'http', scheme: 'bearer' } },
+      securitySchemes: {
+        bearer: {
+          type: 'http',
+          scheme: 'bearer',
+          bearerFormat: 'JWT',
+          description: 'the `accessToken` of a session',
+        },
+      },
     },
   }
 }
@@ -66,6 +88,30 @@ function withSealing(operation: Operation, path: string, method: string): Operat
   return { ...operation, responses: { ...own, ...responses } }
 }
 
+/** The headers that every operation takes and answers with, or those that its route names. */
+function withHeaders(operation: Operation, path: string): Operation {
+  const { 'x-request-headers': named, 'x-cached': isCached, parameters = [], ...rest } = operation
+  const common = path.startsWith('/api/') ? COMMON_HEADERS : []
+  const names = [
+    ...((named as string[] | undefined) ?? common),
+    ...(isCached ? ['IfNoneMatch'] : []),
+  ]
+  const responses = {
+    ...rest.responses,
+    ...(isCached ? { '304': { description: DESCRIPTIONS['304'] as string } } : {}),
+  }
+  return {
+    ...rest,
+    parameters: [...(parameters as Node[]), ...headerParameters(names)],
+    responses: Object.fromEntries(
+      Object.entries(responses).map(([status, response]) => [
+        status,
+        { ...response, headers: responseHeaders(status, isCached === true) },
+      ]),
+    ),
+  } as Operation
+}
+
 function normalizeOperation(operation: Operation, schemas: Record<string, unknown>): Operation {
   const name = operation.operationId.charAt(0).toUpperCase() + operation.operationId.slice(1)
   const { requestBody, responses, ...rest } = operation
@@ -77,25 +123,22 @@ function normalizeOperation(operation: Operation, schemas: Record<string, unknow
     }
   }
   normalized['responses'] = Object.fromEntries(
-    Object.entries(responses).map(
-      ([status, { description = DESCRIPTIONS[status], title, content }]) => {
-        const titled = title ?? (status === '200' ? `${name}Reply` : undefined)
-        return [
-          status,
-          { description, ...(content ? { content: jsonAlone(content, titled) } : {}) },
-        ]
-      },
-    ),
+    Object.entries(responses).map(([status, { description, title, headers, content }]) => {
+      const titled = title ?? (status === '200' ? `${name}Reply` : undefined)
+      const body = content && { content: jsonAlone(content, titled, description) }
+      return [status, { description: DESCRIPTIONS[status] ?? description, headers, ...body }]
+    }),
   )
   return clean(normalized, schemas) as Operation
 }
 
 /** The plugin offers every body as JSON, form and text: where it says JSON, it is JSON alone. */
-function jsonAlone(content: Record<string, Node>, title: string | undefined) {
+function jsonAlone(content: Record<string, Node>, title?: string, description?: string) {
   const json = content['application/json']
   if (!json) return content
   const schema = json['schema'] as Node
-  const named = title && schema['type'] === 'object' ? { title, ...schema } : schema
+  const about = description === undefined ? { title } : { title, description }
+  const named = title && schema['type'] === 'object' ? { ...about, ...schema } : schema
   return { 'application/json': { ...json, schema: named } }
 }
 
@@ -109,11 +152,22 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
       key === '$id' || value === undefined ? [] : [[key, clean(value, schemas)]],
     ),
   )
+  allowAbsentNulls(cleaned)
   if (typeof title !== 'string' || cleaned['type'] === undefined) {
     return title === undefined ? cleaned : { title, ...cleaned }
   }
   schemas[title] = cleaned
   return { $ref: `#/components/schemas/${title}` }
+}
+
+/** Generators that do not know `nullable` take what may be null for optional: both read as "there is none". */
+function allowAbsentNulls(schema: Node) {
+  const { properties, required } = schema
+  if (!Array.isArray(required)) return
+  const fields = properties as Record<string, Node>
+  const left = required.filter((name: string) => fields[name]?.['nullable'] !== true)
+  if (left.length > 0) schema['required'] = left
+  else delete schema['required']
 }
 
 /** A property may bear the name of a keyword: only values of the keyword's own type are touched. */
@@ -137,11 +191,16 @@ function union(choices: Node[]): Node {
   const others = choices.filter(({ type }) => type !== 'null')
   const nullable = others.length < choices.length ? { nullable: true } : {}
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
-  if (native && others.some(({ type }) => type === 'string')) return { ...native, ...nullable }
+  if (native && others.some(({ type }) => type === 'string'))
+    return { ...repaired(native), ...nullable }
   if (others.length > 0 && others.every((choice) => 'const' in choice)) {
     return { type: 'string', enum: others.map((choice) => choice['const']), ...nullable }
   }
-  if (others.length === 1) return { ...repaired(others[0] as Node), ...nullable }
+  const [only] = others
+  // A model that may be null stays a model that others refer to.
+  if (only && others.length === 1 && only['title'])
+    return { type: 'object', allOf: [only], ...nullable }
+  if (only && others.length === 1) return { ...repaired(only), ...nullable }
   return { anyOf: others, ...nullable }
 }
 

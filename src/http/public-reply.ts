@@ -4,6 +4,9 @@ import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
 import { rawReply } from './raw-reply.ts'
 
+/** Tells the docs that a route answers with `sendPublic`. */
+export const cached = { 'x-cached': true }
+
 /** A rendered reply of a public endpoint, kept until its content changes. */
 type PublicReply = { body: string; etag: string }
 

@@ -15,6 +15,9 @@ type StoredKey = {
 
 export type KeyRing = Awaited<ReturnType<typeof createKeyRing>>
 
+/** A public key as a JWK (RFC 7517). */
+export type PublicKey = Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'use' | 'alg', string>
+
 type KeyRingDeps = {
   /** The file in which the keys are kept. */
   path: string
@@ -65,7 +68,7 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
   }
 
   /** The public keys as JWKs, the one to use first; older ones last, for apps that have pinned them. */
-  function published(): JWK[] {
+  function published(): PublicKey[] {
     return list().map(({ jwk: { kty = 'EC', crv = '', x = '', y = '', kid } }) => {
       return { kty, crv, x, y, kid, use, alg }
     })

@@ -1,8 +1,12 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import spectralCore from '@stoplight/spectral-core'
+import rulesets from '@stoplight/spectral-rulesets'
 import { createTestApp } from '../support/app.ts'
 
 type Schema = Record<string, unknown>
+
+const { Spectral } = spectralCore
 
 test('the interface is OpenAPI 3.0.3 that redocly finds no error in', async () => {
   await using app = await createTestApp()
@@ -23,6 +27,68 @@ test('the interface is OpenAPI 3.0.3 that redocly finds no error in', async () =
   }))
   expect(told).toEqual([])
 }, 60_000)
+
+test('spectral finds nothing in it either', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json')
+  const spectral = new Spectral()
+  spectral.setRuleset({ extends: [[rulesets.oas, 'recommended']] } as never)
+  const found = await spectral.run(json)
+  expect(found.map(({ code, path }) => [code, path.join('/')])).toEqual([])
+}, 30_000)
+
+test('every operation, parameter and property is described and has an example', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json')
+  for (const [path, item] of Object.entries(json.paths as Record<string, Record<string, Schema>>)) {
+    for (const operation of Object.values(item)) {
+      expect([path, operation['description']]).toEqual([path, expect.stringMatching(/.{20}/)])
+    }
+  }
+  const bare: string[] = []
+  walk(json, '', (schema, place) => {
+    const { properties = {}, in: location } = schema as { properties?: object; in?: string }
+    if (location && !schema['description']) bare.push(place)
+    for (const [name, property] of Object.entries(properties)) {
+      const isModel = property.$ref || property.allOf || property.properties || property.items?.$ref
+      const isDescribed = isModel || property.description
+      const hasExample =
+        isModel || property.anyOf || property.items || property.example !== undefined
+      if (!isDescribed || !hasExample) bare.push(`${place}.${name}`)
+    }
+  })
+  const { schemas } = json.components
+  for (const [name, schema] of Object.entries(schemas as Record<string, Schema>)) {
+    if (!schema['description'] && !/(Reply|Body)$/.test(name)) bare.push(name)
+  }
+  expect(bare).toEqual([])
+  expect(schemas.LoginBody.properties.email.example).toBe('ann@example.com')
+})
+
+test('headers, open lists of words and what may be null are told so that generators get them', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json')
+  const names = (path: string, method: string) =>
+    json.paths[path][method].parameters.map(({ $ref, name }: Schema) => $ref ?? name)
+  const header = (name: string) => `#/components/parameters/${name}`
+  const common = ['Env', 'Device', 'Timezone', 'AcceptLanguage'].map(header)
+  expect(names('/api/auth/login/v1', 'post')).toEqual(common)
+  expect(names('/api/user/attachments/v1', 'post')).toContain(header('IdempotencyKey'))
+  expect(names('/api/user/faqs/v1', 'get')).toContain(header('IfNoneMatch'))
+  expect(names('/api/webhooks/billing/v1', 'post')).toEqual([])
+  const limited = json.paths['/api/auth/login/v1'].post.responses['429'].headers
+  expect(Object.keys(limited)).toEqual(['X-Request-Id', 'Retry-After'])
+
+  const { Failure, Subscription, Entitlement, PlanLimits, SubscriptionLine } =
+    json.components.schemas
+  expect(Failure.properties.code['x-extensible-enum']).toContain('validation_failed')
+  expect(SubscriptionLine.properties.status['x-extensible-enum']).toContain('in_grace_period')
+  expect(Subscription.properties.plan.allOf).toEqual([{ $ref: '#/components/schemas/PricingPlan' }])
+  expect(Object.keys(PlanLimits.properties)).toHaveLength(7)
+  expect(Entitlement.properties.expiresAt).toMatchObject({ format: 'date-time', nullable: true })
+  expect(Entitlement.required).not.toContain('expiresAt')
+  expect(Entitlement.required).toContain('active')
+})
 
 test('generators get named models, plain types and one tag an operation', async () => {
   await using app = await createTestApp()
@@ -48,15 +114,18 @@ test('generators get named models, plain types and one tag an operation', async 
   expect(Object.keys(schemas)).toEqual(
     expect.arrayContaining(['UserProfile', 'Failure', 'Message', 'AppSettings', 'PricingPlan']),
   )
-  expect(schemas.PricingPlan.properties.price).toEqual({ minimum: 0, type: 'number' })
+  expect(schemas.PricingPlan.properties.price).toMatchObject({ minimum: 0, type: 'number' })
   expect(schemas.CurrencyRates.properties.rates.additionalProperties).toEqual({ type: 'number' })
   const upload = json.paths['/api/user/attachments/v1'].post
   expect(upload.security).toEqual([{ bearer: [] }])
   expect(Object.keys(upload.requestBody.content)).toEqual(['multipart/form-data', 'image/*'])
   const query = Object.fromEntries(
-    upload.parameters.map(({ name, schema }: { name: string; schema: Schema }) => [name, schema]),
+    upload.parameters.map(({ name = '', schema }: { name?: string; schema: Schema }) => [
+      name,
+      schema,
+    ]),
   )
-  expect(query['compression']).toEqual({ type: 'boolean', default: false })
+  expect(query['compression']).toMatchObject({ type: 'boolean', default: false })
   expect(query['type'].enum).toEqual(['supportTicket', 'publicAsset'])
 })
 
@@ -86,3 +155,12 @@ test('the docs page loads nothing from elsewhere', async () => {
     expect([source, asset.status, asset.text.length > 50]).toEqual([source, 200, true])
   }
 })
+
+/** Calls `visit` for every object of a document. */
+function walk(node: unknown, place: string, visit: (node: Schema, place: string) => void) {
+  if (node === null || typeof node !== 'object') return
+  if (!Array.isArray(node)) visit(node as Schema, place)
+  for (const [name, inner] of Object.entries(node)) {
+    if (name !== 'example') walk(inner, `${place}/${name}`, visit)
+  }
+}

@@ -1,10 +1,17 @@
 import { type Static, t } from 'elysia'
-import { oneOf, strict } from '../../http/envelope.ts'
+import { DataOf, nullable, oneOf, openEnum, strict, time } from '../../http/envelope.ts'
 
 export const UploadQuery = t.Object({
-  type: oneOf('supportTicket', 'publicAsset'),
-  compression: t.Optional(t.Boolean({ default: false })),
-  targetType: t.Optional(oneOf('jpg', 'jpeg', 'png', 'webp')),
+  type: oneOf(['supportTicket', 'publicAsset'], {
+    description:
+      '`supportTicket` is private, with signed URLs; `publicAsset` a picture for everybody',
+  }),
+  compression: t.Optional(
+    t.Boolean({ default: false, description: 're-encode a picture for size', examples: [true] }),
+  ),
+  targetType: t.Optional(
+    oneOf(['jpg', 'jpeg', 'png', 'webp'], { description: 'what a picture is converted to' }),
+  ),
 })
 
 /** The body of an upload as OpenAPI says it; it is parsed as it streams in, not by a schema. */
@@ -38,61 +45,111 @@ export const FileResponses = {
   416: { description: 'No such range' },
 } as const
 
-export const KeyQuery = t.Object({ key: t.String({ maxLength: 10_000 }) })
+const key = (options = {}) =>
+  t.String({
+    ...options,
+    description: 'identifies the file',
+    examples: ['k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
+  })
+
+export const FileParams = t.Object({ key: key() })
+
+export const KeyQuery = t.Object({ key: key({ maxLength: 10_000 }) })
 
 export const SignatureQuery = t.Object({
-  expires: t.Optional(t.String({ maxLength: 20 })),
-  signature: t.Optional(t.String({ maxLength: 64 })),
-  width: t.Optional(t.String({ description: '64, 128, 256, 512, 1024 or 2048' })),
-  format: t.Optional(oneOf('webp', 'jpeg', 'png')),
+  expires: t.Optional(
+    t.String({ maxLength: 20, description: 'part of a signed URL', examples: ['1783000000000'] }),
+  ),
+  signature: t.Optional(
+    t.String({ maxLength: 64, description: 'part of a signed URL', examples: ['c2lnbmF0dXJl'] }),
+  ),
+  width: t.Optional(
+    t.String({ description: '64, 128, 256, 512, 1024 or 2048 pixels', examples: ['256'] }),
+  ),
+  format: t.Optional(
+    oneOf(['webp', 'jpeg', 'png'], { description: 'else as `Accept` says, else as stored' }),
+  ),
 })
+
+const fileName = t.String({
+  description: 'as sent, cleaned, with the extension of what is stored',
+  examples: ['photo.webp'],
+})
+const itemType = t.String({ description: 'media type of what is stored', examples: ['image/webp'] })
+const size = t.Integer({ description: 'bytes of what is stored', examples: [48_213] })
+const url = t.String({
+  description: 'where the bytes are: for ever, or until `expiresAt`',
+  examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
+})
+const expiresAt = nullable(time('when `url` ends; null for a public file: never'))
 
 export const AttachmentRecord = strict(
   {
-    key: t.String(),
-    fileName: t.String(),
-    itemType: t.String({ description: 'media type of what is stored' }),
-    url: t.String(),
+    key: key(),
+    fileName,
+    itemType,
+    url,
   },
   'Attachment',
+  'a file as it was stored',
 )
 export type AttachmentRecord = Static<typeof AttachmentRecord>
 
 export const PageQuery = t.Object({
-  limit: t.Optional(t.Integer({ minimum: 1, maximum: 100, default: 50 })),
-  after: t.Optional(t.String({ maxLength: 100, description: '`next` of the page before' })),
+  limit: t.Optional(
+    t.Integer({
+      minimum: 1,
+      maximum: 100,
+      default: 50,
+      description: 'how many at most',
+      examples: [50],
+    }),
+  ),
+  after: t.Optional(
+    t.String({
+      maxLength: 100,
+      description: '`next` of the page before',
+      examples: ['1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
+    }),
+  ),
 })
 
 const ListedAttachment = strict(
   {
     ...AttachmentRecord.properties,
-    type: t.String(),
-    size: t.Integer({ description: 'bytes' }),
-    expiresAt: t.Union([t.String({ format: 'date-time' }), t.Null()]),
-    createdAt: t.String({ format: 'date-time' }),
+    type: openEnum(['supportTicket', 'publicAsset'], { description: 'as it was uploaded' }),
+    size,
+    expiresAt,
+    createdAt: time('when it was stored'),
   },
   'ListedAttachment',
+  'a file in a page of files',
 )
 
 export const AttachmentPage = strict({
-  code: t.String(),
-  response: t.Array(ListedAttachment),
-  next: t.Optional(t.String({ description: '`after` of the next page; absent on the last one' })),
+  ...DataOf(t.Array(ListedAttachment)).properties,
+  next: t.Optional(
+    t.String({
+      description: '`after` of the next page; absent on the last one',
+      examples: ['1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
+    }),
+  ),
 })
 
 export const AttachmentDetails = strict(
   {
-    key: t.String(),
-    fileName: t.String(),
-    itemType: t.String(),
-    size: t.Integer({ description: 'bytes' }),
-    width: t.Optional(t.Integer()),
-    height: t.Optional(t.Integer()),
-    url: t.String(),
-    expiresAt: t.Union([t.String({ format: 'date-time' }), t.Null()]),
-    createdAt: t.String({ format: 'date-time' }),
+    key: key(),
+    fileName,
+    itemType,
+    size,
+    width: t.Optional(t.Integer({ description: 'pixels, of a picture', examples: [1_920] })),
+    height: t.Optional(t.Integer({ description: 'pixels, of a picture', examples: [1_080] })),
+    url,
+    expiresAt,
+    createdAt: time('when it was stored'),
   },
   'AttachmentDetails',
+  'everything about a file',
 )
 
 export const attachmentTags = { Attachments: 'Files of the signed-in person' }

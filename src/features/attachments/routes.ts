@@ -5,6 +5,7 @@ import type { IpOf } from '../../http/client-ip.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
+import { COMMON_HEADERS } from '../../http/openapi-headers.ts'
 import { AppError } from '../../lib/errors.ts'
 import { WIDTHS } from './images/variants.ts'
 import type { Listing } from './listing.ts'
@@ -12,6 +13,7 @@ import {
   AttachmentDetails,
   AttachmentPage,
   AttachmentRecord,
+  FileParams,
   FileResponses,
   KeyQuery,
   PageQuery,
@@ -90,7 +92,10 @@ export function attachmentRoutes({
           tags,
           operationId: 'uploadAttachments',
           summary: 'Upload files',
+          description:
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures are made upright, stripped of metadata and converted as asked.',
           requestBody: UploadRequestBody as never,
+          'x-request-headers': [...COMMON_HEADERS, 'IdempotencyKey'],
         },
       },
     )
@@ -105,7 +110,13 @@ export function attachmentRoutes({
         query: PageQuery,
         signedIn: true,
         response: responses(AttachmentPage, 400, 401, 422),
-        detail: { tags, operationId: 'listAttachments', summary: 'Your files, newest first' },
+        detail: {
+          tags,
+          operationId: 'listAttachments',
+          summary: 'Your files, newest first',
+          description:
+            'A page of the files, with fresh URLs. `next` beside `response` leads to the following page.',
+        },
       },
     )
     .delete(
@@ -119,7 +130,12 @@ export function attachmentRoutes({
         query: KeyQuery,
         signedIn: true,
         response: responses(Message, 400, 401, 404, 422, 503),
-        detail: { tags, operationId: 'deleteAttachment', summary: 'Delete a file' },
+        detail: {
+          tags,
+          operationId: 'deleteAttachment',
+          summary: 'Delete a file',
+          description: 'Removes the file, its variants and its URL.',
+        },
       },
     )
     .get(
@@ -130,7 +146,12 @@ export function attachmentRoutes({
         query: KeyQuery,
         signedIn: true,
         response: responses(DataOf(AttachmentDetails), 400, 401, 404, 422),
-        detail: { tags, operationId: 'readAttachment', summary: 'A file with a fresh URL' },
+        detail: {
+          tags,
+          operationId: 'readAttachment',
+          summary: 'A file with a fresh URL',
+          description: '`url` is fresh: that of a private file works for 15 minutes.',
+        },
       },
     )
     .get(
@@ -150,11 +171,14 @@ export function attachmentRoutes({
         return serveFile(opened, { request, set })
       },
       {
+        params: FileParams,
         query: SignatureQuery,
         detail: {
           tags,
           operationId: 'readFile',
           summary: 'The bytes of a file',
+          description:
+            'Takes ranges, HEAD and If-None-Match. `width` answers a picture in another size.',
           responses: FileResponses as never,
         },
       },

@@ -1,80 +1,149 @@
-import { t } from 'elysia'
-import { oneOf, strict } from '../../http/envelope.ts'
+import { type TSchema, t } from 'elysia'
+import { nullable, oneOf, openEnum, strict, time } from '../../http/envelope.ts'
 import { LanguageQuery } from '../../http/local-text.ts'
 
 /** The documented part of a delivery. Unknown fields are welcome: the provider adds them at any time. */
 export const BillingDelivery = t.Object(
   {
-    api_version: t.Optional(t.String()),
+    api_version: t.Optional(
+      t.String({ description: 'the version of the format', examples: ['1.0'] }),
+    ),
     event: t.Object(
       {
-        id: t.Optional(t.String()),
-        type: t.String(),
-        event_timestamp_ms: t.Optional(t.Integer({ description: 'ms since 1970' })),
+        id: t.Optional(
+          t.String({ description: 'the same for every delivery of one event', examples: ['E1'] }),
+        ),
+        type: t.String({ description: 'what has happened', examples: ['INITIAL_PURCHASE'] }),
+        event_timestamp_ms: t.Optional(
+          t.Integer({ description: 'ms since 1970', examples: [1_783_000_000_000] }),
+        ),
       },
-      { additionalProperties: true },
+      { additionalProperties: true, description: 'an event as the billing provider sends it' },
     ),
   },
-  { additionalProperties: true },
+  {
+    additionalProperties: true,
+    title: 'BillingDelivery',
+    description: 'what the billing provider posts; it may hold more',
+  },
 )
 
-const Time = t.String({ format: 'date-time' })
-const TimeOrNever = t.Union([Time, t.Null()])
-const NullableText = t.Union([t.String(), t.Null()])
+const text = (description: string, example: string) =>
+  t.String({ description, examples: [example] })
+const productId = nullable(text('the product at the store', 'prod_example_pro'))
+const store = nullable(
+  openEnum(
+    ['APP_STORE', 'MAC_APP_STORE', 'PLAY_STORE', 'AMAZON', 'STRIPE', 'RC_BILLING', 'PROMOTIONAL'],
+    { description: 'where it was bought' },
+  ),
+)
+const periodType = nullable(
+  openEnum(['NORMAL', 'TRIAL', 'INTRO', 'PROMOTIONAL', 'PREPAID'], {
+    description: 'the kind of the current period',
+  }),
+)
+const willRenew = t.Boolean({ description: 'whether it goes on by itself', examples: [true] })
 
 export const SubscriptionQuery = t.Object({
-  environment: t.Optional(oneOf('production', 'sandbox')),
+  environment: t.Optional(
+    oneOf(['production', 'sandbox'], { description: 'whose purchases; production by default' }),
+  ),
   ...LanguageQuery.properties,
 })
 
 const Entitlement = strict(
   {
-    id: t.String(),
-    active: t.Boolean(),
-    expiresAt: TimeOrNever,
-    gracePeriodExpiresAt: TimeOrNever,
-    productId: NullableText,
-    store: NullableText,
-    periodType: NullableText,
-    willRenew: t.Boolean(),
+    id: text('what was paid for, as the billing provider names it', 'pro'),
+    active: t.Boolean({ description: 'whether the person has access now', examples: [true] }),
+    expiresAt: nullable(time('until when; null: for ever')),
+    gracePeriodExpiresAt: nullable(
+      time('until when a failed payment is tolerated; null: it is not'),
+    ),
+    productId,
+    store,
+    periodType,
+    willRenew,
   },
   'Entitlement',
+  'something that was paid for',
 )
 
 const SubscriptionLine = strict(
   {
-    productId: NullableText,
-    priceId: t.Optional(t.String()),
-    store: NullableText,
-    status: t.String({
-      description:
-        'trialing, active, in_grace_period, in_billing_retry, paused, expired or refunded',
-    }),
-    periodType: NullableText,
-    purchasedAt: TimeOrNever,
-    expiresAt: TimeOrNever,
-    effectiveEndAt: TimeOrNever,
-    willRenew: t.Boolean(),
-    pendingProductId: t.Optional(t.String()),
-    cancelReason: t.Optional(t.String()),
-    unsubscribeDetectedAt: t.Optional(Time),
-    billingIssueDetectedAt: t.Optional(Time),
-    refundedAt: t.Optional(Time),
-    autoResumeAt: t.Optional(Time),
+    productId,
+    priceId: t.Optional(text('the price at the billing provider', 'price_example_pro_month')),
+    store,
+    status: openEnum(
+      [
+        'trialing',
+        'active',
+        'in_grace_period',
+        'in_billing_retry',
+        'paused',
+        'expired',
+        'refunded',
+      ],
+      { description: 'how the purchase stands', example: 'active' },
+    ),
+    periodType,
+    purchasedAt: nullable(time('when the current period was bought')),
+    expiresAt: nullable(time('when the current period ends; null: never')),
+    effectiveEndAt: nullable(time('when access ends, grace and refunds included; null: never')),
+    willRenew,
+    pendingProductId: t.Optional(text('the product that follows', 'prod_example_team')),
+    cancelReason: t.Optional(
+      openEnum(
+        [
+          'UNSUBSCRIBE',
+          'BILLING_ERROR',
+          'DEVELOPER_INITIATED',
+          'PRICE_INCREASE',
+          'CUSTOMER_SUPPORT',
+          'UNKNOWN',
+        ],
+        { description: 'why it does not go on' },
+      ),
+    ),
+    unsubscribeDetectedAt: t.Optional(time('when it was cancelled')),
+    billingIssueDetectedAt: t.Optional(time('when a payment failed')),
+    refundedAt: t.Optional(time('when the money was given back')),
+    autoResumeAt: t.Optional(time('when a pause ends')),
   },
   'SubscriptionLine',
+  'a purchase as it stands',
 )
 
-export const SubscriptionReply = strict(
+const limit = (description: string, example: number) =>
+  t.Integer({ description, examples: [example] })
+
+const Limits = strict(
   {
-    environment: t.String({ examples: ['production', 'sandbox'] }),
-    entitlements: t.Array(Entitlement),
-    subscriptions: t.Array(SubscriptionLine),
-    plan: t.Union([t.Object({}, { additionalProperties: true }), t.Null()]),
-    limits: t.Union([t.Object({}, { additionalProperties: t.Number() }), t.Null()]),
+    seatLimit: limit('people that may use it', 5),
+    appLimit: limit('apps', 10),
+    keywordLimit: limit('keywords', 500),
+    apiRequestLimit: limit('API requests a month', 10_000),
+    competitorLimitPerApp: limit('competitors of each app', 5),
+    aiMonthlyCreditLimit: limit('AI credits a month', 100),
+    storefrontLimit: limit('storefronts', 20),
   },
-  'Subscription',
+  'PlanLimits',
+  'how much the plan allows',
 )
+
+/** What a person has paid for, with the pricing plan as `Plan` describes it. */
+export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
+  return strict(
+    {
+      environment: openEnum(['production', 'sandbox'], { description: 'whose purchases' }),
+      entitlements: t.Array(Entitlement, { description: 'each once; look here for access' }),
+      subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, the best first' }),
+      plan: nullable(Plan, 'what the best active purchase buys, else the plan `free`, else null'),
+      limits: nullable(Limits, 'what the plan allows; null without a plan'),
+    },
+    'Subscription',
+    'what a person has paid for',
+  )
+}
 
 export const billingTags = { Billing: 'What the billing provider reports' }
 export const billingPlainPaths = ['/api/webhooks/billing/v1']

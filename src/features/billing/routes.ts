@@ -1,4 +1,4 @@
-import { Elysia } from 'elysia'
+import { Elysia, type TSchema } from 'elysia'
 import { type authenticate, bearerToken } from '../../http/authenticate.ts'
 import { readBody, readJson } from '../../http/body.ts'
 import { varyBy } from '../../http/cors.ts'
@@ -10,7 +10,7 @@ import { AppError } from '../../lib/errors.ts'
 import { type Delivery, readDelivery } from './inbox/event.ts'
 import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
-import { BillingDelivery, SubscriptionQuery, SubscriptionReply } from './model.ts'
+import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf } from './model.ts'
 import type { PlanLike, Subscription } from './projection/subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
@@ -23,6 +23,8 @@ const SENTENCES: Record<DeliveryResult, string> = {
 
 /** `tokens`: one, or two while they are rotated; none means that no token is configured. */
 type BillingRoutesDeps = {
+  /** How a pricing plan is described. */
+  planSchema: TSchema
   billing: Pick<Billing, 'receive'>
   subscription: Pick<Subscription<PlanLike>, 'read'>
   tokens: string[]
@@ -34,7 +36,8 @@ type BillingRoutesDeps = {
 }
 
 export function billingRoutes(deps: BillingRoutesDeps) {
-  const { billing, subscription, tokens, signingSecret, showsSandbox, signedIn, now } = deps
+  const { planSchema, billing, subscription, tokens, signingSecret, showsSandbox, signedIn, now } =
+    deps
   return new Elysia({ name: 'billing' })
     .use(signedIn)
     .use(bearerToken())
@@ -52,11 +55,13 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       {
         signedIn: true,
         query: SubscriptionQuery,
-        response: responses(DataOf(SubscriptionReply), 400, 401, 404, 422, 503),
+        response: responses(DataOf(SubscriptionReplyOf(planSchema)), 400, 401, 404, 422, 503),
         detail: {
           tags: ['Billing'],
           operationId: 'readSubscription',
           summary: 'What the user has paid for',
+          description:
+            'Folded from the events of the billing provider, and judged at this instant. `plan` is what the best active purchase buys, else the plan `free`, else null.',
         },
       },
     )
@@ -78,6 +83,9 @@ export function billingRoutes(deps: BillingRoutesDeps) {
           tags: ['Billing'],
           operationId: 'receiveBillingEvent',
           summary: 'Webhook of the billing provider',
+          description:
+            'For the billing provider, with its own token. Answers 200 once the event is durable; the code is `ok`, `duplicate` or `ignored`.',
+          'x-request-headers': [],
           requestBody: {
             required: true,
             content: { 'application/json': { schema: BillingDelivery as object } },

@@ -1,10 +1,14 @@
 import { type Static, t } from 'elysia'
-import { strict } from '../../http/envelope.ts'
+import { id, strict } from '../../http/envelope.ts'
 import { LocalText } from '../../http/local-text.ts'
 
 export const ContentVersions = strict(
-  { appSetting: t.Integer(), faqs: t.Integer() },
+  {
+    appSetting: t.Integer({ description: 'grows with every edit of the settings', examples: [3] }),
+    faqs: t.Integer({ description: 'grows with every edit of the FAQs', examples: [7] }),
+  },
   'ContentVersions',
+  'how often each kind of content was edited',
 )
 export type ContentVersions = Static<typeof ContentVersions>
 
@@ -20,10 +24,11 @@ export type Faq = FaqImport & { id: string; position: number }
 /** A FAQ in one language. */
 export const FaqReply = strict(
   {
-    _id: t.String(),
-    question: t.String(),
-    answer: t.String(),
-    category: t.String(),
+    _id: id('of the question'),
+    question: t.String({ description: 'as a person asks it', examples: ['How do I cancel?'] }),
+    answer: t.String({ description: 'plain text', examples: ['In the settings of your store.'] }),
+    category: t.String({ description: 'what it is listed under', examples: ['Billing'] }),
   },
   'Faq',
+  'a question with its answer, in one language',
 )

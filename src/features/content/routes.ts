@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
 import { createNegotiator, LanguageQuery, wantedLanguages } from '../../http/local-text.ts'
-import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { inLanguage } from '../../lib/local-text.ts'
 import { ContentVersions, type Faq, FaqReply } from './model.ts'
 import type { Content } from './service.ts'
@@ -23,7 +23,13 @@ export function contentRoutes({ content }: { content: Content }) {
         sendPublic(versions(await content.readVersions()), { request, set }, VERSION_MAX_AGE),
       {
         response: responses(DataOf(ContentVersions), 400, 503),
-        detail: { tags, operationId: 'readContentVersions', summary: 'Content version counters' },
+        detail: {
+          ...cached,
+          tags,
+          operationId: 'readContentVersions',
+          summary: 'Content version counters',
+          description: 'Ask this often and the rest only when a number has grown.',
+        },
       },
     )
     .get(
@@ -36,7 +42,13 @@ export function contentRoutes({ content }: { content: Content }) {
       {
         query: LanguageQuery,
         response: responses(DataOf(t.Array(FaqReply)), 400, 422, 503),
-        detail: { tags, operationId: 'readFaqs', summary: 'Questions and answers' },
+        detail: {
+          ...cached,
+          tags,
+          operationId: 'readFaqs',
+          summary: 'Questions and answers',
+          description: 'In the language asked for, where the texts have it.',
+        },
       },
     )
 }

@@ -1,44 +1,68 @@
 import { type Static, type TSchema, t } from 'elysia'
-import { strict } from '../../http/envelope.ts'
+import { id, strict } from '../../http/envelope.ts'
 import { createNegotiator, LocalText } from '../../http/local-text.ts'
 import { inLanguage } from '../../lib/local-text.ts'
 
-const text = t.String({ maxLength: 500 })
-const count = t.Integer({ minimum: 0 })
+const text = (description: string, example: string) =>
+  t.String({ maxLength: 500, description, examples: [example] })
+const count = (description: string, example: number) =>
+  t.Integer({ minimum: 0, description, examples: [example] })
+const flag = (description: string) => t.Boolean({ description, examples: [false] })
+const list = <T extends TSchema>(item: T, description: string, example: string[]) =>
+  t.Array(item, { maxItems: 200, description, examples: [example] })
 
-const productIds = t.Array(text, { maxItems: 50 })
+const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
+  maxItems: 50,
+  description: 'more product ids that this plan is bought by, such as those of another store',
+  examples: [['com.example.pro.monthly']],
+})
 
-/** All that a plan says but its `_id`; texts of the shop window are `Text`. */
-const fieldsWith = <Text extends TSchema>(Text: Text) => ({
-  code: t.String({ minLength: 1, maxLength: 100 }),
-  name: Text,
-  type: text,
-  duration: text,
-  source: text,
-  paymentProductId: text,
-  paymentPriceId: text,
-  trialDays: count,
-  capabilities: t.Array(text, { maxItems: 200 }),
-  seatLimit: count,
-  appLimit: count,
-  keywordLimit: count,
-  apiRequestLimit: count,
-  competitorLimitPerApp: count,
-  aiMonthlyCreditLimit: count,
-  storefrontLimit: count,
-  price: t.Number({ minimum: 0 }),
-  currency: text,
-  isEnterprise: t.Boolean(),
-  description: Text,
-  badge: Text,
-  highlighted: t.Boolean(),
-  features: t.Array(Text, { maxItems: 200 }),
+/** All that a plan says but its `_id`; texts of the shop window are made by `Text`. */
+const fieldsWith = <Text extends TSchema>(
+  Text: (documentation: { description: string; examples?: string[] }) => Text,
+) => ({
+  code: t.String({
+    minLength: 1,
+    maxLength: 100,
+    description: 'identifies the plan; it never changes',
+    examples: ['pro_month'],
+  }),
+  name: Text({ description: 'what the plan is called', examples: ['Pro'] }),
+  type: text('the kind of plan', 'subscription'),
+  duration: text('what one payment lasts', 'month'),
+  source: text('where it is bought', 'stripe'),
+  paymentProductId: text(
+    'the product at the store or the billing provider; empty for none',
+    'prod_example_pro',
+  ),
+  paymentPriceId: text(
+    'the price at the billing provider; empty for none',
+    'price_example_pro_month',
+  ),
+  trialDays: count('days that are free at the beginning', 7),
+  capabilities: list(t.String({ maxLength: 500 }), 'what the plan unlocks', ['trackApp']),
+  seatLimit: count('people that may use it', 5),
+  appLimit: count('apps', 10),
+  keywordLimit: count('keywords', 500),
+  apiRequestLimit: count('API requests a month', 10_000),
+  competitorLimitPerApp: count('competitors of each app', 5),
+  aiMonthlyCreditLimit: count('AI credits a month', 100),
+  storefrontLimit: count('storefronts', 20),
+  price: t.Number({ minimum: 0, description: 'in `currency`', examples: [9.99] }),
+  currency: text('ISO 4217', 'usd'),
+  isEnterprise: flag('whether it is sold by talking, not by the app'),
+  description: Text({ description: 'one sentence about it', examples: ['Everything to grow.'] }),
+  badge: Text({ description: 'a word to stand out; empty for none', examples: ['Popular'] }),
+  highlighted: flag('whether the app should point at it'),
+  features: list(Text({ description: 'one line of the list' }), 'what is in it, line by line', [
+    'Ten apps',
+  ]),
 })
 
 /** A plan as `plans import` takes it and as it is kept. */
 export const PlanImport = strict({
-  ...fieldsWith(LocalText),
-  otherProductIds: t.Optional(productIds),
+  ...fieldsWith(() => LocalText),
+  otherProductIds: t.Optional(otherProductIds),
   _id: t.Optional(t.String()),
 })
 export const PlanImports = t.Array(PlanImport, { maxItems: 500 })
@@ -47,18 +71,28 @@ export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
 export const PlanReply = strict(
-  { _id: t.String(), ...fieldsWith(t.String()), otherProductIds: t.Optional(productIds) },
+  {
+    _id: id('of the plan'),
+    ...fieldsWith((documentation) => t.String(documentation)),
+    otherProductIds: t.Optional(otherProductIds),
+  },
   'PricingPlan',
+  'a pricing plan in one language',
 )
 
 /** The language of the plans that suits best. */
-export const negotiatePlans = createNegotiator((list: Plan[]) =>
-  list.flatMap(({ name, description, badge, features }) => [name, description, badge, ...features]),
+export const negotiatePlans = createNegotiator((plans: Plan[]) =>
+  plans.flatMap(({ name, description, badge, features }) => [
+    name,
+    description,
+    badge,
+    ...features,
+  ]),
 )
 
 /** Plans with their texts in one language. */
-export function translatePlans(list: Plan[], language: string) {
-  return list.map(({ code, ...plan }) => ({
+export function translatePlans(plans: Plan[], language: string) {
+  return plans.map(({ code, ...plan }) => ({
     code,
     ...plan,
     name: inLanguage(plan.name, language),

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
 import { LanguageQuery, wantedLanguages } from '../../http/local-text.ts'
-import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { negotiatePlans, PlanReply, translatePlans } from './model.ts'
 import type { Plans } from './service.ts'
 
@@ -19,7 +19,13 @@ export function plansRoutes({ plans }: { plans: Plans }) {
     {
       query: LanguageQuery,
       response: responses(DataOf(t.Array(PlanReply)), 400, 422, 503),
-      detail: { tags: ['App'], operationId: 'readPricingPlans', summary: 'Pricing plans on sale' },
+      detail: {
+        ...cached,
+        tags: ['App'],
+        operationId: 'readPricingPlans',
+        summary: 'Pricing plans on sale',
+        description: 'In the language asked for, where the texts have it.',
+      },
     },
   )
 }

@@ -1,13 +1,21 @@
 import { t } from 'elysia'
-import { strict } from '../../http/envelope.ts'
+import { strict, time } from '../../http/envelope.ts'
 
 export const RatesReply = strict(
   {
-    baseCode: t.String({ examples: ['USD'] }),
-    rates: t.Object({}, { additionalProperties: t.Number(), description: 'ISO 4217 code → rate' }),
-    updatedAt: t.String({ format: 'date-time', description: 'when the provider published them' }),
+    baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
+    rates: t.Object(
+      {},
+      {
+        additionalProperties: t.Number(),
+        description: 'units of each currency (ISO 4217) for one of the base, which is in it as 1',
+        examples: [{ USD: 1, EUR: 0.86, JPY: 152.3 }],
+      },
+    ),
+    updatedAt: time('when the provider published them'),
   },
   'CurrencyRates',
+  'what currencies cost',
 )
 
 /** What a provider published: units of each currency for one unit of the base. */

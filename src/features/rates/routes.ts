@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { RatesReply } from './model.ts'
 import type { CurrencyRates, Rates } from './service.ts'
 
@@ -13,7 +13,13 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
     async ({ request, set }) => sendPublic(rendered(await rates.read()), { request, set }, MAX_AGE),
     {
       response: responses(DataOf(RatesReply), 400, 503),
-      detail: { tags: ['App'], operationId: 'readCurrencyRates', summary: 'Currency rates' },
+      detail: {
+        ...cached,
+        tags: ['App'],
+        operationId: 'readCurrencyRates',
+        summary: 'Currency rates',
+        description: 'Refreshed by the server from a public source.',
+      },
     },
   )
 }

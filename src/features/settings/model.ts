@@ -1,36 +1,55 @@
 import { type Static, t } from 'elysia'
 import { strict } from '../../http/envelope.ts'
 
-const text = t.String({ maxLength: 500 })
-const version = t.String({
-  pattern: '^\\d{1,9}(\\.\\d{1,9}){0,3}$',
-  error: 'must be a version such as 2.4.0',
-})
-const build = t.Integer({ minimum: 0 })
+const text = (description: string, example: string) =>
+  t.String({ maxLength: 500, description, examples: [example] })
+const version = (description: string, example: string) =>
+  t.String({
+    pattern: '^\\d{1,9}(\\.\\d{1,9}){0,3}$',
+    error: 'must be a version such as 2.4.0',
+    description,
+    examples: [example],
+  })
+const build = (description: string, example: number) =>
+  t.Integer({ minimum: 0, description, examples: [example] })
 
 const Platform = strict(
   {
-    latestVersion: version,
-    latestBuildNumber: build,
-    supportedVersion: version,
-    supportedBuildNumber: build,
+    latestVersion: version('the newest version in the store: an older app offers it', '2.4.0'),
+    latestBuildNumber: build('its build number', 240),
+    supportedVersion: version(
+      'the oldest version that works: an app below it must be updated',
+      '2.0.0',
+    ),
+    supportedBuildNumber: build('its build number', 200),
   },
   'AppVersions',
+  'the versions of the app on one platform',
 )
 
 export const AppSettings = strict(
   {
-    supportEmail: text,
-    playStoreLink: text,
-    appStoreLink: text,
-    termsUrl: text,
-    privacyUrl: text,
+    supportEmail: text('where people get help', 'support@example.com'),
+    playStoreLink: text(
+      'the app in the Play Store',
+      'https://play.google.com/store/apps/details?id=com.example.app',
+    ),
+    appStoreLink: text('the app in the App Store', 'https://apps.apple.com/app/id000000000'),
+    termsUrl: text('the terms of use', 'https://example.com/terms'),
+    privacyUrl: text('the privacy policy', 'https://example.com/privacy'),
     ios: Platform,
     android: Platform,
-    underMaintenance: t.Boolean(),
-    hardPaywall: t.Boolean(),
+    underMaintenance: t.Boolean({
+      description: 'whether to ask people to come back later',
+      examples: [false],
+    }),
+    hardPaywall: t.Boolean({
+      description: 'whether nothing works without a subscription',
+      examples: [false],
+    }),
   },
   'AppSettings',
+  'what every copy of the app should know',
 )
 export type AppSettings = Static<typeof AppSettings>
 

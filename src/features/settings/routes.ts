@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
 import { DataOf, responses } from '../../http/envelope.ts'
-import { createPublicCache, sendPublic } from '../../http/public-reply.ts'
+import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { AppSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
@@ -14,7 +14,13 @@ export function settingsRoutes({ settings }: { settings: Settings }) {
       sendPublic(rendered(await settings.read()), { request, set }, MAX_AGE),
     {
       response: responses(DataOf(AppSettings), 400, 503),
-      detail: { tags: ['App'], operationId: 'readAppSettings', summary: 'App settings' },
+      detail: {
+        ...cached,
+        tags: ['App'],
+        operationId: 'readAppSettings',
+        summary: 'App settings',
+        description: 'What every copy of the app should know before anybody signs in.',
+      },
     },
   )
 }

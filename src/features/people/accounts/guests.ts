@@ -29,11 +29,11 @@ export function createGuests(deps: GuestsDeps) {
 
   async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
-    const result = await db.write(async (tx) => {
+    const grant = await db.write(async (tx) => {
       const guest = await accounts.create(tx, 'guest', hints)
-      return signIn.finishSignIn(tx, guest, device)
+      return signIn.openSession(tx, guest, device)
     })
-    return signIn.answer(result, baseUrl)
+    return signIn.asSession(grant, baseUrl)
   }
 
   /** The user of a bearer token where one was sent, who may be a guest; null without a token. */

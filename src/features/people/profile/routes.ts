@@ -28,7 +28,12 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       {
         signedIn: true,
         response: responses(DataOf(UserProfile), 400, 401),
-        detail: { tags, operationId: 'readProfile', summary: 'Read your profile' },
+        detail: {
+          tags,
+          operationId: 'readProfile',
+          summary: 'Read your profile',
+          description: 'The profile of whoever the token is of.',
+        },
       },
     )
     .patch(
@@ -42,7 +47,13 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         ...json(ProfilePatch),
         signedIn: true,
         response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
-        detail: { tags, operationId: 'changeProfile', summary: 'Change your profile' },
+        detail: {
+          tags,
+          operationId: 'changeProfile',
+          summary: 'Change your profile',
+          description:
+            'A merge patch (RFC 7396): what is absent stays, `null` restores the start value.',
+        },
       },
     )
     .delete(
@@ -55,12 +66,32 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         signedIn: true,
         parse: 'none',
         response: responses(Message, 400, 401, 503, 507),
-        detail: { tags, operationId: 'deleteProfile', summary: 'Delete the account' },
+        detail: {
+          tags,
+          operationId: 'deleteProfile',
+          summary: 'Delete the account',
+          description: 'At once and for good: sessions, files and personal data go.',
+        },
       },
     )
     .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
-      response: responses(DataOf(t.Object({}, { additionalProperties: true })), 400, 401, 503),
-      detail: { tags, operationId: 'exportData', summary: 'Everything stored about the user' },
+      response: responses(
+        DataOf(
+          t.Object(
+            {},
+            { additionalProperties: true, description: 'a member for each kind of data' },
+          ),
+        ),
+        400,
+        401,
+        503,
+      ),
+      detail: {
+        tags,
+        operationId: 'exportData',
+        summary: 'Everything stored about the user',
+        description: 'One object with a member for each kind of data.',
+      },
     })
 }

@@ -29,7 +29,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         signedIn: true,
         response: responses(DataOf(DevicesReply), 400, 401),
-        detail: { tags, operationId: 'listSessions', summary: 'Signed-in devices' },
+        detail: {
+          tags,
+          operationId: 'listSessions',
+          summary: 'Signed-in devices',
+          description: 'Every session of the person, the last used first.',
+        },
       },
     )
     .delete(
@@ -45,7 +50,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         parse: 'none',
         query: SessionQuery,
         response: responses(Message, 400, 401, 404, 422, 503),
-        detail: { tags, operationId: 'endSession', summary: 'Sign a device out' },
+        detail: {
+          tags,
+          operationId: 'endSession',
+          summary: 'Sign a device out',
+          description: 'Ends one session, or with `others` all but the one that asks.',
+        },
       },
     )
     .patch(
@@ -59,7 +69,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         ...json(PasswordBody),
         signedIn: true,
         response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'changePassword', summary: 'Change the password' },
+        detail: {
+          tags,
+          operationId: 'changePassword',
+          summary: 'Change the password',
+          description: 'Needs the current password. Other devices are signed out.',
+        },
       },
     )
     .post(
@@ -71,7 +86,13 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         ...json(ForgotBody),
         response: responses(Message, 400, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'forgotPassword', summary: 'Request a password reset' },
+        detail: {
+          tags,
+          operationId: 'forgotPassword',
+          summary: 'Request a password reset',
+          description:
+            'Sends a mail with a link, if there is such an account. The reply is the same in any case.',
+        },
       },
     )
     .post(
@@ -83,7 +104,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         ...json(ResetBody),
         response: responses(Message, 400, 401, 413, 415, 422, 503),
-        detail: { tags, operationId: 'resetPassword', summary: 'Set a new password' },
+        detail: {
+          tags,
+          operationId: 'resetPassword',
+          summary: 'Set a new password',
+          description: 'Takes the token of the mail. All devices are signed out.',
+        },
       },
     )
     .post(
@@ -95,7 +121,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
       {
         ...json(VerifyBody),
         response: responses(Message, 400, 401, 409, 413, 415, 422, 503),
-        detail: { tags, operationId: 'verifyEmail', summary: 'Confirm an e-mail address' },
+        detail: {
+          tags,
+          operationId: 'verifyEmail',
+          summary: 'Confirm an e-mail address',
+          description: 'Takes the token of the mail. A changed address takes effect by it.',
+        },
       },
     )
     .post(
@@ -112,6 +143,7 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
           tags,
           operationId: 'resendVerification',
           summary: 'Resend the verification mail',
+          description: 'Sends the mail once more; 409 when there is nothing to confirm.',
         },
       },
     )
@@ -128,7 +160,12 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
         ...json(ChangeEmailBody),
         signedIn: true,
         response: responses(Message, 400, 401, 409, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'changeEmail', summary: 'Change the e-mail address' },
+        detail: {
+          tags,
+          operationId: 'changeEmail',
+          summary: 'Change the e-mail address',
+          description: 'Sends a mail to the new address. Until its link is opened nothing changes.',
+        },
       },
     )
     .post(
@@ -144,6 +181,7 @@ export function accountRoutes({ people, ipOf, signedIn }: PeopleRoutesDeps) {
           tags,
           operationId: 'cancelEmailChange',
           summary: 'Cancel a change of the e-mail address',
+          description: 'Takes the token of the mail that told the old address of the change.',
         },
       },
     )

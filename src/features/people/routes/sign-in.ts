@@ -34,7 +34,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
       {
         ...json(RegisterBody),
         response: responses(SignInReply, 400, 401, 409, 413, 415, 422, 429, 503, 507),
-        detail: { tags, operationId: 'register', summary: 'Create an account and sign in' },
+        detail: {
+          tags,
+          operationId: 'register',
+          summary: 'Create an account and sign in',
+          description:
+            "Answers a session. With a guest's token in `Authorization` that account is upgraded: its id, files and purchases stay.",
+        },
       },
     )
     .post(
@@ -44,7 +50,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
       {
         ...json(LoginBody),
         response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
-        detail: { tags, operationId: 'login', summary: 'Sign in' },
+        detail: {
+          tags,
+          operationId: 'login',
+          summary: 'Sign in',
+          description:
+            'Answers a session, or with code `two_factor_required` a challenge for the second step.',
+        },
       },
     )
     .post(
@@ -54,7 +66,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
       {
         ...json(ChallengeBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
-        detail: { tags, operationId: 'passTwoFactor', summary: 'Sign in: the second step' },
+        detail: {
+          tags,
+          operationId: 'passTwoFactor',
+          summary: 'Sign in: the second step',
+          description:
+            'Takes the challenge of the first step, and a code. Five wrong codes end the challenge.',
+        },
       },
     )
     .post(
@@ -69,7 +87,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
       {
         ...json(SocialBody),
         response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
-        detail: { tags, operationId: 'signInSocially', summary: 'Sign in with Google or Apple' },
+        detail: {
+          tags,
+          operationId: 'signInSocially',
+          summary: 'Sign in with Google or Apple',
+          description:
+            "Takes the id token of Google or Apple. An account with the same verified address is linked; with a guest's token that account is upgraded or merged.",
+        },
       },
     )
     .delete(
@@ -83,17 +107,29 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         parse: 'none',
         query: ProviderQuery,
         response: responses(Message, 400, 401, 404, 409, 422, 503),
-        detail: { tags, operationId: 'unlinkProvider', summary: 'Unlink Google or Apple' },
+        detail: {
+          tags,
+          operationId: 'unlinkProvider',
+          summary: 'Unlink Google or Apple',
+          description:
+            'Refused with 409 when it is the only way to sign in. Other devices are signed out.',
+        },
       },
     )
     .post(
       '/api/auth/guest/v1',
       async ({ request, server }) =>
-        guests.create({ name: '', ...localeOf(request) }, originOf(request, server)),
+        data(await guests.create({ name: '', ...localeOf(request) }, originOf(request, server))),
       {
         parse: 'none',
-        response: responses(SignInReply, 400, 429, 503, 507),
-        detail: { tags, operationId: 'startAsGuest', summary: 'Start without an account' },
+        response: responses(DataOf(SessionReply), 400, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'startAsGuest',
+          summary: 'Start without an account',
+          description:
+            'Answers a session of a new account without credentials, which `register` or `signInSocially` can upgrade.',
+        },
       },
     )
     .post(
@@ -103,7 +139,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
       {
         ...json(RefreshBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 503, 507),
-        detail: { tags, operationId: 'refresh', summary: 'Exchange the refresh token' },
+        detail: {
+          tags,
+          operationId: 'refresh',
+          summary: 'Exchange the refresh token',
+          description:
+            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor.',
+        },
       },
     )
     .post(
@@ -116,7 +158,12 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         signedIn: true,
         parse: 'none',
         response: responses(Message, 400, 401, 503),
-        detail: { tags, operationId: 'logout', summary: 'Sign out of this session' },
+        detail: {
+          tags,
+          operationId: 'logout',
+          summary: 'Sign out of this session',
+          description: 'Ends the session that asks, at once.',
+        },
       },
     )
 

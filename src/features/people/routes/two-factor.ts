@@ -23,7 +23,12 @@ export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoute
         ...json(TwoFactorBody),
         signedIn: true,
         response: responses(DataOf(TwoFactorReply), 400, 401, 409, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'setUpTwoFactor', summary: 'Create a two-factor secret' },
+        detail: {
+          tags,
+          operationId: 'setUpTwoFactor',
+          summary: 'Create a two-factor secret',
+          description: 'It counts once it is confirmed by a first code.',
+        },
       },
     )
     .post(
@@ -34,7 +39,12 @@ export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoute
         ...json(ConfirmBody),
         signedIn: true,
         response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'confirmTwoFactor', summary: 'Switch two-factor on' },
+        detail: {
+          tags,
+          operationId: 'confirmTwoFactor',
+          summary: 'Switch two-factor on',
+          description: 'Answers the recovery codes, this once.',
+        },
       },
     )
     .delete(
@@ -47,7 +57,12 @@ export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoute
         ...json(DisableBody),
         signedIn: true,
         response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
-        detail: { tags, operationId: 'disableTwoFactor', summary: 'Switch two-factor off' },
+        detail: {
+          tags,
+          operationId: 'disableTwoFactor',
+          summary: 'Switch two-factor off',
+          description: 'Needs the password and a code. Other devices are signed out.',
+        },
       },
     )
 }

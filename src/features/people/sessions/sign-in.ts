@@ -49,7 +49,7 @@ export function createSignIn(deps: SignInDeps) {
     notices,
   } = deps
   const { readProfile } = deps
-  return { finishSignIn, answer, passChallenge, refresh }
+  return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
 
   /** Opens a session as part of the change, or asks for the second factor where it is on. */
   async function finishSignIn(tx: Tx, user: Account, device: Device): Promise<SignInResult> {
@@ -100,6 +100,7 @@ export function createSignIn(deps: SignInDeps) {
     }
   }
 
+  /** Opens a session for somebody who has passed every step, as part of the change. */
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
@@ -107,6 +108,7 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user.id, device)
   }
 
+  /** What the phone gets of a session, after the change is committed. */
   async function asSession(grant: TokenGrant, baseUrl: string) {
     return {
       accessToken: await tokens.mintAccess(grant),

@@ -1,0 +1,103 @@
+/** Any part of an OpenAPI document. */
+type Node = Record<string, unknown>
+
+const text = (description: string, example: string, more: Node = {}) => ({
+  description,
+  schema: { type: 'string', ...more },
+  example,
+})
+
+/** The request headers by the name of their component. */
+const REQUEST_HEADERS: Record<string, Node> = {
+  Env: {
+    name: 'env',
+    ...text('`test` or absent: plain. Any other word: requests and replies are sealed', 'test', {
+      pattern: '^[A-Za-z0-9_-]{1,32}$',
+      default: 'test',
+    }),
+  },
+  Device: {
+    name: 'device',
+    ...text(
+      'what the person recognises this device by; percent-encoded where it is not ASCII',
+      'Pixel 9',
+      {
+        maxLength: 200,
+        default: 'ios',
+      },
+    ),
+  },
+  Timezone: {
+    name: 'timezone',
+    ...text('IANA name; a new account takes it', 'Europe/Berlin', { default: 'UTC' }),
+  },
+  AcceptLanguage: {
+    name: 'Accept-Language',
+    ...text('of content, of new accounts and of error messages', 'pt-BR, en;q=0.8', {
+      default: 'en',
+    }),
+  },
+  IdempotencyKey: {
+    name: 'Idempotency-Key',
+    ...text(
+      'the same for every try of one upload: a retry within 24 hours stores nothing',
+      '5f0c6d3e',
+      {
+        pattern: '^[!-~]{1,64}$',
+      },
+    ),
+  },
+  IfNoneMatch: {
+    name: 'If-None-Match',
+    ...text(
+      'the `ETag` of what is known already: 304 when it has not changed',
+      '"k3v9qw1x5c7b2n4m6j8h0g"',
+    ),
+  },
+}
+
+/** What every operation of the interface takes. */
+export const COMMON_HEADERS = ['Env', 'Device', 'Timezone', 'AcceptLanguage']
+
+const RESPONSE_HEADERS: Record<string, Node> = {
+  XRequestId: text(
+    'names the request in the log of the server',
+    '5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11',
+  ),
+  RetryAfter: {
+    description: 'seconds to wait before another try',
+    schema: { type: 'integer' },
+    example: 5,
+  },
+  WwwAuthenticate: text('how to sign in', 'Bearer'),
+  ETag: text('changes with the content', '"k3v9qw1x5c7b2n4m6j8h0g"'),
+  CacheControl: text('how long it may be kept', 'public, max-age=300'),
+  ContentLanguage: text('the language of the texts', 'en'),
+}
+
+/** The components that operations refer to. */
+export const headerComponents = {
+  parameters: Object.fromEntries(
+    Object.entries(REQUEST_HEADERS).map(([name, header]) => [name, { in: 'header', ...header }]),
+  ),
+  headers: RESPONSE_HEADERS,
+}
+
+/** The request headers of an operation, as parameters. */
+export function headerParameters(names: string[]): Node[] {
+  return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
+}
+
+/** The headers of a reply with this status; `isCached`: of a public endpoint. */
+export function responseHeaders(status: string, isCached: boolean): Node {
+  const names = [['X-Request-Id', 'XRequestId']]
+  if (status === '401') names.push(['WWW-Authenticate', 'WwwAuthenticate'])
+  if (status === '429' || status === '503') names.push(['Retry-After', 'RetryAfter'])
+  if (isCached && (status === '200' || status === '304')) {
+    names.push(['ETag', 'ETag'], ['Cache-Control', 'CacheControl'])
+  }
+  if (isCached && status === '200') names.push(['Content-Language', 'ContentLanguage'])
+  return Object.fromEntries(
+    names.map(([header, name]) => [header, { $ref: `#/components/headers/${name}` }]),
+  )
+}
