@@ -1,10 +1,30 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import { description, license, version } from './package.json' with { type: 'json' }
 
-/** Makes `dist/client`: the client in one file, and the types that it shows, without those of the server. */
+/**
+ * Makes `dist/client`, a package of its own: the client, in a second file what seals payloads, and the
+ * types, without those of the server. `npm pack` in it gives a tarball that installs.
+ */
 const FOLDER = join(import.meta.dir, 'dist', 'client')
 const DECLARATIONS = join(import.meta.dir, 'dist', 'declarations')
 const ENTRY = 'client/client'
+
+const PACKAGE = {
+  name: 'homeport-client',
+  version,
+  description: `The client of Homeport for apps. ${description}`,
+  license,
+  type: 'module',
+  sideEffects: false,
+  main: './client.js',
+  module: './client.js',
+  'react-native': './client.js',
+  types: './client.d.ts',
+  exports: { '.': { types: './client.d.ts', default: './client.js' } },
+  files: ['*.js', '*.d.ts'],
+  engines: { node: '>=20' },
+}
 
 await rm(FOLDER, { recursive: true, force: true })
 await mkdir(DECLARATIONS, { recursive: true })
@@ -12,21 +32,31 @@ await bundle()
 await declare()
 await collect(ENTRY)
 await rm(DECLARATIONS, { recursive: true })
+await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
+await writeFile(join(FOLDER, 'README.md'), await readFile(join(import.meta.dir, 'docs/client.md')))
 
+/** What is imported only when it is asked for becomes a file of its own. */
 async function bundle() {
   const built = await Bun.build({
     entrypoints: [join(import.meta.dir, 'src', `${ENTRY}.ts`)],
     target: 'browser',
+    format: 'esm',
+    splitting: true,
     minify: true,
     outdir: FOLDER,
+    naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]' },
   })
   if (!built.success) throw new AggregateError(built.logs)
-  const bytes = await Bun.file(join(FOLDER, 'client.js')).bytes()
-  const [size, packed] = [bytes, Bun.gzipSync(bytes)].map(({ length }) => (length / 1e3).toFixed(1))
-  console.log(`dist/client/client.js: ${size} kB, ${packed} kB gzipped`)
+  for (const { path } of built.outputs) {
+    const bytes = await Bun.file(path).bytes()
+    const [size, packed] = [bytes, Bun.gzipSync(bytes)].map(({ length }) =>
+      (length / 1e3).toFixed(1),
+    )
+    console.log(`dist/client/${basename(path)}: ${size} kB, ${packed} kB gzipped`)
+  }
 }
 
-/** The compiler writes the types of the routes out, so that nobody needs the server's source for them. */
+/** The compiler writes the types out. */
 async function declare() {
   const config = {
     extends: '../../tsconfig.json',
@@ -50,7 +80,7 @@ async function declare() {
   if ((await compiler.exited) !== 0) throw new Error('the types of the client cannot be written')
 }
 
-/** Copies a declaration and those that it imports, side by side. */
+/** Copies a declaration and those that it names, side by side. */
 async function collect(name: string) {
   const text = await readFile(join(DECLARATIONS, `${name}.d.ts`), 'utf8')
   const imports = [...text.matchAll(/from '(\.[^']+)\.ts'/g)].map(([, path = '']) => path)
@@ -59,7 +89,7 @@ async function collect(name: string) {
   for (const path of new Set(imports)) {
     const target = join(dirname(name), path)
     if (/^(app|client\/routes)$/.test(target)) {
-      throw new Error(`${name} shows types of the server: write them so that they are expanded`)
+      throw new Error(`${name} shows types of the server: say them in client/types.ts`)
     }
     await collect(target)
   }

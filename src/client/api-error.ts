@@ -1,7 +1,13 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
 /** What went wrong on the way: there is no answer, or none that can be believed. */
-type TransportCode = 'network_error' | 'reply_invalid' | 'reply_not_sealed' | 'no_trusted_key'
+type TransportCode =
+  | 'network_error'
+  | 'timeout'
+  | 'aborted'
+  | 'reply_invalid'
+  | 'reply_not_sealed'
+  | 'no_trusted_key'
 
 export type ErrorDetail = { path: string; message: string }
 

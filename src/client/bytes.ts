@@ -13,8 +13,11 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
 }
 
-/** 128 random bits in hex. Not every platform has `randomUUID`. */
+/** 128 random bits in hex, to tell things apart: React Native has no `crypto` of its own, and no secret is made here. */
 export function randomHex(): string {
-  const bytes = crypto.getRandomValues(new Uint8Array(16))
+  const bytes = new Uint8Array(16)
+  const { crypto } = globalThis as { crypto?: Pick<Crypto, 'getRandomValues'> }
+  if (crypto) crypto.getRandomValues(bytes)
+  else for (let at = 0; at < bytes.length; at++) bytes[at] = Math.random() * 256
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 }

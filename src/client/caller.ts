@@ -1,17 +1,24 @@
 import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
-import type { Reply, Request, Send } from './transport.ts'
+import type { Body } from './form.ts'
+import type { Patience } from './transmit.ts'
+import type { Reply, Send } from './transport.ts'
 
-/** What a call may bring: a query, and a body as JSON or as bytes. */
+/** What a call may bring: a query, and a body as JSON or as it is. */
 export type Call = {
-  query?: Record<string, string | boolean | undefined>
+  query?: Record<string, string | number | boolean | undefined> | undefined
   json?: unknown
-  bytes?: { contentType: string; body: Uint8Array<ArrayBuffer> }
+  content?: Body
   headers?: Record<string, string>
-  onProgress?: Request['onProgress']
+  patience: Patience
 }
 
-export type Envelope = { code: string; response?: unknown; message?: string }
+export type Envelope = { code: string; response?: unknown; message?: string; next?: string }
+
+/** A read that failed on the way is tried again after so many ms. */
+const RETRY_DELAYS = [300, 1_000]
+/** Who asks for more patience, in seconds, is believed but not waited for. */
+const LONGEST_RETRY_AFTER = 5
 
 /** Turns calls into requests, and replies into their envelope or an `ApiError`. */
 export function createCaller(send: Send, commonHeaders: () => Record<string, string>) {
@@ -19,29 +26,54 @@ export function createCaller(send: Send, commonHeaders: () => Record<string, str
     method: string,
     path: string,
     token: string | null,
-    { query, json, bytes, headers, onProgress }: Call,
+    { query, json, content, headers, patience }: Call,
   ): Promise<Envelope> {
-    const content = bytes ?? (json === undefined ? null : asJson(json))
-    const reply = await send({
-      method: method.toUpperCase(),
-      target: path + queryString(query),
-      headers: { ...commonHeaders(), ...headers },
-      token,
-      contentType: content?.contentType ?? null,
-      body: content?.body ?? null,
-      ...(onProgress ? { onProgress } : {}),
-    })
-    const envelope = envelopeOf(reply)
-    if (reply.status < 400 && envelope !== null) return envelope
-    throw failureOf(reply, envelope)
+    const body = content ?? (json === undefined ? null : asJson(json))
+    const ask = async () => {
+      const reply = await send({
+        method: method.toUpperCase(),
+        target: path + queryString(query),
+        headers: { ...commonHeaders(), ...headers },
+        token,
+        contentType: body?.contentType ?? null,
+        body: body?.body ?? null,
+        patience,
+      })
+      const envelope = envelopeOf(reply)
+      if (reply.status < 400 && envelope !== null) return envelope
+      throw failureOf(reply, envelope)
+    }
+    return method === 'get' ? retried(ask, patience) : ask()
   }
 }
 
-function asJson(value: unknown) {
-  return {
-    contentType: 'application/json',
-    body: utf8(JSON.stringify(value)),
+/** Only what changes nothing is done again by itself. */
+async function retried<T>(ask: () => Promise<T>, { signal }: Patience): Promise<T> {
+  for (const delay of RETRY_DELAYS) {
+    try {
+      return await ask()
+    } catch (error) {
+      const wait = waitBeforeRetry(error, delay)
+      if (wait === null) throw error
+      await new Promise((resolve) => setTimeout(resolve, wait))
+      if (signal?.aborted) throw error
+    }
   }
+  return ask()
+}
+
+/** Milliseconds, a little by chance so that not all phones come back at once; null for what stays as it is. */
+function waitBeforeRetry(error: unknown, delay: number): number | null {
+  if (!(error instanceof ApiError)) return null
+  const isTransient = error.code === 'network_error' || [502, 503, 504].includes(error.status)
+  const asked = error.retryAfter ?? 0
+  if (!isTransient || asked > LONGEST_RETRY_AFTER) return null
+  return Math.max(delay * (0.5 + Math.random()), asked * 1000)
+}
+
+function asJson(value: unknown): Body {
+  const body = utf8(JSON.stringify(value))
+  return { contentType: 'application/json', body, size: body.length }
 }
 
 function queryString(query: Call['query'] = {}): string {

@@ -1,27 +1,76 @@
 import { concat, randomHex, utf8 } from './bytes.ts'
+import type { Progress } from './transmit.ts'
+import type { AttachmentType } from './types.ts'
 
-/** A file to upload: a browser's `File`, or bytes with a name. */
+/** A file to upload: a browser's `File`, bytes with a name, or in React Native a file of the phone. */
 export type UploadFile =
   | (Blob & { name: string })
   | { name: string; type?: string; data: Blob | ArrayBuffer | Uint8Array }
+  | PhoneFile
+
+/** A file where React Native has it: `uri` as pickers and the camera give it. */
+export type PhoneFile = { uri: string; name: string; type?: string }
+
+/** What an upload takes. */
+export type UploadInput = {
+  type: AttachmentType
+  /** Re-encode pictures for size. */
+  compression?: boolean
+  /** What pictures are converted to. */
+  targetType?: 'jpg' | 'jpeg' | 'png' | 'webp'
+  files: UploadFile[]
+  /** The same word again makes a retry of the same upload: nothing is stored twice. */
+  idempotencyKey?: string
+  /** Told as the bytes go out, where the platform can tell: browsers and React Native. */
+  onProgress?: (progress: Progress) => void
+}
+
+/** A body as it is sent. The platform gives a form its content type, with the boundary. */
+export type Body = {
+  contentType: string | null
+  body: Uint8Array<ArrayBuffer> | FormData
+  /** Bytes; null where the platform alone knows. */
+  size: number | null
+}
+
+/** The files as a form. Those of a phone are read by the platform as they go out, unless they must be sealed. */
+export async function formOf(files: UploadFile[], mustBeBytes: boolean): Promise<Body> {
+  if (mustBeBytes || !files.some(isOnPhone)) return encodeForm(files)
+  const form = new FormData()
+  for (const file of files) {
+    // React Native takes an object with a `uri` for a file, which the types of browsers do not know.
+    if (isOnPhone(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
+    else form.append('file', new Blob([await bytesOf(file)], { type: typeOf(file) }), file.name)
+  }
+  return { contentType: null, body: form, size: null }
+}
 
 /**
  * `multipart/form-data` (RFC 7578) as bytes: React Native's own forms can be sent but not be read,
  * and what cannot be read cannot be sealed.
  */
-export async function encodeForm(files: UploadFile[]) {
+async function encodeForm(files: UploadFile[]): Promise<Body> {
   const boundary = `homeport-${randomHex()}`
   const chunks: Uint8Array[] = []
   for (const file of files) {
     const lines = [
       `--${boundary}`,
       `Content-Disposition: form-data; name="file"; filename="${quoted(file.name)}"`,
-      `Content-Type: ${file.type || 'application/octet-stream'}`,
+      `Content-Type: ${typeOf(file)}`,
     ]
     chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await bytesOf(file), utf8('\r\n'))
   }
   chunks.push(utf8(`--${boundary}--\r\n`))
-  return { contentType: `multipart/form-data; boundary=${boundary}`, body: concat(chunks) }
+  const body = concat(chunks)
+  return { contentType: `multipart/form-data; boundary=${boundary}`, body, size: body.length }
+}
+
+function isOnPhone(file: UploadFile): file is PhoneFile {
+  return 'uri' in file
+}
+
+function typeOf({ type }: UploadFile): string {
+  return type || 'application/octet-stream'
 }
 
 /** RFC 822: a quote or a backslash stands behind a backslash, and a line ends nowhere inside. */
@@ -29,8 +78,32 @@ function quoted(name: string): string {
   return name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
 }
 
-async function bytesOf(file: UploadFile): Promise<Uint8Array> {
+async function bytesOf(file: UploadFile): Promise<Uint8Array<ArrayBuffer>> {
+  if (isOnPhone(file)) return readFromPhone(file.uri)
   const data = 'data' in file ? file.data : file
-  if (data instanceof Uint8Array) return data
+  if (data instanceof Uint8Array) return data as Uint8Array<ArrayBuffer>
   return new Uint8Array(data instanceof ArrayBuffer ? data : await data.arrayBuffer())
+}
+
+/** The part of React Native's XMLHttpRequest that reads files. */
+type FileReading = {
+  responseType: string
+  response: unknown
+  onload: () => void
+  onerror: () => void
+  open(method: string, url: string): void
+  send(): void
+}
+
+/** React Native's `fetch` does not give bytes everywhere; its XMLHttpRequest does. */
+function readFromPhone(uri: string): Promise<Uint8Array<ArrayBuffer>> {
+  return new Promise((resolve, reject) => {
+    const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => FileReading }
+    const request = new XMLHttpRequest()
+    request.responseType = 'arraybuffer'
+    request.onload = () => resolve(new Uint8Array(request.response as ArrayBuffer))
+    request.onerror = () => reject(new TypeError(`The file ${uri} cannot be read.`))
+    request.open('GET', uri)
+    request.send()
+  })
 }

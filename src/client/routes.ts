@@ -18,11 +18,11 @@ export type Route<M extends Method, P extends string> = P extends `/${infer Path
   : never
 
 /** The JSON body that a route takes; a type without fields for none. */
-export type BodyOf<M extends Method, P extends string> =
+type BodyOf<M extends Method, P extends string> =
   Route<M, P> extends { body: infer Body } ? Body : never
 
 /** The query that a route takes. */
-export type QueryOf<M extends Method, P extends string> =
+type QueryOf<M extends Method, P extends string> =
   Route<M, P> extends { query: infer Query } ? Query : never
 
 /** What a route answers: its data, or its message. */

@@ -1,7 +1,7 @@
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ApiError } from './api-error.ts'
 import type { ServerKey } from './sealing.ts'
-import type { Transmit } from './transmit.ts'
+import type { Patience, Transmit } from './transmit.ts'
 
 type ServerKeysDeps = {
   baseUrl: string
@@ -20,12 +20,12 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
   let reading: Promise<ServerKey> | null = null
   return { current, renew }
 
-  async function current(): Promise<ServerKey> {
-    if (known === null) return renew()
+  async function current(patience: Patience): Promise<ServerKey> {
+    if (known === null) return renew(patience)
     if (now() - known.readAt < LIFE) return known.key
     const before = known
     try {
-      return await renew()
+      return await renew(patience)
     } catch (error) {
       // The server accepts an older key for weeks: without the network one can go on with it.
       if (!(error instanceof ApiError) || error.code !== 'network_error') throw error
@@ -35,16 +35,17 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
   }
 
   /** Forgets the key and reads the keys again; those who ask meanwhile share the answer. */
-  function renew(): Promise<ServerKey> {
+  function renew({ timeout }: Patience): Promise<ServerKey> {
     known = null
-    reading ??= read().finally(() => {
+    // Shared by all who ask: nobody's own signal ends it.
+    reading ??= read({ timeout }).finally(() => {
       reading = null
     })
     return reading
   }
 
-  async function read(): Promise<ServerKey> {
-    const jwk = await choose(await readJwks())
+  async function read(patience: Patience): Promise<ServerKey> {
+    const jwk = await choose(await readJwks(patience))
     const key = { kid: await calculateJwkThumbprint(jwk), key: await importJWK(jwk, 'ECDH-ES') }
     known = { key, readAt: now() }
     return key
@@ -64,10 +65,11 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
     })
   }
 
-  async function readJwks(): Promise<JWK[]> {
+  async function readJwks(patience: Patience): Promise<JWK[]> {
     // Caches on the way would still show a key that has just been retired.
     const url = `${baseUrl}/.well-known/jwks.json?at=${now()}`
-    const { status, text } = await transmit({ url, method: 'GET', headers: {}, body: null })
+    const request = { url, method: 'GET', headers: {}, body: null }
+    const { status, text } = await transmit(request, patience)
     try {
       const { keys } = JSON.parse(text) as { keys: JWK[] }
       return keys.filter(({ x, y }) => typeof x === 'string' && typeof y === 'string')

@@ -1,8 +1,6 @@
 import { ApiError } from './api-error.ts'
-import type { ReplyOf } from './routes.ts'
 import type { Storage } from './storage.ts'
-
-export type Session = ReplyOf<'post', '/api/auth/refresh/v1'>
+import type { Session } from './types.ts'
 
 type SessionDeps = {
   storage: Storage
@@ -115,7 +113,10 @@ export function isSessionEnded(error: unknown): boolean {
 
 /** There was no answer, or one that says to come again. */
 function isTransient(error: unknown): boolean {
-  return error instanceof ApiError && (error.code === 'network_error' || error.status >= 500)
+  return (
+    error instanceof ApiError &&
+    (/^(network_error|timeout)$/.test(error.code) || error.status >= 500)
+  )
 }
 
 function notSignedIn(): ApiError {

@@ -1,38 +1,25 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
+import { cp, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 
 const ROOT = join(import.meta.dir, '..', '..')
+const PACKAGE = join(ROOT, 'dist', 'client')
 const TSC = join(ROOT, 'node_modules', '.bin', 'tsc')
-
-const APP = `import { ApiError, createClient, type Client, type Session } from 'homeport/client'
-
-const api: Client = createClient({ baseUrl: 'http://127.0.0.1:9', device: 'test' })
-export async function run(): Promise<string> {
-  const entered = await api.login({ email: 'ann@example.com', password: 'x' })
-  if ('challengeToken' in entered) return entered.methods.join()
-  const session: Session = entered
-  const { profile } = await api.changeProfile({ profile: { name: session.user.email } })
-  const [photo] = await api.uploadAttachments({ type: 'publicAsset', files: [], compression: true })
-  return profile.name + (photo?.url ?? '')
-}
-export async function wrong() {
-  // @ts-expect-error a field that is none
-  await api.login({ mail: 'x', password: 'x' })
-  // @ts-expect-error a word that is none of the two
-  await api.uploadAttachments({ type: 'other', files: [] })
-  // @ts-expect-error no such field in the reply
-  return (await api.readProfile()).nickname
-}
-run().catch((error: unknown) => {
-  console.log(error instanceof ApiError ? [error.status, error.code].join(' ') : error)
-})
-`
 
 const SETTINGS = {
   bundler: { module: 'ESNext', moduleResolution: 'bundler', lib: ['ES2022', 'DOM'] },
   nodenext: { module: 'NodeNext', moduleResolution: 'NodeNext', lib: ['ES2022', 'DOM'] },
+}
+const STRICT = {
+  strict: true,
+  noUncheckedIndexedAccess: true,
+  exactOptionalPropertyTypes: true,
+  noPropertyAccessFromIndexSignature: true,
+  skipLibCheck: false,
+  target: 'ES2022',
+  types: [],
+  outDir: 'out',
 }
 
 let app = ''
@@ -41,25 +28,28 @@ beforeAll(async () => {
   const built = Bun.spawnSync([process.execPath, 'build-client.ts'], { cwd: ROOT })
   expect([built.exitCode, built.stderr.toString()]).toEqual([0, ''])
   app = await mkdtemp(join(tmpdir(), 'homeport-app-'))
-  await mkdir(join(app, 'node_modules'))
-  // As `npm install ../homeport` does it.
-  await symlink(ROOT, join(app, 'node_modules', 'homeport'))
+  await unpack(join(app, 'node_modules', 'homeport-client'))
   await writeFile(join(app, 'package.json'), JSON.stringify({ type: 'module' }))
-  await writeFile(join(app, 'app.ts'), APP)
+  await cp(join(ROOT, 'test', 'fixtures', 'client', 'app.ts'), join(app, 'app.ts'))
 }, 60_000)
 
 afterAll(() => rm(app, { recursive: true, force: true }))
 
-test.each(Object.entries(SETTINGS))(
-  'an app with its own strict settings (%s) compiles',
-  async (name, settings) => {
-    const compilerOptions = {
-      strict: true,
-      target: 'ES2022',
-      types: [],
-      outDir: 'out',
-      ...settings,
+/** As npm installs the tarball that `npm pack` makes. */
+async function unpack(folder: string) {
+  const { files } = await Bun.file(join(PACKAGE, 'package.json')).json()
+  await mkdir(folder, { recursive: true })
+  for (const pattern of ['package.json', ...files]) {
+    for await (const name of new Bun.Glob(pattern).scan(PACKAGE)) {
+      await cp(join(PACKAGE, name), join(folder, name))
     }
+  }
+}
+
+test.each(Object.entries(SETTINGS))(
+  'an app with strict settings (%s) compiles, and every result has just its named type',
+  async (name, settings) => {
+    const compilerOptions = { ...STRICT, ...settings }
     await writeFile(
       join(app, `${name}.json`),
       JSON.stringify({ compilerOptions, files: ['app.ts'] }),
@@ -80,15 +70,48 @@ test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
   },
 )
 
-test('what it shows is the client alone', async () => {
-  const files = await Array.fromAsync(new Bun.Glob('*').scan(join(ROOT, 'dist', 'client')))
-  expect(files.toSorted()).toEqual([
+test('an app that sends plain carries less than 6 kB, and none of the cryptography', async () => {
+  const bundled = async (env: string) => {
+    const entry = join(app, `${env}.js`)
+    const options = JSON.stringify({ baseUrl: 'http://127.0.0.1:9', env })
+    await writeFile(
+      entry,
+      `import { createClient } from 'homeport-client'\nconsole.log(createClient(${options}))`,
+    )
+    const options2 = { target: 'browser', splitting: true, minify: true } as const
+    const built = await Bun.build({ entrypoints: [entry], ...options2 })
+    return Promise.all(built.outputs.map((output) => output.text()))
+  }
+  const chunks = await bundled('test')
+  const [entry = ''] = chunks
+  const atOnce = chunks.filter((chunk) => chunk === entry || !chunk.includes('ECDH-ES'))
+  const size = atOnce.reduce((sum, text) => sum + Bun.gzipSync(Buffer.from(text)).length, 0)
+  expect(size).toBeLessThan(6_000)
+  expect(entry).not.toContain('ECDH-ES')
+  expect(chunks.join()).toContain('ECDH-ES')
+})
+
+test('what it shows is the client alone, and every function says what it does', async () => {
+  const names = await Array.fromAsync(new Bun.Glob('*').scan(PACKAGE))
+  expect(names.filter((name) => name.endsWith('.d.ts')).toSorted()).toEqual([
     'api-error.d.ts',
+    'api.d.ts',
     'client.d.ts',
-    'client.js',
     'errors.d.ts',
     'form.d.ts',
     'storage.d.ts',
     'transmit.d.ts',
+    'types.d.ts',
+    'updates.d.ts',
   ])
+  const api = await Bun.file(join(PACKAGE, 'api.d.ts')).text()
+  const functions = api.slice(api.indexOf('export type Client = {')).matchAll(/(.*)\n {4}(\w+)\(/g)
+  const undocumented = [...functions].flatMap(([, before = '', name]) =>
+    before.trim().endsWith('*/') ? [] : [name],
+  )
+  expect(undocumented).toEqual([])
+  const { dependencies, scripts, sideEffects } = await Bun.file(
+    join(PACKAGE, 'package.json'),
+  ).json()
+  expect([dependencies, scripts, sideEffects]).toEqual([undefined, undefined, false])
 })

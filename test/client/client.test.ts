@@ -28,7 +28,6 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     await using app = await createTestApp()
     const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
     const made = await client.register({ ...LOGIN, name: 'Ann' })
-    if (!('user' in made)) throw new Error('no session')
     expect(made.user.profile).toMatchObject({ name: 'Ann', locale: 'de' })
     expect((await client.readProfile()).email).toBe(EMAIL)
     expect((await client.changeProfile({ profile: { name: 'Zoë 🌊' } })).profile.name).toBe(
@@ -47,6 +46,8 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(await (await app.app.handle(new Request(stored[0]?.url ?? ''))).text()).toBe(
       'line one\nline two',
     )
+    const listed = await client.listAttachments({ limit: 1 })
+    expect([listed.attachments.length, listed.next === null]).toEqual([1, false])
     await client.deleteAttachment({ key })
     expect((await client.listSessions()).map(({ device }) => device)).toEqual(['Ann’s 📱 100 %'])
     expect((await client.readSubscription()).entitlements).toEqual([])

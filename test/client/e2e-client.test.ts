@@ -74,12 +74,15 @@ test('122: a message is carried out once, also over a kill -9', async () => {
   const second = await homeport.start()
   expect(await post(second, message)).toBe(409)
   expect(await post(second, await sealedPatch(second, accessToken))).toBe(200)
-  const rotated = await homeport.run(['keys', 'rotate', '--use', 'enc', '--now', '--json'])
+  const rotated = await homeport.run(['keys', 'rotate', '--use', 'enc', '--now', '--yes', '--json'])
   expect(JSON.parse(rotated.stdout)).toHaveLength(2)
   expect(await post(second, message)).toBe(400)
   expect(await post(second, await sealedPatch(second, accessToken))).toBe(200)
   const wrong = await homeport.run(['keys', 'rotate'])
-  expect([wrong.exitCode, wrong.stderr]).toEqual([2, 'Say which key: keys rotate --use enc\n'])
+  expect([wrong.exitCode, wrong.stderr]).toEqual([
+    2,
+    'Say which key: keys rotate --use enc, or --use sig\n',
+  ])
 }, 30_000)
 
 /** A web app on an origin of its own; `outcome` is what its script sends back. */
@@ -109,7 +112,7 @@ async function sealedPatch({ url }: Server, token: string): Promise<string> {
   const keys = createServerKeys({ baseUrl: url, pinnedKeys: null, transmit, now: Date.now })
   const body = new TextEncoder().encode('{"onboardingCompleted":true}')
   const content = { method: 'PATCH', target: PROFILE, token, contentType: 'application/json', body }
-  return (await sealRequest(content, await keys.current(), Date.now())).message
+  return (await sealRequest(content, await keys.current({ timeout: 30_000 }), Date.now())).message
 }
 
 async function post({ url }: Server, message: string): Promise<number> {

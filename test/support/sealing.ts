@@ -1,6 +1,5 @@
-import { createServerKeys } from '../../src/client/server-keys.ts'
+import { createSealedTransport } from '../../src/client/sealed-transport.ts'
 import { createTransmit, type Fetch } from '../../src/client/transmit.ts'
-import { createTransport } from '../../src/client/transport.ts'
 import { onTheWire } from './network.ts'
 
 const BASE = 'http://localhost'
@@ -9,8 +8,8 @@ const BASE = 'http://localhost'
 export function sealingClient(handle: (request: Request) => Promise<Response>, now: () => number) {
   const fetch: Fetch = (url, init) => handle(onTheWire(url, init))
   const transmit = createTransmit(fetch)
-  const keys = createServerKeys({ baseUrl: BASE, pinnedKeys: null, transmit, now })
-  const transport = createTransport({ baseUrl: BASE, env: 'production', keys, transmit, now })
+  const options = { baseUrl: BASE, env: 'production', pinnedKeys: null, transmit, now }
+  const transport = createSealedTransport(options)
   return async (request: Request) => {
     const { method, url } = request
     const {
@@ -25,6 +24,7 @@ export function sealingClient(handle: (request: Request) => Promise<Response>, n
       token: authorization?.replace('Bearer ', '') ?? null,
       contentType,
       body: request.body === null ? null : new Uint8Array(await request.arrayBuffer()),
+      patience: { timeout: 30_000 },
     })
     return { status: reply.status, headers: { get: reply.header }, text: reply.text }
   }

@@ -1,3 +1,4 @@
+import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { id, strict } from '../../http/envelope.ts'
 import { createNegotiator, LocalText } from '../../http/local-text.ts'
@@ -73,7 +74,7 @@ export type Plan = PlanImport & { _id: string }
 export const PlanReply = strict(
   {
     _id: id('of the plan'),
-    ...fieldsWith((documentation) => t.String(documentation)),
+    ...fieldsWith<TString>((documentation) => t.String(documentation)),
     otherProductIds: t.Optional(otherProductIds),
   },
   'PricingPlan',

@@ -54,7 +54,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     // Told early, a taken address costs no hash; the change below decides.
     if (await accounts.findByEmail(db.read, email)) throw emailTaken()
     const passwordHash = await proof.counted(registration, () => passwords.hash(password))
-    const result = await db.write(async (tx) => {
+    const grant = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
       const guest = guestId === null ? null : await accounts.find(tx, guestId)
@@ -64,9 +64,9 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
           ? await accounts.upgrade(tx, guest, 'email', named)
           : await accounts.create(tx, 'email', hints, login)
       await addresses.sendVerification(tx, user)
-      return signIn.finishSignIn(tx, user, device)
+      return signIn.openSession(tx, user, device)
     })
-    return signIn.answer(result, baseUrl)
+    return signIn.asSession(grant, baseUrl)
   }
 
   /** Makes an account for somebody else, who is not signed in by that. */

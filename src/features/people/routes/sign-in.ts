@@ -26,14 +26,16 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
     .post(
       '/api/auth/register/v1',
       async ({ body: { name = '', ...login }, request, server, bearer }) =>
-        passwordLogin.register(
-          { ...login, name, ...localeOf(request) },
-          originOf(request, server),
-          await bearerUserId(bearer, isSealed(request)),
+        data(
+          await passwordLogin.register(
+            { ...login, name, ...localeOf(request) },
+            originOf(request, server),
+            await bearerUserId(bearer, isSealed(request)),
+          ),
         ),
       {
         ...json(RegisterBody),
-        response: responses(SignInReply, 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
         detail: {
           tags,
           operationId: 'register',

@@ -1,0 +1,136 @@
+import type { UploadInput } from './form.ts'
+import type * as T from './types.ts'
+
+/** How one call is made, over what the client was made with. */
+export type CallOptions = {
+  /** Breaks the call off: it fails with code `aborted`. */
+  signal?: AbortSignal
+  /** Milliseconds until it fails with code `timeout`; of an upload, without any progress. */
+  timeout?: number
+}
+
+/** What listing and paging takes. */
+export type PageInput = {
+  /** How many at most; 50 without it, 100 at most. */
+  limit?: number
+  /** `next` of the page before. */
+  after?: string
+}
+
+type NewAccount = { email: string; password: string; name?: string }
+type SocialLogin = {
+  provider: 'google' | 'apple'
+  /** What the provider gave the app. */
+  idToken: string
+  /** What the app gave the provider, before it was hashed. */
+  nonce?: string
+  name?: string
+  /** Of Apple: lets the grant be revoked when the account is deleted. */
+  authorizationCode?: string
+}
+type Languages = {
+  /** A language tag, over that of the client. */
+  lang?: string
+}
+
+/**
+ * Homeport for an app: a function for each endpoint. Each returns the data of the reply, or throws an
+ * `ApiError`; every one may throw `network_error`, `timeout`, `aborted` and `rate_limited`, and those of a
+ * signed-in person `unauthenticated`, after which nobody is signed in.
+ */
+export type Client = {
+  /** Whether a session is kept on this device; the server may have ended it. */
+  isSignedIn(): Promise<boolean>
+
+  /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`. */
+  register(account: NewAccount, options?: CallOptions): Promise<T.Session>
+  /** Signs in, or returns a challenge where two-factor is on. Throws `invalid_credentials`. */
+  login(
+    credentials: { email: string; password: string },
+    options?: CallOptions,
+  ): Promise<T.SignInResult>
+  /** The second step of signing in. `code`: of the authenticator app, or a recovery code. Throws `invalid_credentials`. */
+  passTwoFactor(
+    answer: { challengeToken: string; code: string },
+    options?: CallOptions,
+  ): Promise<T.Session>
+  /** Signs in with Google or Apple; a guest becomes that account. Throws `unauthenticated`. */
+  signInSocially(login: SocialLogin, options?: CallOptions): Promise<T.SignInResult>
+  /** Starts without credentials; `register` or `signInSocially` keep what the guest has. */
+  startAsGuest(options?: CallOptions): Promise<T.Session>
+  /** Fetches new tokens. The client does so by itself when it must. */
+  refresh(): Promise<void>
+  /** Ends the session on the server and forgets it here. */
+  logout(options?: CallOptions): Promise<T.Message>
+  /** The devices that are signed in, the last used first. */
+  listSessions(options?: CallOptions): Promise<T.Device[]>
+  /** Signs a device out. `id`: of the session, or `others` for all but this one. Throws `not_found`. */
+  endSession(which: { id: string }, options?: CallOptions): Promise<T.Message>
+  /** Other devices are signed out. Throws `invalid_credentials`, `validation_failed`. */
+  changePassword(
+    passwords: { currentPassword: string; newPassword: string },
+    options?: CallOptions,
+  ): Promise<T.Message>
+  /** Sends a mail with a link, if there is such an account. */
+  forgotPassword(account: { email: string }, options?: CallOptions): Promise<T.Message>
+  /** Sets a password with the token of that mail; all devices are signed out. Throws `unauthenticated` for an old link. */
+  resetPassword(
+    reset: { token: string; newPassword: string },
+    options?: CallOptions,
+  ): Promise<T.Message>
+  /** Confirms an address with the token of its mail. Throws `unauthenticated` for an old link. */
+  verifyEmail(link: { token: string }, options?: CallOptions): Promise<T.Message>
+  /** Sends that mail once more. Throws `conflict` when there is nothing to confirm. */
+  resendVerification(options?: CallOptions): Promise<T.Message>
+  /** Sends a mail to the new address; until its link is opened nothing changes. Throws `email_taken`, `invalid_credentials`. */
+  changeEmail(
+    change: { password: string; email: string },
+    options?: CallOptions,
+  ): Promise<T.Message>
+  /** Ends a change of address with the token that the old one was sent. */
+  cancelEmailChange(link: { token: string }, options?: CallOptions): Promise<T.Message>
+  /** Unlinks Google or Apple. Throws `conflict` when it is the only way to sign in. */
+  unlinkProvider(which: { provider: 'google' | 'apple' }, options?: CallOptions): Promise<T.Message>
+  /** Makes a secret for an authenticator app. Throws `invalid_credentials`, `conflict` when two-factor is on. */
+  setUpTwoFactor(proof: { password: string }, options?: CallOptions): Promise<T.TwoFactorSetup>
+  /** Switches two-factor on with a first code. Throws `invalid_credentials`. */
+  confirmTwoFactor(proof: { code: string }, options?: CallOptions): Promise<T.RecoveryCodes>
+  /** Switches two-factor off. Throws `invalid_credentials`. */
+  disableTwoFactor(
+    proof: { password: string; code: string },
+    options?: CallOptions,
+  ): Promise<T.Message>
+
+  /** The person who is signed in. */
+  readProfile(options?: CallOptions): Promise<T.UserProfile>
+  /** Changes what is named and returns the whole. Throws `validation_failed`. */
+  changeProfile(changes: T.ProfileChanges, options?: CallOptions): Promise<T.UserProfile>
+  /** Deletes the account with everything in it, for good. */
+  deleteProfile(options?: CallOptions): Promise<T.Message>
+  /** Everything that the server holds about the person. */
+  exportData(options?: CallOptions): Promise<Record<string, unknown>>
+  /** Uploads 1 to 10 files of at most 25 MiB. Throws `unsupported_media_type`, `payload_too_large`, `quota_exceeded`, `image_unreadable`, `image_too_large`, `insufficient_storage`. */
+  uploadAttachments(upload: UploadInput, options?: CallOptions): Promise<T.Attachment[]>
+  /** A page of the person's files, the newest first. */
+  listAttachments(page?: PageInput, options?: CallOptions): Promise<T.AttachmentPage>
+  /** A file with a fresh URL. Throws `not_found`. */
+  readAttachment(which: { key: string }, options?: CallOptions): Promise<T.AttachmentDetails>
+  /** Deletes a file. Throws `not_found`. */
+  deleteAttachment(which: { key: string }, options?: CallOptions): Promise<T.Message>
+  /** What the person has paid for. */
+  readSubscription(
+    view?: { environment?: 'production' | 'sandbox' } & Languages,
+    options?: CallOptions,
+  ): Promise<T.Subscription>
+
+  /** What every copy of the app should know; see `isUpdateRequired`. */
+  readAppSettings(options?: CallOptions): Promise<T.AppSettings>
+  /** The pricing plans on sale. */
+  readPricingPlans(language?: Languages, options?: CallOptions): Promise<T.PricingPlan[]>
+  /** What currencies cost. */
+  readCurrencyRates(options?: CallOptions): Promise<T.CurrencyRates>
+  /** How often each kind of content was edited. */
+  readContentVersions(options?: CallOptions): Promise<T.ContentVersions>
+  /** Questions and answers. */
+  readFaqs(language?: Languages, options?: CallOptions): Promise<T.Faq[]>
+}

@@ -1,0 +1,42 @@
+import type { AppSettings } from './types.ts'
+
+/** The app as it runs. */
+export type InstalledApp = {
+  platform: 'ios' | 'android'
+  /** Such as `2.4.0`. */
+  version: string
+  /** Tells builds of one version apart; without it only versions are compared. */
+  buildNumber?: number
+}
+
+/** Whether the app is too old to go on: it is below the supported version, or at it with an older build. */
+export function isUpdateRequired(settings: AppSettings, app: InstalledApp): boolean {
+  const { supportedVersion, supportedBuildNumber } = settings[app.platform]
+  return isOlder(app, supportedVersion, supportedBuildNumber)
+}
+
+/** Whether the store has a newer app: the app is below the latest version, or at it with an older build. */
+export function isUpdateAvailable(settings: AppSettings, app: InstalledApp): boolean {
+  const { latestVersion, latestBuildNumber } = settings[app.platform]
+  return isOlder(app, latestVersion, latestBuildNumber)
+}
+
+function isOlder({ version, buildNumber }: InstalledApp, than: string, build: number): boolean {
+  const difference = compareVersions(version, than)
+  return difference < 0 || (difference === 0 && buildNumber !== undefined && buildNumber < build)
+}
+
+/** By the numbers between the dots; missing ones are 0, and `-beta.1` or `+7` behind them are left out. */
+function compareVersions(a: string, b: string): number {
+  const [left, right] = [numbersOf(a), numbersOf(b)]
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
+}
+
+function numbersOf(version: string): number[] {
+  const [plain = ''] = version.split(/[-+ ]/)
+  return plain.split('.').map((part) => Number.parseInt(part, 10) || 0)
+}

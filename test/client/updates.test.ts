@@ -1,0 +1,33 @@
+import { expect, test } from 'bun:test'
+import { isUpdateAvailable, isUpdateRequired } from '../../src/client/client.ts'
+import { createTestApp } from '../support/app.ts'
+
+const IOS = {
+  latestVersion: '2.4.0',
+  latestBuildNumber: 240,
+  supportedVersion: '2.0',
+  supportedBuildNumber: 200,
+}
+
+test.each([
+  ['1.9.9', 999, true, true],
+  ['2.0.0', 199, true, true],
+  ['2', 200, false, true],
+  ['2.0.0', undefined, false, true],
+  ['2.3.10', 231, false, true],
+  ['2.4.0', 239, false, true],
+  ['2.4', 240, false, false],
+  ['2.4.0-beta.1', undefined, false, false],
+  ['2.10.0', 1, false, false],
+  ['3', undefined, false, false],
+])(
+  'version %s, build %j: required %j, available %j',
+  async (version, buildNumber, required, available) => {
+    await using app = await createTestApp()
+    const settings = { ...(await app.services.settings.read()), ios: IOS }
+    const installed = { platform: 'ios', version, ...(buildNumber ? { buildNumber } : {}) } as const
+    expect([isUpdateRequired(settings, installed), isUpdateAvailable(settings, installed)]).toEqual(
+      [required, available],
+    )
+  },
+)
