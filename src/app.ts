@@ -15,6 +15,7 @@ import { cors } from './http/cors.ts'
 import { describeApi, docs } from './http/docs.ts'
 import { errors } from './http/errors.ts'
 import { health } from './http/health.ts'
+import { home } from './http/home.ts'
 import { host } from './http/host.ts'
 import { jwks } from './http/jwks.ts'
 import { observe } from './http/request-log.ts'
@@ -29,7 +30,7 @@ export type Routes = ReturnType<typeof createApi>['~Routes']
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
-  const { log, config, readiness, encryptionKeys: keys, replays, ipOf, now } = services
+  const { log, config, appName, readiness, encryptionKeys: keys, replays, ipOf, now } = services
   // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
   const translator = createTranslator(translations)
@@ -44,6 +45,7 @@ export function createApp(services: Services) {
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
     .use(docs(() => describeApi(api, VERSION, { description, tags })))
     .use(health(readiness))
+    .use(home({ appName, version: VERSION }))
     .use(api)
 }
 

@@ -2,6 +2,7 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import spectralCore from '@stoplight/spectral-core'
 import rulesets from '@stoplight/spectral-rulesets'
+import { version } from '../../package.json' with { type: 'json' }
 import { createTestApp } from '../support/app.ts'
 
 type Schema = Record<string, unknown>
@@ -137,6 +138,20 @@ test('what routes answer is what they document', async () => {
       expect([path, Object.keys(responses)]).toEqual([path, expect.arrayContaining(['200'])])
     }
   }
+})
+
+test('a browser that opens the address sees what it is, a program nothing', async () => {
+  await using app = await createTestApp({ APP_NAME: 'Trees <3', PAYLOAD_ENCRYPTION: 'required' })
+  const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
+  const page = await app.ask('GET', '/', { headers: { accept } })
+  expect(page.status).toBe(200)
+  expect(page.text).toContain('<h1>Trees &lt;3</h1>')
+  expect(page.text).toContain(`Homeport ${version}`)
+  for (const [, path = ''] of page.text.matchAll(/<a href="([^"]+)"/g)) {
+    expect([path, (await app.ask('GET', path)).status]).toEqual([path, 200])
+  }
+  const program = await app.ask('GET', '/', { headers: { accept: '*/*', env: 'test' } })
+  expect([program.status, program.json.code]).toEqual([404, 'not_found'])
 })
 
 test('the docs page loads nothing from elsewhere', async () => {

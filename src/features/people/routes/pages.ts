@@ -1,17 +1,10 @@
 import { type Context, Elysia, t } from 'elysia'
 import { readBody } from '../../../http/body.ts'
 import { STATUS } from '../../../http/errors.ts'
-import { rawReply } from '../../../http/raw-reply.ts'
+import { sendPage } from '../../../http/page.ts'
 import { AppError } from '../../../lib/errors.ts'
-import {
-  deletePage,
-  type Frame,
-  PAGE_CSP,
-  resultPage,
-  type TokenPage,
-  tokenPage,
-} from '../page-templates.ts'
-import { pageTexts } from '../page-texts.ts'
+import { deletePage, resultPage, type TokenPage, tokenPage } from '../page-templates.ts'
+import { type PageTexts, pageTexts } from '../page-texts.ts'
 import type { PeopleRoutesDeps } from './deps.ts'
 
 type Asked = Pick<Context, 'set' | 'request'>
@@ -35,7 +28,7 @@ export function pageRoutes(deps: PeopleRoutesDeps) {
     )
     .get('/auth/reset', (asked) => open(asked, 'reset', asked.query.token), tokenQuery)
     .post('/auth/reset', (asked) => submit(asked, 'reset', ({ wasReset }) => wasReset), unparsed)
-    .get('/account/delete', (asked) => page(asked.set, deletePage(frameOf(asked))), hidden)
+    .get('/account/delete', (asked) => page(asked, deletePage(textsFor(asked))), hidden)
     .post(
       '/account/delete',
       (asked) => submitDeletion(asked, ipOf(asked.request, asked.server)),
@@ -44,15 +37,15 @@ export function pageRoutes(deps: PeopleRoutesDeps) {
 
   /** The form of a link, or what is wrong with the link: nothing is used up by looking. */
   async function open(asked: Asked, name: TokenPage, token = '') {
-    const frame = frameOf(asked)
+    const texts = textsFor(asked)
     const error = await failureOf(() => addresses.requireLink(name, token), asked)
-    if (error) return page(asked.set, resultPage(frame, error.sentence), error.status)
-    return page(asked.set, tokenPage(frame, name, token))
+    if (error) return page(asked, resultPage(error.sentence), error.status)
+    return page(asked, tokenPage(texts, name, token))
   }
 
   /** Does what a link is for. A field that was refused can be corrected; a link that is used up cannot. */
-  async function submit(asked: Asked, name: TokenPage, done: (texts: Frame['texts']) => string) {
-    const frame = frameOf(asked)
+  async function submit(asked: Asked, name: TokenPage, done: (texts: PageTexts) => string) {
+    const texts = textsFor(asked)
     const form = await readForm(asked.request)
     const token = form('token')
     const error = await failureOf(async () => {
@@ -60,22 +53,22 @@ export function pageRoutes(deps: PeopleRoutesDeps) {
       else if (name === 'cancel') await addresses.cancelChange(token)
       else await passwordLogin.set(token, form('newPassword'))
     }, asked)
-    if (!error) return page(asked.set, resultPage(frame, done(frame.texts)))
+    if (!error) return page(asked, resultPage(done(texts)))
     const { sentence, status } = error
     const isOver = status === STATUS.unauthenticated
-    const html = isOver ? resultPage(frame, sentence) : tokenPage(frame, name, token, sentence)
-    return page(asked.set, html, status)
+    const again = isOver ? resultPage(sentence) : tokenPage(texts, name, token, sentence)
+    return page(asked, again, status)
   }
 
   async function submitDeletion(asked: Asked, ip: string) {
-    const frame = frameOf(asked)
+    const texts = textsFor(asked)
     const form = await readForm(asked.request)
     const error = await failureOf(async () => {
       const userId = await prove(form('email'), form('password'), form('code'), ip)
       await deleteAccount(userId)
     }, asked)
-    if (!error) return page(asked.set, resultPage(frame, frame.texts.deleted))
-    return page(asked.set, deletePage(frame, form('email'), error.sentence), error.status)
+    if (!error) return page(asked, resultPage(texts.deleted))
+    return page(asked, deletePage(texts, form('email'), error.sentence), error.status)
   }
 
   /** The user of a password and, where two-factor is on, of a code. */
@@ -85,9 +78,13 @@ export function pageRoutes(deps: PeopleRoutesDeps) {
     return user.id
   }
 
-  function frameOf({ request }: Asked): Frame {
-    const language = languageOf(request)
-    return { texts: pageTexts(language), language, appName }
+  function textsFor({ request }: Asked): PageTexts {
+    return pageTexts(languageOf(request))
+  }
+
+  function page({ set, request }: Asked, content: ReturnType<typeof resultPage>, status = 200) {
+    const frame = { language: languageOf(request), appName, footer: Bun.escapeHTML(appName) }
+    return sendPage(set, { ...content, ...frame }, status)
   }
 
   /** What went wrong, in the language of the page; null when nothing did. */
@@ -110,14 +107,4 @@ async function readForm(request: Request): Promise<(field: string) => string> {
   const bytes = await readBody(request, FORM_LIMIT)
   const form = new URLSearchParams(Buffer.from(bytes).toString('utf8'))
   return (field) => form.get(field) ?? ''
-}
-
-function page(set: Context['set'], html: string, status = 200): Response {
-  const headers = {
-    'content-type': 'text/html; charset=utf-8',
-    'content-security-policy': PAGE_CSP,
-    // The address of these pages holds a token.
-    'referrer-policy': 'no-referrer',
-  }
-  return rawReply(set, html, headers, status)
 }

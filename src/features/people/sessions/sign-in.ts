@@ -59,8 +59,8 @@ export function createSignIn(deps: SignInDeps) {
 
   /** What the phone gets for an result, after the change is committed. */
   async function answer(result: SignInResult, baseUrl: string) {
-    outbox.nudge()
     if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
+    outbox.nudge()
     const { challengeToken } = result
     const expiresIn = LIFE['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
@@ -88,7 +88,6 @@ export function createSignIn(deps: SignInDeps) {
       return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
     if (grant === null) throw wrongCode()
-    outbox.nudge()
     return asSession(grant, baseUrl)
   }
 
@@ -108,8 +107,9 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user.id, device)
   }
 
-  /** What the phone gets of a session, after the change is committed. */
+  /** What the phone gets of a session, after the change is committed; mails that it left are sent. */
   async function asSession(grant: TokenGrant, baseUrl: string) {
+    outbox.nudge()
     return {
       accessToken: await tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,
