@@ -18,6 +18,7 @@ USER homeport
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
+# Builders of OCI images drop this: docs/deployment.md has the same for the command that runs it.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["homeport", "health"]
 ENTRYPOINT ["homeport"]
 CMD ["serve"]

@@ -132,7 +132,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   if (apple.some((part) => part !== null) && apple.includes(null)) {
     faults.push('APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together')
   }
-  if (config.webhookTokens.some((token) => /^replace-me/i.test(token))) {
+  if (config.webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token))) {
     faults.push(
       'WEBHOOK_TOKEN is still the example of the manual: take a random one, such as from "openssl rand -hex 32"',
     )

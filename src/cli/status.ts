@@ -17,9 +17,9 @@ function describe(status: Status): string {
   const rows = {
     homeport: `${version}, ${state}`,
     parts: parts.join(', '),
-    people: `${status.users} users, ${status.sessions} sessions`,
-    billing: `${status.events} events, ${failed} failed${failed > 0 ? ': see "events list --failed"' : ''}`,
-    mails: `${status.messagesWaiting} waiting`,
+    people: `users ${status.users}, sessions ${status.sessions}`,
+    billing: `events ${status.events}, failed ${failed}${failed > 0 ? ': see "events list --failed"' : ''}`,
+    mails: `waiting ${status.messagesWaiting}`,
     rates: `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
     disk: `${megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,

@@ -34,10 +34,17 @@ export function createStatus(deps: StatusDeps) {
       ...(await deps.countEvents()),
       messagesWaiting: await deps.countWaiting(),
       dataDir,
-      databaseBytes: (await stat(databasePath)).size,
+      databaseBytes: (await sizeOf(databasePath)) + (await sizeOf(`${databasePath}-wal`)),
       freeBytes: bavail * bsize,
       ratesUpdatedAt,
       ratesAgeHours: Math.round((now().getTime() - Date.parse(ratesUpdatedAt)) / 360_000) / 10,
     }
   }
+}
+
+async function sizeOf(path: string): Promise<number> {
+  return stat(path).then(
+    ({ size }) => size,
+    () => 0,
+  )
 }

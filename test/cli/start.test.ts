@@ -49,7 +49,7 @@ test('status and health say the same as /ready, and exit 1 without a server', as
     events: 1,
     failed: 0,
   })
-  expect((await homeport.run(['status'])).stdout).toContain('1 users, 1 sessions')
+  expect((await homeport.run(['status'])).stdout).toContain('users 1, sessions 1')
   const health = await homeport.run(['health', '--json'], { PORT })
   expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, parts])
   await server.stop()
