@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { chown } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { asker, deliver, register } from '../support/requests.ts'
@@ -70,6 +71,26 @@ test('without room for files status exits 1', async () => {
   expect(JSON.parse(status.stdout).ready.storage).toBe('failing')
   void starting
 }, 30_000)
+
+/** Giving a file to somebody else takes root. */
+const asRoot = test.skipIf(process.getuid?.() !== 0)
+
+asRoot(
+  'a command for the data of another user says whom to run it as',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run } = homeport
+    await run(['init'])
+    const dataDir = join(homeport.folder, 'data')
+    const nobody = 65_534
+    await chown(join(dataDir, 'homeport.db'), nobody, nobody)
+    for (const command of [['status'], ['settings', 'get'], ['migrate', '--status']]) {
+      const { exitCode, stderr } = await run(command)
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('run this as nobody')])
+    }
+  },
+  30_000,
+)
 
 test('an import that empties a catalogue is asked about, and the log says what was changed', async () => {
   await using homeport = await installExecutable()

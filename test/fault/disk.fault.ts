@@ -143,6 +143,32 @@ onOwnDisk(
   120_000,
 )
 
+onOwnDisk(
+  'a full or read-only disk is told in one sentence at the start',
+  async () => {
+    await using homeport = await installExecutable()
+    const disk = await mountDisk('4m')
+    const dataDir = join(disk, 'data')
+    const start = async () => {
+      const { exitCode, stderr } = await homeport.run(['serve'], { DATA_DIR: dataDir, PORT: '0' })
+      return [exitCode, stderr]
+    }
+    await fill(disk)
+    expect(await start()).toEqual([
+      1,
+      `The disk of ${dataDir} is full: free some space and start again.\n`,
+    ])
+    await rm(join(disk, 'ballast'))
+    expect((await homeport.run(['init'], { DATA_DIR: dataDir })).exitCode).toBe(0)
+    Bun.spawnSync(['mount', '-o', 'remount,ro', disk])
+    expect(await start()).toEqual([
+      1,
+      `${dataDir} is read-only: mount its disk writable and start again.\n`,
+    ])
+  },
+  60_000,
+)
+
 async function makeFolder(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-disk-'))
   disks.push(folder)

@@ -182,3 +182,18 @@ test('144: one line of JSON a request, whatever the path holds', async () => {
 })
 
 /** The reply to a request written by hand. */
+
+test('a reply of 500 and above is a warning in the log, another one is not', async () => {
+  await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
+  const { accessToken: token } = await app.register()
+  const path = '/api/user/attachments/v1?type=supportTicket'
+  const headers = { 'content-type': 'text/plain' }
+  expect((await app.ask('POST', path, { token, body: 'x', headers })).status).toBe(507)
+  expect((await app.ask('GET', '/api/user/nothing/v1')).status).toBe(404)
+  await Bun.sleep(10)
+  const levels = app.lines
+    .map((line) => JSON.parse(line))
+    .map(({ status, level }) => [status, level])
+  expect(levels).toContainEqual([507, 'warn'])
+  expect(levels).toContainEqual([404, 'info'])
+})
