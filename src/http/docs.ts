@@ -24,7 +24,7 @@ const PAGE = `<!doctype html>
 </html>
 `
 /** Requests can be tried; a token that was given is kept for the next visit of this browser. */
-const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true, displayRequestDuration: true, docExpansion: 'none', filter: true })`
+const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
 /** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
 export function docs(readDocument: () => Promise<OpenApi>) {

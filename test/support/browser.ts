@@ -38,3 +38,30 @@ export async function bundle(entry: string): Promise<string> {
   const built = await Bun.build({ entrypoints: [entry], target: 'browser', minify: true })
   return (await built.outputs[0]?.text()) ?? ''
 }
+
+/** A page that is clicked and typed into, until it is disposed of. */
+export function openView() {
+  return new Bun.WebView({
+    width: 1280,
+    height: 1200,
+    backend: { type: 'chrome', path: CHROMIUM ?? '', argv: FLAGS },
+  })
+}
+
+/** Clicks an element as soon as it is there, wherever on the page it is. */
+export async function press(view: Bun.WebView, selector: string) {
+  await untilShown(view, selector)
+  await view.evaluate(`document.querySelector(${JSON.stringify(selector)}).click()`)
+}
+
+/** Waits up to 5 s for an element, and returns its text. */
+export async function untilShown(view: Bun.WebView, selector: string): Promise<string> {
+  for (let tries = 0; tries < 250; tries++) {
+    const text = await view.evaluate(
+      `document.querySelector(${JSON.stringify(selector)})?.innerText ?? null`,
+    )
+    if (text !== null) return String(text)
+    await Bun.sleep(20)
+  }
+  throw new Error(`the page never shows ${selector}`)
+}

@@ -32,7 +32,9 @@ export async function buildExecutable() {
 async function isBuilt(): Promise<boolean> {
   const built = await stat(join(ROOT, 'dist', 'homeport')).catch(() => null)
   if (!built) return false
-  const sources = ['build.ts', 'bun.lock', 'package.json', '{src,drizzle,data/seed}/**/*']
+  // In braces, a folder inside of a folder matches nothing (Bun 1.4).
+  const folders = ['src', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
+  const sources = ['build.ts', 'bun.lock', 'package.json', ...folders]
   for (const pattern of sources) {
     for await (const path of new Bun.Glob(pattern).scan({
       cwd: ROOT,
