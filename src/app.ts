@@ -37,13 +37,14 @@ export function createApp(services: Services) {
   const api = createApi(services, translator)
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
+  const server = config.baseUrl ?? '/'
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log }))
     .use(host())
     .use(cors({ origins: config.corsOrigins }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
-    .use(docs(() => describeApi(api, VERSION, { description, tags })))
+    .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
     .use(health(readiness))
     .use(home({ appName, version: VERSION }))
     .use(api)

@@ -48,13 +48,13 @@ export function docs(readDocument: () => Promise<OpenApi>) {
 export async function describeApi(
   app: AnyElysia,
   version: string,
-  { description, tags }: { description: string; tags: Record<string, string> },
+  about: { description: string; tags: Record<string, string>; server: string },
 ): Promise<OpenApi> {
-  const documentation = { info: { title: 'Homeport', version, description } }
+  const documentation = { info: { title: 'Homeport', version, description: about.description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
   const described = new Elysia().use(plugin).use(app)
   const response = await described.handle(new Request('http://localhost/raw'))
-  return normalizeOpenApi((await response.json()) as OpenApi, tags)
+  return normalizeOpenApi((await response.json()) as OpenApi, about)
 }
 
 const hidden = { detail: { hide: true } }

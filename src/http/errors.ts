@@ -99,7 +99,10 @@ function toAppError(
     if (allowedMethods(pathOf(request)).length === 0) return notFound()
     return new AppError('method_not_allowed', `This path does not answer ${request.method}.`)
   }
-  if (error instanceof ValidationError && error.type !== 'response') return invalid(error)
+  if (error instanceof ValidationError && error.type !== 'response') {
+    // A part of the path that cannot be decoded names nothing.
+    return error.type === 'params' ? notFound() : invalid(error)
+  }
   if (code === 'PARSE') {
     // Elysia wraps what a parser throws.
     const { cause } = error as Error

@@ -13,29 +13,29 @@ const REQUEST_HEADERS: Record<string, Node> = {
     name: 'env',
     ...text('`test` or absent: plain. Any other word: requests and replies are sealed', 'test', {
       pattern: '^[A-Za-z0-9_-]{1,32}$',
-      default: 'test',
     }),
   },
   Device: {
     name: 'device',
     ...text(
-      'what the person recognises this device by; percent-encoded where it is not ASCII',
+      'what the person recognises this device by, `ios` without it; percent-encoded where it is not ASCII',
       'Pixel 9',
       {
         maxLength: 200,
-        default: 'ios',
       },
     ),
   },
   Timezone: {
     name: 'timezone',
-    ...text('IANA name; a new account takes it', 'Europe/Berlin', { default: 'UTC' }),
+    ...text('IANA name, UTC without it; a new account takes it', 'Europe/Berlin'),
   },
   AcceptLanguage: {
     name: 'Accept-Language',
-    ...text('of content, of new accounts and of error messages', 'pt-BR, en;q=0.8', {
-      default: 'en',
-    }),
+    ...text(
+      'of content, of new accounts and of error messages; English without it',
+      'pt-BR, en;q=0.8',
+      {},
+    ),
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
@@ -47,10 +47,14 @@ const REQUEST_HEADERS: Record<string, Node> = {
       },
     ),
   },
+  XFileName: {
+    name: 'X-File-Name',
+    ...text('the name of a file that is sent as the raw body; percent-encoded', 'photo.jpg'),
+  },
   IfNoneMatch: {
     name: 'If-None-Match',
     ...text(
-      'the `ETag` of what is known already: 304 when it has not changed',
+      'the `ETag` of what is known already: 304 when it has not changed. Leave it out where 304 is an error to your client',
       '"k3v9qw1x5c7b2n4m6j8h0g"',
     ),
   },

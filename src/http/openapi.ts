@@ -41,7 +41,10 @@ const DESCRIPTIONS: Record<string, string> = {
  * Repairs what the plugin writes, so that generators for Swift, Kotlin and Dart get clean models:
  * plain numbers and booleans, `nullable`, `enum` for `const`, one content type, named schemas.
  */
-export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>): OpenApi {
+export function normalizeOpenApi(
+  document: OpenApi,
+  { tags, server }: { tags: Record<string, string>; server: string },
+): OpenApi {
   const schemas: Record<string, unknown> = {}
   const paths: OpenApi['paths'] = {}
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
@@ -59,7 +62,7 @@ export function normalizeOpenApi(document: OpenApi, tags: Record<string, string>
       contact: { name: 'Whoever runs this server' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    servers: [{ url: '/' }],
+    servers: [{ url: server, description: 'The server that this document is from' }],
     tags: tagsOf(paths, tags),
     security: [],
     paths,
@@ -153,6 +156,8 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
     ),
   )
   allowAbsentNulls(cleaned)
+  // Newer servers may answer more than this document knows.
+  if (!/Body$|Changes$/.test(String(title ?? 'Body'))) delete cleaned['additionalProperties']
   if (typeof title !== 'string' || cleaned['type'] === undefined) {
     return title === undefined ? cleaned : { title, ...cleaned }
   }
@@ -174,6 +179,7 @@ function allowAbsentNulls(schema: Node) {
 function repaired(node: Node): Node {
   const { anyOf, patternProperties, error, examples, ...rest } = node
   if (error !== undefined && typeof error !== 'string') rest['error'] = error
+  if (rest['type'] === 'number') rest['format'] = 'double'
   if (Array.isArray(examples)) rest['example'] = examples[0]
   else if (examples !== undefined) rest['examples'] = examples
   if ('const' in rest) {

@@ -23,9 +23,10 @@ export const UploadRequestBody = {
         type: 'object',
         properties: {
           file: {
-            type: 'array',
-            items: { type: 'string', format: 'binary' },
-            description: '1 to 10 files under any name',
+            type: 'string',
+            format: 'binary',
+            description:
+              'a file; up to nine more parts with files may follow, under any name. The content decides what it is, not its name or type',
           },
         },
       },

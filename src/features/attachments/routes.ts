@@ -95,7 +95,7 @@ export function attachmentRoutes({
           description:
             '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures are made upright, stripped of metadata and converted as asked.',
           requestBody: UploadRequestBody as never,
-          'x-request-headers': [...COMMON_HEADERS, 'IdempotencyKey'],
+          'x-request-headers': [...COMMON_HEADERS, 'IdempotencyKey', 'XFileName'],
         },
       },
     )

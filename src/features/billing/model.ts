@@ -15,7 +15,11 @@ export const BillingDelivery = t.Object(
         ),
         type: t.String({ description: 'what has happened', examples: ['INITIAL_PURCHASE'] }),
         event_timestamp_ms: t.Optional(
-          t.Integer({ description: 'ms since 1970', examples: [1_783_000_000_000] }),
+          t.Integer({
+            format: 'int64',
+            description: 'ms since 1970',
+            examples: [1_783_000_000_000],
+          }),
         ),
       },
       { additionalProperties: true, description: 'an event as the billing provider sends it' },
@@ -145,5 +149,8 @@ export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
   )
 }
 
-export const billingTags = { Billing: 'What the billing provider reports' }
+export const billingTags = {
+  Billing: 'What the signed-in person has paid for',
+  Webhook: 'For the billing provider, not for apps',
+}
 export const billingPlainPaths = ['/api/webhooks/billing/v1']

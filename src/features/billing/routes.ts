@@ -80,7 +80,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         parse: 'none',
         response: responses(Message, 400, 401, 413, 415, 503),
         detail: {
-          tags: ['Billing'],
+          tags: ['Webhook'],
           operationId: 'receiveBillingEvent',
           summary: 'Webhook of the billing provider',
           description:

@@ -119,21 +119,24 @@ export const SessionReply = strict(
   'the tokens of a device, and whose they are',
 )
 
-const Challenge = strict(
-  {
-    challengeToken: ChallengeToken,
-    methods,
-    expiresIn: t.Integer({ description: 'seconds until it must be passed', examples: [300] }),
-  },
-  'TwoFactorChallenge',
-  'what the second step of signing in needs',
-)
-
-/** A session, or with code `two_factor_required` a challenge. */
+/**
+ * A session, or with code `two_factor_required` a challenge. It is described as one object with what both
+ * have: generators make of a choice of two what fits neither.
+ */
 export const SignInReply = DataOf(
-  t.Union([SessionReply, Challenge], {
-    description: 'a session, or with code `two_factor_required` a challenge',
-  }),
+  strict(
+    {
+      ...t.Partial(SessionReply).properties,
+      challengeToken: t.Optional(ChallengeToken),
+      methods: t.Optional(methods),
+      expiresIn: t.Integer({
+        description: 'seconds until the access token expires, or the challenge must be passed',
+        examples: [900],
+      }),
+    },
+    'SignInResult',
+    'a session; or with code `two_factor_required` only `challengeToken`, `methods` and `expiresIn`',
+  ),
 )
 
 export const DevicesReply = t.Array(

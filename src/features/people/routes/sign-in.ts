@@ -16,6 +16,8 @@ import {
 import type { PeopleRoutesDeps } from './deps.ts'
 
 const tags = ['Signing in']
+/** With a token or without: a guest who sends one keeps what is theirs. */
+const AS_GUEST = [{}, { bearer: [] }]
 
 /** Every way to get a session, and out of it. */
 export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutesDeps) {
@@ -39,6 +41,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         detail: {
           tags,
           operationId: 'register',
+          security: AS_GUEST,
           summary: 'Create an account and sign in',
           description:
             "Answers a session. With a guest's token in `Authorization` that account is upgraded: its id, files and purchases stay.",
@@ -92,6 +95,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         detail: {
           tags,
           operationId: 'signInSocially',
+          security: AS_GUEST,
           summary: 'Sign in with Google or Apple',
           description:
             "Takes the id token of Google or Apple. An account with the same verified address is linked; with a guest's token that account is upgraded or merged.",
