@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { readFile, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
+import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
 
@@ -94,7 +94,7 @@ export async function discardBadSecrets(folder: string, schemaVersion: number) {
 export async function loadSecrets(folder: string): Promise<Secrets> {
   await makeFolder(folder)
   return {
-    accessTokenKeys: join(folder, 'access-token.jwk'),
+    accessTokenKeys: await keptFile(folder, 'access-token.jwk', makeSigningKey),
     refreshKey: await symmetricKey(folder, 'refresh-token.key'),
     fileUrlKey: await symmetricKey(folder, 'file-url.key'),
     sealKey: await symmetricKey(folder, 'seal.key'),
@@ -114,9 +114,25 @@ async function keep(
   name: SecretName,
   make: () => Promise<string>,
 ): Promise<string> {
+  return readFile(await keptFile(folder, name, make), 'utf8')
+}
+
+/** The path of a secret, which is made where it is missing. */
+async function keptFile(
+  folder: string,
+  name: SecretName,
+  make: () => Promise<string>,
+): Promise<string> {
   const path = join(folder, name)
   if (!existsSync(path)) await writeDurably(path, await make(), 0o600)
-  return readFile(path, 'utf8')
+  return path
+}
+
+/** Until it is rotated it is kept alone, so that tools that know the first versions can read it. */
+async function makeSigningKey(): Promise<string> {
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const jwk = await exportJWK(privateKey)
+  return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
 /** What is wrong with a secret, never what is in it. */

@@ -125,7 +125,7 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
   }
 }
 
-/** Earlier versions kept a single key of signatures, without times. */
+/** A key that was never rotated may stand alone, without times. */
 function storedIn(content: StoredKey[] | StoredKey['jwk']): StoredKey[] {
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
 }

@@ -100,7 +100,7 @@ test('74: a corpus of forged, foreign and damaged tokens gets 401 each', async (
   const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
   const header = decode(head)
   const claims = decode(payload)
-  const [{ jwk: key }] = await Bun.file(join(app.dataDir, 'secrets', 'access-token.jwk')).json()
+  const key = await Bun.file(join(app.dataDir, 'secrets', 'access-token.jwk')).json()
   const ours = await importJWK(key, 'ES256')
   const foreign = (await generateKeyPair('ES256')).privateKey
   const sign = (changes: object, headerChanges: object = {}, by = ours) =>
