@@ -1,5 +1,6 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
+import type { PluginBuilder } from 'bun'
 import { description, license, version } from './package.json' with { type: 'json' }
 
 /**
@@ -9,6 +10,16 @@ import { description, license, version } from './package.json' with { type: 'jso
 const FOLDER = join(import.meta.dir, 'dist', 'client')
 const DECLARATIONS = join(import.meta.dir, 'dist', 'declarations')
 const ENTRY = 'client/client'
+
+/** The files of the package. */
+const MODULES = ['client', 'sealed-transport', 'api-error']
+
+/** The pages that go with it, and their names there. */
+const PAGES = {
+  'client.md': 'README.md',
+  'payload-encryption.md': 'payload-encryption.md',
+  'other-languages.md': 'other-languages.md',
+}
 
 const PACKAGE = {
   name: 'homeport-client',
@@ -22,7 +33,7 @@ const PACKAGE = {
   'react-native': './client.js',
   types: './client.d.ts',
   exports: { '.': { types: './client.d.ts', default: './client.js' } },
-  files: ['*.js', '*.d.ts'],
+  files: ['*.js', '*.d.ts', '*.md'],
   engines: { node: '>=20' },
 }
 
@@ -33,18 +44,22 @@ await declare()
 await collect(ENTRY)
 await rm(DECLARATIONS, { recursive: true })
 await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
-await writeFile(join(FOLDER, 'README.md'), await readFile(join(import.meta.dir, 'docs/client.md')))
+for (const [page, name] of Object.entries(PAGES)) {
+  await writeFile(join(FOLDER, name), await readFile(join(import.meta.dir, 'docs', page)))
+}
 
-/** What is imported only when it is asked for becomes a file of its own. */
+/**
+ * What is imported only when it is asked for becomes a file of its own, and so does what both share. Bun's own
+ * splitting would put `import.meta` in, which React Native cannot parse.
+ */
 async function bundle() {
   const built = await Bun.build({
-    entrypoints: [join(import.meta.dir, 'src', `${ENTRY}.ts`)],
+    entrypoints: MODULES.map((name) => join(import.meta.dir, 'src', 'client', `${name}.ts`)),
     target: 'browser',
     format: 'esm',
-    splitting: true,
-    minify: true,
+    minify: { whitespace: true, syntax: true, identifiers: true, keepNames: true },
     outdir: FOLDER,
-    naming: { entry: '[name].[ext]', chunk: '[name]-[hash].[ext]' },
+    plugins: [{ name: 'apart', setup: keepApart }],
   })
   if (!built.success) throw new AggregateError(built.logs)
   for (const { path } of built.outputs) {
@@ -54,6 +69,13 @@ async function bundle() {
     )
     console.log(`dist/client/${basename(path)}: ${size} kB, ${packed} kB gzipped`)
   }
+}
+
+function keepApart(build: PluginBuilder) {
+  const filter = new RegExp(`^\\./(${MODULES.join('|')})\\.ts$`)
+  build.onResolve({ filter }, ({ path, importer }) => {
+    return importer ? { path: path.replace(/ts$/, 'js'), external: true } : undefined
+  })
 }
 
 /** The compiler writes the types out. */

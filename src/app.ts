@@ -42,7 +42,7 @@ export function createApp(services: Services) {
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log }))
     .use(host())
-    .use(cors({ origins: config.corsOrigins }))
+    .use(cors({ origins: config.corsOrigins, log }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
     .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
     .use(health(readiness))

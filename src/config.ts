@@ -184,10 +184,14 @@ function misspelledIn(given: string[], names: string[]): { name: string; meant: 
       .toUpperCase()
       .replaceAll('-', '_')
       .replace(/^HOMEPORT_/, '')
-    // Short names are near to too many others.
-    const meant = names.find((one) => distance(one, plain) <= (one.length < 8 ? 0 : 2))
+    const meant = names.find((one) => distance(one, plain) <= allowed(one))
     return meant === undefined ? [] : [{ name, meant }]
   })
+}
+
+/** How many characters of a name may be wrong: short ones are near to too many others. */
+function allowed({ length }: string): number {
+  return length < 8 ? 0 : length < 12 ? 2 : 3
 }
 
 /** A deep link of any scheme, up to and with its `auth`: `myapp://`, `myapp://auth` and `https://app.example.com`. */

@@ -143,6 +143,7 @@ async function faultOf(folder: string, name: SecretName, schemaVersion: number) 
     content = await readFile(join(folder, name), 'utf8')
   } catch (error) {
     const { code } = error as { code?: string }
+    if (code === 'EACCES') return 'belongs to another user (chown it to the one that runs homeport)'
     if (code !== 'ENOENT') return `cannot be read (${code})`
     return schemaVersion >= since ? 'is missing' : null
   }

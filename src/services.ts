@@ -221,9 +221,10 @@ export async function createServices(deps: ServicesDeps) {
   })
   const readiness = createReadiness({
     isWritable: db.isWritable,
-    checkSpace: space.check,
+    probeStorage: space.probe,
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: feed === null ? null : rates.isStale,
+    log,
   })
   const status = createStatus({
     version: VERSION,

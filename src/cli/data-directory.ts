@@ -72,8 +72,13 @@ export async function requireData(config: Config) {
       `There is no data in ${dataDir}: set DATA_DIR to the data directory of the server, or run "homeport init" to make one.`,
     )
   }
-  if (found.uid === process.getuid?.()) return
-  const owner = await userName(found.uid)
+  await requireOwner(dataDir, found.uid)
+}
+
+/** What root leaves in the directory of another user that user cannot write. */
+async function requireOwner(dataDir: string, uid: number) {
+  if (uid === process.getuid?.()) return
+  const owner = await userName(uid)
   throw new DataError(
     `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`,
   )
@@ -154,10 +159,13 @@ export async function migrationStatus(
 
 async function lockData({ dataDir }: Config): Promise<Disposable> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
+  await requireOwner(dataDir, (await stat(dataDir)).uid)
   await access(dataDir, constants.W_OK)
   const lock = takeLock(join(dataDir, 'homeport.lock'))
   if (lock) return lock
-  throw new DataError(`another homeport is using ${dataDir}: stop it first`)
+  throw new DataError(
+    `another homeport is using ${dataDir}: "homeport status" shows it; stop it before you start one here`,
+  )
 }
 
 /** What the file system says of the data directory, in a sentence; anything else stays as it is. */

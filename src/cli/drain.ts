@@ -2,6 +2,7 @@ import type { Log } from '../lib/log.ts'
 
 /** How long requests in flight may take once we are told to stop, in ms. */
 const DRAIN_TIMEOUT = 10_000
+const AFTER_REPLIES = 5
 
 /** Lets requests in flight finish; after `limit` ms, or when told again, they are cut. */
 export async function drain(
@@ -17,4 +18,6 @@ export async function drain(
     log.warn({ outcome }, 'requests in flight were cut off')
     await server.stop(true)
   }
+  // What follows a reply, such as its line in the log, is still to come.
+  await new Promise((resolve) => setTimeout(resolve, AFTER_REPLIES))
 }

@@ -88,7 +88,7 @@ async function runCommand(
     confirmRisk((await perform(command, 'risk', config, input)) as string | null)
   }
   const outcome = (await perform(command, 'work', config, input)) as never
-  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome))
+  console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
   return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
 }
 
@@ -96,7 +96,9 @@ async function runCommand(
 function confirmRisk(risk: string | null) {
   if (risk === null) return
   if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to do it.`)
-  if (!confirm(`${risk} Go on?`)) throw new AppError('conflict', 'Nothing was changed.')
+  const answer = prompt(`${risk} Go on? [y/N]`)
+  if (!/^y(es)?$/i.test(answer?.trim() ?? ''))
+    throw new AppError('conflict', 'Nothing was changed.')
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
@@ -128,6 +130,13 @@ function explain(thrown: unknown): number {
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
   if (error instanceof DataError) return say(error.message, EXIT.failed)
+  const { code, path } = error as { code?: string; path?: string }
+  if (path && /^E[A-Z]+$/.test(code ?? '')) {
+    return say(
+      `${path} cannot be used (${code}): check that its disk takes writes and has space, and that it belongs to this user.`,
+      EXIT.failed,
+    )
+  }
   if (error instanceof AppError) {
     const details = error.details?.map(({ path, message }) => `  ${path}: ${message}`) ?? []
     return say([error.message, ...details].join('\n'), EXIT.failed)

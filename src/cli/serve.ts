@@ -13,6 +13,7 @@ import { dataCommands } from './data-commands.ts'
 import { DataError, databasePath, openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
 import { drain } from './drain.ts'
+import { readinessCommand } from './health.ts'
 import { announce, createServerLog } from './server-log.ts'
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
@@ -37,7 +38,7 @@ export const serve: LocalCommand = {
     if (demo) await addDemoData(services, log)
     const stopTimers = startTimers(timersOf(services), log)
     stack.defer(stopTimers)
-    const commands = await serveCommands(services, dataCommands, log)
+    const commands = await serveCommands(services, [...dataCommands, readinessCommand], log)
     stack.defer(() => commands.stop(true))
     const server = listen(services, log)
     stack.defer(() => drain(server, signals.second, log))

@@ -9,6 +9,7 @@ type TransportCode =
   | 'reply_not_sealed'
   | 'no_trusted_key'
 
+/** A field that is wrong: where in the request, and what it must be. */
 export type ErrorDetail = { path: string; message: string }
 
 type Failure = {
@@ -29,11 +30,17 @@ type Failure = {
 
 /** Every failure of the client. */
 export class ApiError extends Error {
+  /** Of the reply; 0 without one. */
   readonly status: number
+  /** What went wrong, for programs; newer servers may know codes that this client does not. */
   readonly code: Failure['code']
+  /** Which fields are wrong; empty where none is to blame. */
   readonly details: ErrorDetail[]
+  /** Names the request in the log of the server. */
   readonly requestId: string | null
+  /** Seconds after which it may be tried again, where the server said so. */
   readonly retryAfter: number | null
+  /** Whether the server itself said so: in sealed mode anybody on the way can answer in plain. */
   readonly isGenuine: boolean
 
   constructor(failure: Failure) {

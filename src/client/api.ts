@@ -1,4 +1,5 @@
 import type { UploadInput } from './form.ts'
+import type * as P from './person-types.ts'
 import type * as T from './types.ts'
 
 /** How one call is made, over what the client was made with. */
@@ -17,17 +18,6 @@ export type PageInput = {
   after?: string
 }
 
-type NewAccount = { email: string; password: string; name?: string }
-type SocialLogin = {
-  provider: 'google' | 'apple'
-  /** What the provider gave the app. */
-  idToken: string
-  /** What the app gave the provider, before it was hashed. */
-  nonce?: string
-  name?: string
-  /** Of Apple: lets the grant be revoked when the account is deleted. */
-  authorizationCode?: string
-}
 type Languages = {
   /** A language tag, over that of the client. */
   lang?: string
@@ -43,70 +33,67 @@ export type Client = {
   isSignedIn(): Promise<boolean>
 
   /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`. */
-  register(account: NewAccount, options?: CallOptions): Promise<T.Session>
+  register(account: P.NewAccount, options?: CallOptions): Promise<P.Session>
   /** Signs in, or returns a challenge where two-factor is on. Throws `invalid_credentials`. */
-  login(
-    credentials: { email: string; password: string },
-    options?: CallOptions,
-  ): Promise<T.SignInResult>
+  login(credentials: P.Credentials, options?: CallOptions): Promise<P.SignInResult>
   /** The second step of signing in. `code`: of the authenticator app, or a recovery code. Throws `invalid_credentials`. */
   passTwoFactor(
     answer: { challengeToken: string; code: string },
     options?: CallOptions,
-  ): Promise<T.Session>
+  ): Promise<P.Session>
   /** Signs in with Google or Apple; a guest becomes that account. Throws `unauthenticated`. */
-  signInSocially(login: SocialLogin, options?: CallOptions): Promise<T.SignInResult>
+  signInSocially(login: P.SocialLogin, options?: CallOptions): Promise<P.SignInResult>
   /** Starts without credentials; `register` or `signInSocially` keep what the guest has. */
-  startAsGuest(options?: CallOptions): Promise<T.Session>
+  startAsGuest(options?: CallOptions): Promise<P.Session>
   /** Fetches new tokens. The client does so by itself when it must. */
   refresh(): Promise<void>
-  /** Ends the session on the server and forgets it here. */
-  logout(options?: CallOptions): Promise<T.Message>
+  /** Ends the session on the server, where it can be reached, and forgets it here in any case. */
+  logout(options?: CallOptions): Promise<P.Message>
   /** The devices that are signed in, the last used first. */
-  listSessions(options?: CallOptions): Promise<T.Device[]>
+  listSessions(options?: CallOptions): Promise<P.Device[]>
   /** Signs a device out. `id`: of the session, or `others` for all but this one. Throws `not_found`. */
-  endSession(which: { id: string }, options?: CallOptions): Promise<T.Message>
+  endSession(which: { id: string }, options?: CallOptions): Promise<P.Message>
   /** Other devices are signed out. Throws `invalid_credentials`, `validation_failed`. */
   changePassword(
     passwords: { currentPassword: string; newPassword: string },
     options?: CallOptions,
-  ): Promise<T.Message>
+  ): Promise<P.Message>
   /** Sends a mail with a link, if there is such an account. */
-  forgotPassword(account: { email: string }, options?: CallOptions): Promise<T.Message>
+  forgotPassword(account: { email: string }, options?: CallOptions): Promise<P.Message>
   /** Sets a password with the token of that mail; all devices are signed out. Throws `unauthenticated` for an old link. */
   resetPassword(
     reset: { token: string; newPassword: string },
     options?: CallOptions,
-  ): Promise<T.Message>
+  ): Promise<P.Message>
   /** Confirms an address with the token of its mail. Throws `unauthenticated` for an old link. */
-  verifyEmail(link: { token: string }, options?: CallOptions): Promise<T.Message>
+  verifyEmail(link: { token: string }, options?: CallOptions): Promise<P.Message>
   /** Sends that mail once more. Throws `conflict` when there is nothing to confirm. */
-  resendVerification(options?: CallOptions): Promise<T.Message>
+  resendVerification(options?: CallOptions): Promise<P.Message>
   /** Sends a mail to the new address; until its link is opened nothing changes. Throws `email_taken`, `invalid_credentials`. */
   changeEmail(
     change: { password: string; email: string },
     options?: CallOptions,
-  ): Promise<T.Message>
+  ): Promise<P.Message>
   /** Ends a change of address with the token that the old one was sent. */
-  cancelEmailChange(link: { token: string }, options?: CallOptions): Promise<T.Message>
+  cancelEmailChange(link: { token: string }, options?: CallOptions): Promise<P.Message>
   /** Unlinks Google or Apple. Throws `conflict` when it is the only way to sign in. */
-  unlinkProvider(which: { provider: 'google' | 'apple' }, options?: CallOptions): Promise<T.Message>
+  unlinkProvider(which: { provider: 'google' | 'apple' }, options?: CallOptions): Promise<P.Message>
   /** Makes a secret for an authenticator app. Throws `invalid_credentials`, `conflict` when two-factor is on. */
-  setUpTwoFactor(proof: { password: string }, options?: CallOptions): Promise<T.TwoFactorSetup>
+  setUpTwoFactor(proof: { password: string }, options?: CallOptions): Promise<P.TwoFactorSetup>
   /** Switches two-factor on with a first code. Throws `invalid_credentials`. */
-  confirmTwoFactor(proof: { code: string }, options?: CallOptions): Promise<T.RecoveryCodes>
+  confirmTwoFactor(proof: { code: string }, options?: CallOptions): Promise<P.RecoveryCodes>
   /** Switches two-factor off. Throws `invalid_credentials`. */
   disableTwoFactor(
     proof: { password: string; code: string },
     options?: CallOptions,
-  ): Promise<T.Message>
+  ): Promise<P.Message>
 
   /** The person who is signed in. */
-  readProfile(options?: CallOptions): Promise<T.UserProfile>
+  readProfile(options?: CallOptions): Promise<P.UserProfile>
   /** Changes what is named and returns the whole. Throws `validation_failed`. */
-  changeProfile(changes: T.ProfileChanges, options?: CallOptions): Promise<T.UserProfile>
+  changeProfile(changes: P.ProfileChanges, options?: CallOptions): Promise<P.UserProfile>
   /** Deletes the account with everything in it, for good. */
-  deleteProfile(options?: CallOptions): Promise<T.Message>
+  deleteProfile(options?: CallOptions): Promise<P.Message>
   /** Everything that the server holds about the person. */
   exportData(options?: CallOptions): Promise<Record<string, unknown>>
   /** Uploads 1 to 10 files of at most 25 MiB. Throws `unsupported_media_type`, `payload_too_large`, `quota_exceeded`, `image_unreadable`, `image_too_large`, `insufficient_storage`. */
@@ -116,7 +103,7 @@ export type Client = {
   /** A file with a fresh URL. Throws `not_found`. */
   readAttachment(which: { key: string }, options?: CallOptions): Promise<T.AttachmentDetails>
   /** Deletes a file. Throws `not_found`. */
-  deleteAttachment(which: { key: string }, options?: CallOptions): Promise<T.Message>
+  deleteAttachment(which: { key: string }, options?: CallOptions): Promise<P.Message>
   /** What the person has paid for. */
   readSubscription(
     view?: { environment?: 'production' | 'sandbox' } & Languages,

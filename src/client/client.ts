@@ -3,16 +3,19 @@ import { ApiError } from './api-error.ts'
 import { randomHex } from './bytes.ts'
 import { type Call, createCaller, type Envelope } from './caller.ts'
 import { formOf, type UploadInput } from './form.ts'
+import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
 import { createSessionKeeper, isSessionEnded } from './session.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
 import { createPlainTransport, type Send } from './transport.ts'
-import type { AttachmentPage, ListedAttachment, Session, Subscription } from './types.ts'
+import type { AttachmentPage, ListedAttachment, Subscription } from './types.ts'
 
+export type { ErrorCode } from '../lib/errors.ts'
 export type { CallOptions, Client, PageInput } from './api.ts'
 export { ApiError, type ErrorDetail } from './api-error.ts'
 export type { PhoneFile, UploadFile, UploadInput } from './form.ts'
+export type * from './person-types.ts'
 export type { Storage } from './storage.ts'
 export type { Progress } from './transmit.ts'
 export type * from './types.ts'
@@ -69,7 +72,7 @@ export function createClient(options: ClientOptions): Client {
         await call('post', '/api/auth/guest/v1', null, { patience: patienceOf(options) }),
       ),
     refresh: async () => void (await session.renew((await session.token()) ?? '')),
-    logout: async (options) => clearSession(await asUser('post', '/api/auth/logout/v1')(options)),
+    logout,
     listSessions: asUser('get', '/api/auth/sessions/v1'),
     endSession: asUser('delete', '/api/auth/sessions/v1', 'query'),
     changePassword: asUser('patch', '/api/auth/password/v1', 'json'),
@@ -161,6 +164,19 @@ export function createClient(options: ClientOptions): Client {
   async function clearSession<T>(reply: T): Promise<T> {
     await session.forget()
     return reply
+  }
+
+  /** What cannot be reached, or has ended the session by itself, must not keep anybody signed in here. */
+  async function logout(options?: CallOptions) {
+    try {
+      return await asUser('post', '/api/auth/logout/v1')(options)
+    } catch (error) {
+      const { code } = error as ApiError
+      if (!/^(network_error|timeout|unauthenticated)$/.test(code)) throw error
+      return { message: 'Signed out on this device.' }
+    } finally {
+      await session.forget()
+    }
   }
 
   async function uploadAttachments(upload: UploadInput, options?: CallOptions) {
@@ -256,7 +272,7 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
 function baseUrlOf({ baseUrl }: ClientOptions): string {
   if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(
-    `baseUrl must begin with https:// or http://, such as https://api.example.com; it is "${baseUrl}".`,
+    `baseUrl must be an address such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,
   )
 }
 

@@ -1,6 +1,6 @@
 import { ApiError } from './api-error.ts'
+import type { Session } from './person-types.ts'
 import type { Storage } from './storage.ts'
-import type { Session } from './types.ts'
 
 type SessionDeps = {
   storage: Storage

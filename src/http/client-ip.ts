@@ -22,7 +22,11 @@ export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): I
     if (forwarded === null || peer === null) return group(peer)
     if (!isTrusted(peer)) {
       if (!hasWarned) {
-        log.warn('X-Forwarded-For from a peer that is not in TRUSTED_PROXIES is ignored')
+        const address = peer.toString()
+        log.warn(
+          { peer: address },
+          `X-Forwarded-For from ${address} is ignored: it is not in TRUSTED_PROXIES`,
+        )
         hasWarned = true
       }
       return group(peer)

@@ -1,4 +1,5 @@
 import { type Context, Elysia } from 'elysia'
+import type { Log } from '../lib/log.ts'
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 const REQUEST_HEADERS =
@@ -6,15 +7,17 @@ const REQUEST_HEADERS =
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 /** Seconds for which a browser need not ask again whether it may ask; none takes more. */
 const MAX_AGE = '7200'
+const MAX_NOTED = 100
 
 /** Lets web clients of these origins call the API (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
-export function cors({ origins }: { origins: string[] }) {
-  const app = new Elysia({ name: 'cors' })
-  if (origins.length === 0) return app
-  return app.onRequest(({ request: { method, headers }, set }) => {
-    varyBy(set, 'Origin')
+export function cors({ origins, log }: { origins: string[]; log: Log }) {
+  const refused = new Set<string>()
+  return new Elysia({ name: 'cors' }).onRequest(({ request: { method, headers }, set }) => {
     const origin = headers.get('origin')
-    if (origin === null || !origins.includes(origin)) return
+    if (origins.length === 0 && method !== 'OPTIONS') return
+    if (origins.length > 0) varyBy(set, 'Origin')
+    if (origin === null) return
+    if (!origins.includes(origin)) return noteRefusal(origin, method)
     set.headers['access-control-allow-origin'] = origin
     set.headers['access-control-expose-headers'] = REPLY_HEADERS
     if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return
@@ -23,6 +26,13 @@ export function cors({ origins }: { origins: string[] }) {
     set.headers['access-control-max-age'] = MAX_AGE
     return new Response(null, { status: 204 })
   })
+
+  /** Only the operator can see why a browser says no more than that the server cannot be reached. */
+  function noteRefusal(origin: string, method: string) {
+    if (method !== 'OPTIONS' || refused.has(origin) || refused.size >= MAX_NOTED) return
+    refused.add(origin)
+    log.warn({ origin }, 'a web client of this origin is refused: it is not in CORS_ORIGINS')
+  }
 }
 
 /** Says that the reply depends on a header of the request as well. */

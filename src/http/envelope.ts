@@ -1,4 +1,4 @@
-import type { TUnsafe } from '@sinclair/typebox'
+import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { STATUS } from './errors.ts'
 
@@ -35,6 +35,11 @@ export function openEnum<const T extends string>(
   })
 }
 
+/** A whole number in JSON. Elysia's own takes text for one as well, as a query needs it. */
+export function whole(options: IntegerOptions) {
+  return Type.Integer(options)
+}
+
 /** An id. `whose`: `of the plan`. */
 export function id(whose: string) {
   return t.String({
@@ -44,8 +49,8 @@ export function id(whose: string) {
 }
 
 /** An instant as ISO 8601 in UTC with milliseconds. */
-export function time(description: string) {
-  return t.String({ format: 'date-time', description, examples: ['2026-07-06T14:00:00.000Z'] })
+export function time(description: string, example: string | null = '2026-07-06T14:00:00.000Z') {
+  return t.String({ format: 'date-time', description, examples: [example] })
 }
 
 export function nullable<T extends TSchema>(schema: T, description?: string) {

@@ -101,7 +101,7 @@ function toAppError(
   }
   if (error instanceof ValidationError && error.type !== 'response') {
     // A part of the path that cannot be decoded names nothing.
-    return error.type === 'params' ? notFound() : invalid(error)
+    return error.type === 'params' ? notFound() : invalid(error, request)
   }
   if (code === 'PARSE') {
     // Elysia wraps what a parser throws.
@@ -120,8 +120,20 @@ export function malformed(message: string): AppError {
   return new AppError('malformed_request', message)
 }
 
+/** Numbers in a query are judged after all else, and without their name: it is the one with that value. */
+function outOfRange({ validator, value }: ValidationError, { url }: Request): AppError {
+  const { minimum, maximum } = validator as { minimum?: number; maximum?: number }
+  const query = new URL(url, 'http://localhost').searchParams
+  const [path = 'query'] = [...query].find(([, text]) => Number(text) === Number(value)) ?? []
+  const message = `must be a whole number from ${minimum ?? 0} to ${maximum ?? 'the largest'}`
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: path.slice(0, 100), message }],
+  })
+}
+
 /** Names the fields that are wrong and what they must be; a value may be a password and is never shown. */
-function invalid(error: ValidationError): AppError {
+function invalid(error: ValidationError, request: Request): AppError {
+  if (error.type === 'property') return outOfRange(error, request)
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
   const faults = Errors?.call(error.validator, error.value) ?? []
   return new AppError('validation_failed', 'Some fields are invalid.', {

@@ -7,17 +7,27 @@ const text = (description: string, example: string, more: Node = {}) => ({
   example,
 })
 
+/** Without an example of its own: pages on which requests are tried would send it. */
+const optional = (description: string, example: string, more: Node = {}) => ({
+  description: `${description}. Such as \`${example}\``,
+  schema: { type: 'string', ...more },
+})
+
 /** The request headers by the name of their component. */
 const REQUEST_HEADERS: Record<string, Node> = {
   Env: {
     name: 'env',
-    ...text('`test` or absent: plain. Any other word: requests and replies are sealed', 'test', {
-      pattern: '^[A-Za-z0-9_-]{1,32}$',
-    }),
+    ...optional(
+      '`test` or absent: plain. Any other word: requests and replies are sealed',
+      'test',
+      {
+        pattern: '^[A-Za-z0-9_-]{1,32}$',
+      },
+    ),
   },
   Device: {
     name: 'device',
-    ...text(
+    ...optional(
       'what the person recognises this device by, `ios` without it; percent-encoded where it is not ASCII',
       'Pixel 9',
       {
@@ -27,11 +37,11 @@ const REQUEST_HEADERS: Record<string, Node> = {
   },
   Timezone: {
     name: 'timezone',
-    ...text('IANA name, UTC without it; a new account takes it', 'Europe/Berlin'),
+    ...optional('IANA name, UTC without it; a new account takes it', 'Europe/Berlin'),
   },
   AcceptLanguage: {
     name: 'Accept-Language',
-    ...text(
+    ...optional(
       'of content, of new accounts and of error messages; English without it',
       'pt-BR, en;q=0.8',
       {},
@@ -39,7 +49,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   },
   IdempotencyKey: {
     name: 'Idempotency-Key',
-    ...text(
+    ...optional(
       'the same for every try of one upload: a retry within 24 hours stores nothing',
       '5f0c6d3e',
       {
@@ -49,11 +59,11 @@ const REQUEST_HEADERS: Record<string, Node> = {
   },
   XFileName: {
     name: 'X-File-Name',
-    ...text('the name of a file that is sent as the raw body; percent-encoded', 'photo.jpg'),
+    ...optional('the name of a file that is sent as the raw body; percent-encoded', 'photo.jpg'),
   },
   IfNoneMatch: {
     name: 'If-None-Match',
-    ...text(
+    ...optional(
       'the `ETag` of what is known already: 304 when it has not changed. Leave it out where 304 is an error to your client',
       '"k3v9qw1x5c7b2n4m6j8h0g"',
     ),

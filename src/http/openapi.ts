@@ -1,3 +1,4 @@
+import { unfilled, withFailureExample } from './openapi-examples.ts'
 import {
   COMMON_HEADERS,
   headerComponents,
@@ -76,6 +77,11 @@ export function normalizeOpenApi(
           bearerFormat: 'JWT',
           description: 'the `accessToken` of a session',
         },
+        webhook: {
+          type: 'http',
+          scheme: 'bearer',
+          description: 'the `WEBHOOK_TOKEN` of the server',
+        },
       },
     },
   }
@@ -105,7 +111,7 @@ function withHeaders(operation: Operation, path: string): Operation {
   }
   return {
     ...rest,
-    parameters: [...(parameters as Node[]), ...headerParameters(names)],
+    parameters: [...(parameters as Node[]).map(unfilled), ...headerParameters(names)],
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [
         status,
@@ -128,7 +134,8 @@ function normalizeOperation(operation: Operation, schemas: Record<string, unknow
   normalized['responses'] = Object.fromEntries(
     Object.entries(responses).map(([status, { description, title, headers, content }]) => {
       const titled = title ?? (status === '200' ? `${name}Reply` : undefined)
-      const body = content && { content: jsonAlone(content, titled, description) }
+      const json = content && jsonAlone(content, titled, description)
+      const body = json && { content: withFailureExample(status, json) }
       return [status, { description: DESCRIPTIONS[status] ?? description, headers, ...body }]
     }),
   )

@@ -3,6 +3,16 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import { AppError, type ErrorDetail } from './errors.ts'
 
+/** Faults of the kind of a value, not of its size or form. */
+const KIND_FAULTS = new Set([
+  ValueErrorType.Array,
+  ValueErrorType.Boolean,
+  ValueErrorType.Integer,
+  ValueErrorType.Number,
+  ValueErrorType.Object,
+  ValueErrorType.String,
+])
+
 /** Details name at most this many wrong fields. */
 const DETAILS_LIMIT = 20
 
@@ -55,7 +65,8 @@ function expectation(fault: ValueError): string {
   const { type, schema, message } = fault
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
   if (typeof schema['error'] === 'string') return schema['error']
-  return isChoice(fault) ? `must be ${choicesIn(schema['anyOf'])}` : message
+  if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
+  return KIND_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
 }
 
 /** `pro`, `free` or null. */
@@ -70,6 +81,7 @@ function nameOf(schema: TSchema): string {
   // Queries hold text that stands for something else.
   const kind = schema['type'] === 'string' ? (schema['format'] ?? 'text') : schema['type']
   if (kind === 'boolean') return 'true or false'
-  if (kind === 'integer' || kind === 'numeric' || kind === 'number') return 'a number'
+  if (kind === 'integer') return 'a whole number'
+  if (kind === 'numeric' || kind === 'number') return 'a number'
   return kind === 'object' || kind === 'array' ? `an ${kind}` : String(kind ?? 'another value')
 }

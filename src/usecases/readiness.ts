@@ -1,26 +1,57 @@
 import type { Part, Readiness } from '../http/health.ts'
+import type { Log } from '../lib/log.ts'
 
 type ReadinessDeps = {
   isWritable: () => Promise<boolean>
-  /** Throws when nothing more should be stored. */
-  checkSpace: () => Promise<void>
+  /** Throws when nothing can be stored, and says why. */
+  probeStorage: () => Promise<void>
   isImageWorkerFailing: () => boolean
   /** Null when rates are not refreshed. */
   areRatesStale: (() => Promise<boolean>) | null
+  log: Log
 }
 
-/** Whether each part of the service can do its work. */
+/** Writing is tried no more often than that, however often it is asked for, in ms. */
+const PROBE_EVERY = 1_000
+
+/** Whether each part of the service can do its work. The log has a line when a part changes. */
 export function createReadiness(deps: ReadinessDeps) {
-  const { isWritable, checkSpace, isImageWorkerFailing, areRatesStale } = deps
-  return async (): Promise<Readiness> => ({
-    database: (await isWritable()) ? 'ok' : 'failing',
-    storage: await checkSpace().then(
-      () => 'ok',
-      () => 'failing',
-    ),
-    imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
-    rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
-  })
+  const { isWritable, probeStorage, isImageWorkerFailing, areRatesStale, log } = deps
+  let last: { at: number; probes: ReturnType<typeof probe> } | null = null
+  let known: Partial<Readiness> = {}
+  return async (): Promise<Readiness> => {
+    const at = performance.now()
+    if (last === null || at - last.at > PROBE_EVERY) last = { at, probes: probe() }
+    const parts: Readiness = {
+      ...(await last.probes),
+      imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
+      rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
+    }
+    noteChanges(parts)
+    return parts
+  }
+
+  async function probe(): Promise<Pick<Readiness, 'database' | 'storage'>> {
+    const storage = await probeStorage().then(
+      () => null,
+      (err) => err,
+    )
+    if (storage && known.storage !== 'failing') log.warn({ err: storage }, 'nothing can be stored')
+    return {
+      database: (await isWritable()) ? 'ok' : 'failing',
+      storage: storage ? 'failing' : 'ok',
+    }
+  }
+
+  function noteChanges(parts: Readiness) {
+    for (const [part, state] of Object.entries(parts)) {
+      const before = known[part as keyof Readiness]
+      if (state === before) continue
+      if (state === 'failing') log.warn({ part, state }, 'a part is not ready')
+      else if (before === 'failing') log.info({ part, state }, 'a part is ready again')
+    }
+    known = parts
+  }
 }
 
 function ratesState(areStale: () => Promise<boolean>): Promise<Part> {

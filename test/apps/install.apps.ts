@@ -36,7 +36,7 @@ test(
     run(app, 'npx', 'vite', 'build', '--target', 'esnext')
     const chunks = await Array.fromAsync(new Bun.Glob('dist/assets/*.js').scan(app))
     const sealing = chunks.filter((name) => name.includes('sealed-transport'))
-    expect([chunks.length > 1, sealing.length]).toEqual([true, 1])
+    expect(sealing).toHaveLength(1)
     const [entry = ''] = chunks.filter((name) => name.includes('index'))
     expect(await Bun.file(join(app, entry)).text()).not.toContain('ECDH-ES')
   },
@@ -66,7 +66,9 @@ test(
     const main = `${imports}\nasync function main() {\n${statements.join('\n')}}\nmain()\n`
     await writeFile(join(app, 'index.js'), main)
     run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
-    expect(run(app, process.execPath, 'bundle.js')).toBe(SAID)
+    // As React Native runs it: a script, which no import.meta may be in.
+    const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
+    expect(run(app, 'node', '-e', asScript)).toBe(SAID)
   },
   5 * MINUTES,
 )

@@ -49,7 +49,7 @@ export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Table
     write: writer.write,
     prepareWrite: writer.prepareWrite,
     client,
-    isWritable: () => writer.write(async () => true).catch(() => false),
+    isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
     stopWriting: writer.stop,
     close() {
       reader.close()
@@ -90,6 +90,12 @@ export async function reasonNotToOpen(
 function applicationId(client: Database): number {
   const row = client.query('PRAGMA application_id').get() as { application_id: number }
   return row.application_id
+}
+
+/** Writes what is there already: a disk may take nothing any more though it can be read. */
+function rewriteVersion(client: Database): true {
+  client.run(`PRAGMA user_version = ${schemaVersion(client)}`)
+  return true
 }
 
 /** A start that was cut off before the first migration leaves an empty database behind. */

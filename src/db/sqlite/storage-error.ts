@@ -9,15 +9,15 @@ export function sqliteCode(error: unknown): string | null {
   return null
 }
 
-/** A failure of the storage (not of the query) as callers may see it, or null when it is none. */
+/** A failure of the storage, the database or files (not of the query), as callers may see it, or null when it is none. */
 export function asStorageError(error: unknown): AppError | null {
-  const code = sqliteCode(error)
-  if (code === null) return null
-  if (code === 'SQLITE_FULL') {
+  const code = sqliteCode(error) ?? String((error as { code?: unknown } | null)?.code)
+  if (/^(SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code)) {
     return new AppError('insufficient_storage', 'The server has no space left. Try again later.', {
       cause: error,
     })
   }
+  if (/^(EROFS|EIO|EMFILE|ENFILE)$/.test(code)) return unavailable(error)
   if (/^SQLITE_(BUSY|IOERR|READONLY|NOMEM|CANTOPEN|CORRUPT|NOTADB|LOCKED|PROTOCOL)/.test(code)) {
     return unavailable(error)
   }

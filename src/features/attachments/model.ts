@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { DataOf, nullable, oneOf, openEnum, strict, time } from '../../http/envelope.ts'
+import { DataOf, nullable, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {
@@ -77,12 +77,12 @@ const fileName = t.String({
   examples: ['photo.webp'],
 })
 const itemType = t.String({ description: 'media type of what is stored', examples: ['image/webp'] })
-const size = t.Integer({ description: 'bytes of what is stored', examples: [48_213] })
+const size = whole({ description: 'bytes of what is stored', examples: [48_213] })
 const url = t.String({
   description: 'where the bytes are: for ever, or until `expiresAt`',
   examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
 })
-const expiresAt = nullable(time('when `url` ends; null for a public file: never'))
+const expiresAt = nullable(time('when `url` ends; null for a public file: never', null))
 
 export const AttachmentRecord = strict(
   {
@@ -143,8 +143,8 @@ export const AttachmentDetails = strict(
     fileName,
     itemType,
     size,
-    width: t.Optional(t.Integer({ description: 'pixels, of a picture', examples: [1_920] })),
-    height: t.Optional(t.Integer({ description: 'pixels, of a picture', examples: [1_080] })),
+    width: t.Optional(whole({ description: 'pixels, of a picture', examples: [1_920] })),
+    height: t.Optional(whole({ description: 'pixels, of a picture', examples: [1_080] })),
     url,
     expiresAt,
     createdAt: time('when it was stored'),

@@ -1,29 +1,47 @@
 import { type TSchema, t } from 'elysia'
-import { nullable, oneOf, openEnum, strict, time } from '../../http/envelope.ts'
+import { nullable, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
 import { LanguageQuery } from '../../http/local-text.ts'
+
+const text = (description: string, example: string) =>
+  t.String({ description, examples: [example] })
+const ms = (description: string, example: number) =>
+  whole({ format: 'int64', description: `${description}, ms since 1970`, examples: [example] })
+
+const BillingEvent = t.Object(
+  {
+    id: t.Optional(text('the same for every delivery of one event', 'E1')),
+    type: text('what has happened', 'INITIAL_PURCHASE'),
+    event_timestamp_ms: t.Optional(ms('when it happened', 1_783_000_000_000)),
+    app_user_id: t.Optional(
+      text(
+        'the `_id` that the app gave to the billing SDK',
+        '01a1fecb-4162-75f8-b13e-d84fd1f88be2',
+      ),
+    ),
+    environment: t.Optional(text('`PRODUCTION` or `SANDBOX`', 'PRODUCTION')),
+    store: t.Optional(text('where it was bought', 'APP_STORE')),
+    product_id: t.Optional(text('what was bought', 'prod_example_pro')),
+    entitlement_ids: t.Optional(
+      t.Array(t.String(), { description: 'what it gives access to', examples: [['pro']] }),
+    ),
+    period_type: t.Optional(text('the kind of the period', 'NORMAL')),
+    purchased_at_ms: t.Optional(ms('when the period began', 1_783_000_000_000)),
+    expiration_at_ms: t.Optional(ms('when it ends', 1_785_600_000_000)),
+    transaction_id: t.Optional(text('this payment at the store', '2')),
+    original_transaction_id: t.Optional(text('the first payment of the purchase', '1')),
+  },
+  {
+    additionalProperties: true,
+    title: 'BillingEvent',
+    description: 'an event as the billing provider sends it',
+  },
+)
 
 /** The documented part of a delivery. Unknown fields are welcome: the provider adds them at any time. */
 export const BillingDelivery = t.Object(
   {
-    api_version: t.Optional(
-      t.String({ description: 'the version of the format', examples: ['1.0'] }),
-    ),
-    event: t.Object(
-      {
-        id: t.Optional(
-          t.String({ description: 'the same for every delivery of one event', examples: ['E1'] }),
-        ),
-        type: t.String({ description: 'what has happened', examples: ['INITIAL_PURCHASE'] }),
-        event_timestamp_ms: t.Optional(
-          t.Integer({
-            format: 'int64',
-            description: 'ms since 1970',
-            examples: [1_783_000_000_000],
-          }),
-        ),
-      },
-      { additionalProperties: true, description: 'an event as the billing provider sends it' },
-    ),
+    api_version: t.Optional(text('the version of the format', '1.0')),
+    event: BillingEvent,
   },
   {
     additionalProperties: true,
@@ -32,8 +50,6 @@ export const BillingDelivery = t.Object(
   },
 )
 
-const text = (description: string, example: string) =>
-  t.String({ description, examples: [example] })
 const productId = nullable(text('the product at the store', 'prod_example_pro'))
 const store = nullable(
   openEnum(
@@ -117,8 +133,7 @@ const SubscriptionLine = strict(
   'a purchase as it stands',
 )
 
-const limit = (description: string, example: number) =>
-  t.Integer({ description, examples: [example] })
+const limit = (description: string, example: number) => whole({ description, examples: [example] })
 
 const Limits = strict(
   {

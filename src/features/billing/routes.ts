@@ -82,6 +82,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         detail: {
           tags: ['Webhook'],
           operationId: 'receiveBillingEvent',
+          security: [{ webhook: [] }],
           summary: 'Webhook of the billing provider',
           description:
             'For the billing provider, with its own token. Answers 200 once the event is durable; the code is `ok`, `duplicate` or `ignored`.',
@@ -102,7 +103,8 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       })
     }
     const matching = tokens.filter((known) => equalInConstantTime(token ?? '', known))
-    if (matching.length === 0) throw new AppError('unauthenticated', 'The webhook token is wrong.')
+    if (matching.length === 0)
+      throw new AppError('unauthenticated', 'The webhook token is missing or wrong.')
   }
 
   function verify({ headers }: Request, bytes: Uint8Array, secret: string) {

@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia'
-import { id, strict } from '../../http/envelope.ts'
+import { id, strict, whole } from '../../http/envelope.ts'
 import { LocalText } from '../../http/local-text.ts'
 
 export const ContentVersions = strict(
   {
-    appSetting: t.Integer({ description: 'grows with every edit of the settings', examples: [3] }),
-    faqs: t.Integer({ description: 'grows with every edit of the FAQs', examples: [7] }),
+    appSetting: whole({ description: 'grows with every edit of the settings', examples: [3] }),
+    faqs: whole({ description: 'grows with every edit of the FAQs', examples: [7] }),
   },
   'ContentVersions',
   'how often each kind of content was edited',

@@ -16,14 +16,14 @@ const firstOf = ([user = '']: string[]) => user
 
 const userList = dataCommand({
   name: 'user list',
-  summary: 'List people, the newest first, or those of an e-mail prefix',
+  summary: 'List people, the newest first, or those whose address begins so',
+  arguments: '[email-prefix]',
   options: [
-    ['--email <prefix>', 'only those whose address begins so, by address'],
     ['--after <cursor>', 'the page after this one'],
     ['--limit <count>', 'at most this many (50)'],
   ],
-  input: (_args, { email, after, limit }) => ({
-    ...(typeof email === 'string' ? { emailPrefix: email } : {}),
+  input: ([emailPrefix], { after, limit }) => ({
+    ...(emailPrefix === undefined ? {} : { emailPrefix }),
     ...(typeof after === 'string' ? { after } : {}),
     ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
   }),

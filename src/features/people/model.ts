@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { DataOf, id, oneOf, openEnum, strict, time } from '../../http/envelope.ts'
+import { DataOf, id, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
 /** RFC 5321 allows 254 characters; the pattern is linear and checks only what every address has. */
@@ -54,7 +54,7 @@ const methods = t.Array(
 
 export const RegisterBody = strict({
   email: Email,
-  password: NewPassword,
+  password: password('8 to 256 characters, and not a common one'),
   name: t.Optional(Name),
 })
 export const LoginBody = strict({ email: Email, password: Password })
@@ -109,7 +109,7 @@ export const SessionReply = strict(
     }),
     refreshToken: RefreshToken,
     tokenType: openEnum(['Bearer'], { description: 'the scheme of the access token' }),
-    expiresIn: t.Integer({
+    expiresIn: whole({
       description: 'seconds until the access token expires',
       examples: [900],
     }),
@@ -129,7 +129,7 @@ export const SignInReply = DataOf(
       ...t.Partial(SessionReply).properties,
       challengeToken: t.Optional(ChallengeToken),
       methods: t.Optional(methods),
-      expiresIn: t.Integer({
+      expiresIn: whole({
         description: 'seconds until the access token expires, or the challenge must be passed',
         examples: [900],
       }),

@@ -1,13 +1,13 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
-import { id, strict } from '../../http/envelope.ts'
+import { id, strict, whole } from '../../http/envelope.ts'
 import { createNegotiator, LocalText } from '../../http/local-text.ts'
 import { inLanguage } from '../../lib/local-text.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
 const count = (description: string, example: number) =>
-  t.Integer({ minimum: 0, description, examples: [example] })
+  whole({ minimum: 0, description, examples: [example] })
 const flag = (description: string) => t.Boolean({ description, examples: [false] })
 const list = <T extends TSchema>(item: T, description: string, example: string[]) =>
   t.Array(item, { maxItems: 200, description, examples: [example] })
@@ -31,7 +31,7 @@ const fieldsWith = <Text extends TSchema>(
   name: Text({ description: 'what the plan is called', examples: ['Pro'] }),
   type: text('the kind of plan', 'subscription'),
   duration: text('what one payment lasts', 'month'),
-  source: text('where it is bought', 'stripe'),
+  source: text('where it is bought', 'revenuecat'),
   paymentProductId: text(
     'the product at the store or the billing provider; empty for none',
     'prod_example_pro',

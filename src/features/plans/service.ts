@@ -96,7 +96,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       .from(plans)
       .where(isNull(plans.archivedAt))
       .orderBy(asc(plans.position))
-    return rows.map(({ id, code, fields }) => ({ ...fields, code, _id: id }) as Plan)
+    return rows.map(({ id, code, fields }) => ({ ...withNumbers(fields), code, _id: id }) as Plan)
   }
 
   async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
@@ -110,6 +110,15 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   function forget() {
     current = null
   }
+}
+
+/** Earlier versions took text for numbers. */
+function withNumbers(fields: Record<string, unknown>) {
+  const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
+  const entries = Object.entries(fields)
+  return Object.fromEntries(
+    entries.map(([name, value]) => [name, isNumber(name) ? Number(value) : value]),
+  )
 }
 
 /** The plans of an import. Throws `validation_failed` for what no catalogue can mean. */

@@ -74,7 +74,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       await pause(wait, signal)
       if (signal.aborted) break
     }
-    await warnOfStaleRates()
+    if (!signal.aborted) await warnOfStaleRates()
   }
 
   /** Once a day at most. */

@@ -41,7 +41,7 @@ function parsePair(pair: string): [string, unknown] {
 
 function parseValue(key: string, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
-  return key.endsWith('BuildNumber') && /^\d+$/.test(text) ? Number(text) : text
+  return key.endsWith('BuildNumber') && /^\d{1,15}$/.test(text) ? Number(text) : text
 }
 
 function flat({ ios, android, ...rest }: AppSettings): Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { strict } from '../../http/envelope.ts'
+import { strict, whole } from '../../http/envelope.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
@@ -11,7 +11,7 @@ const version = (description: string, example: string) =>
     examples: [example],
   })
 const build = (description: string, example: number) =>
-  t.Integer({ minimum: 0, description, examples: [example] })
+  whole({ minimum: 0, description, examples: [example] })
 
 const Platform = strict(
   {

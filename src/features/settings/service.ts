@@ -62,7 +62,7 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
     const rows = await from.select().from(settings)
     return check(
       AppSettings,
-      Object.fromEntries(rows.map(({ key, value }) => [key, value])),
+      Object.fromEntries(rows.map(({ key, value }) => [key, withNumbers(value)])),
       'settings',
     )
   }
@@ -70,6 +70,16 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
   function forget() {
     current = null
   }
+}
+
+/** Earlier versions took text for build numbers. */
+function withNumbers(value: unknown): unknown {
+  if (value === null || typeof value !== 'object') return value
+  const numberOf = (part: unknown) => Math.max(0, Math.floor(Number(part)) || 0)
+  const entries = Object.entries(value)
+  return Object.fromEntries(
+    entries.map(([name, part]) => [name, /BuildNumber$/.test(name) ? numberOf(part) : part]),
+  )
 }
 
 function patched(before: AppSettings, changes: Record<string, unknown>): AppSettings {

@@ -1,4 +1,5 @@
-import { statfs } from 'node:fs/promises'
+import { rm, statfs, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
 import { makeFolder } from '../../../lib/durable-file.ts'
 import { AppError } from '../../../lib/errors.ts'
 
@@ -17,13 +18,21 @@ const CHECK_EVERY_BYTES = 1024 * 1024
 export function createDiskSpace(folder: string, minFreeBytes: number) {
   /** Promised, but not written yet, in bytes. */
   let promised = 0
-  return { check, reserve }
+  return { probe, reserve }
 
   /** Throws `insufficient_storage` when nothing more should be stored. */
   async function check() {
     await makeFolder(folder)
     const { bavail, bsize } = await statfs(folder)
     if (bavail * bsize - promised < minFreeBytes) throw noSpace()
+  }
+
+  /** Throws unless a file can be stored now: enough room, and a disk that takes it. */
+  async function probe() {
+    await check()
+    const path = join(folder, 'probe')
+    await writeFile(path, '')
+    await rm(path)
   }
 
   /** Promises `bytes`, or throws `insufficient_storage` when they would go below the floor. */

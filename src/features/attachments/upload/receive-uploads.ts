@@ -72,7 +72,9 @@ async function receiveForm(
     const settled = await Promise.allSettled(arriving)
     await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
     const cause = fault ?? error
-    throw cause instanceof AppError ? cause : malformed('The form is damaged or incomplete.')
+    // What the disk says is not the sender's fault.
+    const isOurs = cause instanceof AppError || (cause as { syscall?: string }).syscall
+    throw isOurs ? cause : malformed('The form is damaged or incomplete.')
   }
 }
 

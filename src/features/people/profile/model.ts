@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
-import { id, nullable, openEnum, strict } from '../../../http/envelope.ts'
+import { id, nullable, openEnum, strict, whole } from '../../../http/envelope.ts'
 
-const text = (maxLength: number, description: string, example: string) =>
+const text = (maxLength: number, description: string, example: string | null) =>
   t.Union([t.String({ maxLength }), t.Null()], {
     error: `must be text of at most ${maxLength} characters, or null`,
     description,
@@ -20,11 +20,8 @@ export const ProfilePatch = strict({
             timezone: t.Optional(text(64, 'IANA; null: as the phone says', 'Europe/Berlin')),
             currency: t.Optional(text(3, 'ISO 4217 in any case; null: usd', 'EUR')),
             avatarKey: t.Optional(
-              text(
-                64,
-                'the key of an own public picture; null: none',
-                'k3v9qw1x5c7b2n4m6j8h0g1f3d.webp',
-              ),
+              // An invented key would be refused where requests are tried.
+              text(64, 'the key of an own public picture; null: none', null),
             ),
           },
           'ProfileChanges',
@@ -81,11 +78,11 @@ export const UserProfile = strict(
         }),
         methods: t.Array(
           openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-          { description: 'what the second step takes; none while it is off' },
+          { description: 'what the second step takes; none while it is off', examples: [[]] },
         ),
-        recoveryCodesLeft: t.Integer({
+        recoveryCodesLeft: whole({
           description: 'recovery codes not used yet',
-          examples: [10],
+          examples: [0],
         }),
       },
       'TwoFactorState',

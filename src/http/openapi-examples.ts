@@ -1,0 +1,44 @@
+/** Any part of an OpenAPI document. */
+type Node = Record<string, unknown>
+
+/** What a failure says, by its status. */
+const FAILURES: Record<string, [code: string, message: string]> = {
+  '400': ['malformed_request', 'The body is not readable JSON in UTF-8.'],
+  '401': ['unauthenticated', 'The token is invalid or has expired: sign in again.'],
+  '403': ['forbidden', 'This is not allowed.'],
+  '404': ['not_found', 'Not found.'],
+  '409': ['conflict', 'There is no address to confirm.'],
+  '413': ['payload_too_large', 'The body must not exceed 65536 bytes.'],
+  '415': ['unsupported_media_type', 'Send the body as Content-Type: application/json.'],
+  '422': ['validation_failed', 'Some fields are invalid.'],
+  '429': ['rate_limited', 'Too many attempts. Wait a moment and try again.'],
+  '503': ['unavailable', 'The storage is unavailable. Try again in a moment.'],
+  '507': ['insufficient_storage', 'The server has no space left. Try again later.'],
+}
+
+/** A reply with the example of a failure of this status. */
+export function withFailureExample(
+  status: string,
+  content: Record<string, Node>,
+): Record<string, Node> {
+  const [code, message] = FAILURES[status] ?? []
+  const json = content['application/json']
+  if (code === undefined || !json) return content
+  const requestId = '5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11'
+  return { 'application/json': { ...json, example: { code, message, requestId } } }
+}
+
+/** Pages on which requests are tried send examples: those of optional parameters go into the description. */
+export function unfilled(parameter: Node): Node {
+  const { schema, description } = parameter as { schema?: Node; description?: string }
+  const { examples, ...rest } = schema ?? {}
+  if (parameter['required'] || !Array.isArray(examples)) return parameter
+  const such = `${description}. Such as \`${examples[0]}\``
+  return { ...parameter, description: such, schema: withoutExamples(rest) }
+}
+
+/** Numbers are choices of text and number, each with the examples. */
+function withoutExamples({ examples: _examples, anyOf, ...rest }: Node): Node {
+  if (!Array.isArray(anyOf)) return rest
+  return { ...rest, anyOf: (anyOf as Node[]).map(withoutExamples) }
+}
