@@ -1,6 +1,5 @@
 import { expect, test } from 'bun:test'
-import { isUpdateAvailable, isUpdateRequired } from '../../src/client/client.ts'
-import { createTestApp } from '../support/app.ts'
+import { type AppSettings, isUpdateAvailable, isUpdateRequired } from '../../src/client/client.ts'
 
 const IOS = {
   latestVersion: '2.4.0',
@@ -22,9 +21,8 @@ test.each([
   ['3', undefined, false, false],
 ])(
   'version %s, build %j: required %j, available %j',
-  async (version, buildNumber, required, available) => {
-    await using app = await createTestApp()
-    const settings = { ...(await app.services.settings.read()), ios: IOS }
+  (version, buildNumber, required, available) => {
+    const settings = { ios: IOS } as AppSettings
     const installed = { platform: 'ios', version, ...(buildNumber ? { buildNumber } : {}) } as const
     expect([isUpdateRequired(settings, installed), isUpdateAvailable(settings, installed)]).toEqual(
       [required, available],

@@ -102,7 +102,7 @@ test('132: 32 clients lose no operation while the keys change all the time', asy
   let rotating = true
   const rotations = (async () => {
     for (let count = 0; count < 8; count++) {
-      await Bun.sleep(100)
+      await Bun.sleep(200)
       await app.services.encryptionKeys.rotate(true)
     }
     rotating = false
