@@ -41,7 +41,7 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   let keys: StoredKey[] = existsSync(path) ? storedIn(await Bun.file(path).json()) : []
   if (keys.length === 0) await keep([await makeKey(alg, now().getTime())])
-  return { find, findPublic, current, published, list, rotate, sweep }
+  return { find, findPublic, isAccepted, current, published, list, rotate, sweep }
 
   /** The key that is in use. */
   function current(): StoredKey {
@@ -65,6 +65,10 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
     const known = imported.get(name) ?? importJWK(jwk, alg)
     imported.set(name, known)
     return known
+  }
+
+  function isAccepted(kid: string): boolean {
+    return accepted().some(({ jwk }) => jwk.kid === kid)
   }
 
   /** The public keys as JWKs, the one to use first; older ones last, for apps that have pinned them. */

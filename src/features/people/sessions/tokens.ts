@@ -3,10 +3,13 @@ import { errors, jwtVerify, SignJWT } from 'jose'
 import { hmac, sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { KeyRing } from '../../../lib/key-ring.ts'
+import { createRecentMap } from '../../../lib/recent-map.ts'
 
 /** Seconds that an access token lives. */
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TYPE = 'at+jwt'
+/** About 1 KB each. */
+const TOKENS_KEPT = 5_000
 
 export type AccessClaims = {
   userId: string
@@ -17,8 +20,11 @@ export type AccessClaims = {
   sealed: boolean
 }
 
+/** What a token with a good signature says; `expiresAt` in seconds since 1970. */
+type Verified = { claims: AccessClaims; kid: string; expiresAt: number }
+
 type TokensDeps = {
-  keys: Pick<KeyRing, 'current' | 'find' | 'findPublic'>
+  keys: Pick<KeyRing, 'current' | 'find' | 'findPublic' | 'isAccepted'>
   refreshKey: Uint8Array
   issuer: string
   audience: string
@@ -29,6 +35,7 @@ export type Tokens = ReturnType<typeof createTokens>
 
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
 export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
+  const verified = createRecentMap<string, Verified>(TOKENS_KEPT)
   return { mintAccess, verifyAccess, mintRefresh, successorOf }
 
   async function mintAccess(claims: AccessClaims): Promise<string> {
@@ -48,10 +55,20 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       .sign(privateKey)
   }
 
-  /** Throws `token_expired`, or `unauthenticated` for every other fault. */
+  /**
+   * Throws `token_expired`, or `unauthenticated` for every other fault. A signature is checked once a
+   * token: that costs more than all the rest of a request. Its time and its key are judged each time.
+   */
   async function verifyAccess(token: string): Promise<AccessClaims> {
+    const known = verified.get(token) ?? (await verify(token))
+    if (known.expiresAt <= Math.floor(now().getTime() / 1000)) throw tokenExpired()
+    if (!keys.isAccepted(known.kid)) throw notSignedIn()
+    return known.claims
+  }
+
+  async function verify(token: string): Promise<Verified> {
     try {
-      const { payload } = await jwtVerify(token, publicKeyOf, {
+      const { payload, protectedHeader } = await jwtVerify(token, publicKeyOf, {
         algorithms: ['ES256'],
         typ: TYPE,
         issuer,
@@ -59,15 +76,15 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
         currentDate: now(),
         requiredClaims: ['sub', 'sid', 'iat', 'exp', 'jti'],
       })
-      const { sub, sid, jti, enc } = payload
+      const { sub, sid, jti, enc, exp = 0 } = payload
       const generation = Number.parseInt(String(jti), 10)
       if (typeof sid !== 'string' || !sub || !(generation >= 0)) throw notSignedIn()
-      return { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
+      const claims = { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
+      const found = { claims, kid: protectedHeader.kid ?? '', expiresAt: exp }
+      verified.set(token, found)
+      return found
     } catch (error) {
-      if (error instanceof errors.JWTExpired) {
-        throw new AppError('token_expired', 'The access token has expired: refresh it.')
-      }
-      throw notSignedIn()
+      throw error instanceof errors.JWTExpired ? tokenExpired() : notSignedIn()
     }
   }
 
@@ -85,6 +102,10 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   function successorOf(token: string): string {
     return hmac(refreshKey, token)
   }
+}
+
+function tokenExpired(): AppError {
+  return new AppError('token_expired', 'The access token has expired: refresh it.')
 }
 
 /** The form in which a refresh token is kept. */

@@ -1,0 +1,25 @@
+/**
+ * Keeps at least the `limit` entries that were set or read last, and at most twice as many: two
+ * generations, of which the older one is dropped when the younger one is full.
+ */
+export function createRecentMap<Key, Value>(limit: number) {
+  let young = new Map<Key, Value>()
+  let old = new Map<Key, Value>()
+  return { get, set }
+
+  function get(key: Key): Value | undefined {
+    const value = young.get(key)
+    if (value !== undefined) return value
+    const older = old.get(key)
+    if (older !== undefined) set(key, older)
+    return older
+  }
+
+  function set(key: Key, value: Value) {
+    if (young.size >= limit) {
+      old = young
+      young = new Map()
+    }
+    young.set(key, value)
+  }
+}

@@ -1,0 +1,13 @@
+import { expect, test } from 'bun:test'
+import { createRecentMap } from '../../src/lib/recent-map.ts'
+
+test('the entries that were used last are kept, and never more than twice the limit', () => {
+  const map = createRecentMap<number, string>(3)
+  for (let key = 0; key < 100; key++) {
+    map.set(key, `value ${key}`)
+    expect(map.get(0)).toBe('value 0')
+  }
+  expect([97, 98, 99].map((key) => map.get(key))).toEqual(['value 97', 'value 98', 'value 99'])
+  const kept = Array.from({ length: 100 }, (_, key) => map.get(key)).filter(Boolean)
+  expect(kept.length).toBeLessThanOrEqual(6)
+})
