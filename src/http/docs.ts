@@ -1,4 +1,3 @@
-import { swagger } from '@elysiajs/swagger'
 import { type AnyElysia, Elysia } from 'elysia'
 import style from 'swagger-ui-dist/swagger-ui.css' with { type: 'file' }
 import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
@@ -50,6 +49,8 @@ export async function describeApi(
   version: string,
   about: { description: string; tags: Record<string, string>; server: string },
 ): Promise<OpenApi> {
+  // Nothing else needs the plugin, which takes as long to load as half of the start.
+  const { swagger } = await import('@elysiajs/swagger')
   const documentation = { info: { title: 'Homeport', version, description: about.description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })
   const described = new Elysia().use(plugin).use(app)

@@ -1,4 +1,3 @@
-import { match } from '@formatjs/intl-localematcher'
 import Negotiator from 'negotiator'
 import { asLocale, asTimezone } from '../lib/locale.ts'
 import { isSealed } from './opened-request.ts'
@@ -69,5 +68,9 @@ export function initialLocaleOf(headers: Headers): string {
 
 /** The one of `available` (never empty) that suits best, also regionally: `pt-PT` gets `pt-BR`. */
 export function matchLanguage(wanted: string[], available: string[], fallback: string): string {
+  // Most ask for nothing, or there is nothing to choose: the tables of languages are loaded by the first who does.
+  if (wanted.length === 0 || available.length === 1) return fallback
+  const { match } =
+    require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
   return match(wanted, available, fallback)
 }

@@ -1,4 +1,3 @@
-import { fileTypeFromBuffer } from 'file-type'
 import type { Staged } from './staging.ts'
 
 /** Media types that we take, by content, and the extension under which each is stored. */
@@ -26,6 +25,7 @@ export function isImage(itemType: string): boolean {
 /** The media type of a file, told from its bytes alone, or null when it is none that we take. */
 export async function sniff({ path, size, head }: Staged): Promise<string | null> {
   if (size === 0) return null
+  const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
   if (type) return type.mime in EXTENSIONS ? type.mime : null
   return textKind(await Bun.file(path).bytes())
