@@ -7,6 +7,9 @@ if (command === 'image-worker') {
 } else if (command === 'check-database') {
   const { runCheckDatabase } = await import('./cli/check-database.ts')
   runCheckDatabase(rest)
+} else if (command === 'checkpoint') {
+  const { runCheckpoint } = await import('./cli/checkpoint.ts')
+  await runCheckpoint(rest)
 } else {
   const { run } = await import('./cli/run.ts')
   process.exit(await run(process.argv.slice(2)))

@@ -105,7 +105,7 @@ async function openLocked(
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
-  const db = createDb(client, buildTables(sqliteColumns))
+  const db = createDb(client, buildTables(sqliteColumns), programCommand('checkpoint'))
   opening.defer(async () => {
     await db.stopWriting('closing')
     db.close()

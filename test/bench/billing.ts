@@ -41,7 +41,7 @@ export async function benchBilling(dataDir: string, token: string) {
   await rm(dataDir, { recursive: true, force: true })
 }
 
-function writeLog(path: string, userId: string) {
+export function writeLog(path: string, userId: string) {
   const db = new Database(path)
   db.run('PRAGMA synchronous = OFF')
   const insert = db.query(`INSERT INTO billing_events
@@ -80,7 +80,7 @@ function writeLog(path: string, userId: string) {
   db.close()
 }
 
-function eventOf(user: string, transaction: string, period: number) {
+export function eventOf(user: string, transaction: string, period: number) {
   const purchasedAt = START + period * PERIOD
   return {
     type: period === 0 ? 'INITIAL_PURCHASE' : 'RENEWAL',

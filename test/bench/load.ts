@@ -16,6 +16,8 @@ export type LoadResult = {
   perSecond: number
   p50: number
   p99: number
+  /** The slowest one. */
+  max: number
   failed: number
 }
 
@@ -84,7 +86,14 @@ async function generate(load: Load): Promise<LoadResult> {
   latencies.sort((a, b) => a - b)
   const at = (share: number) => latencies[Math.floor(latencies.length * share)] ?? 0
   const requests = latencies.length
-  return { requests, perSecond: requests / elapsed, p50: at(0.5), p99: at(0.99), failed }
+  return {
+    requests,
+    perSecond: requests / elapsed,
+    p50: at(0.5),
+    p99: at(0.99),
+    max: latencies.at(-1) ?? 0,
+    failed,
+  }
 
   function withId(id: number): Buffer {
     const text = (number: number) => Buffer.from(String(number).padStart(ID_LENGTH, '0'))

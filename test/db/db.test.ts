@@ -203,7 +203,7 @@ async function openTestDb() {
   const path = join(folder, 'homeport.db')
   const client = openDatabase(path)
   migrate(client, migrations)
-  const db = createDb(client, buildTables(sqliteColumns))
+  const db = createDb(client, buildTables(sqliteColumns), [])
   cleanups.push(() => db.close())
   const { contentVersions } = db.tables
   return { db, client, path, put, names }

@@ -1,6 +1,7 @@
 import { Database } from 'bun:sqlite'
 import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Db } from '../db.ts'
+import { createCheckpoints } from './checkpoints.ts'
 import { type Migration, schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
 import { createWriter } from './write.ts'
@@ -20,7 +21,8 @@ const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 /** Changes of a large log touch pages all over it: with 2 MiB each was read and written again and again. */
 const CACHE_KIB = 64 * 1024
-const CHECKPOINT_PAGES = 8_000
+/** The last resort: before, another process has copied the log (see `checkpoints.ts`). */
+const CHECKPOINT_PAGES = 64_000
 
 /** Opens or creates the database at `path`. Its schema may still be old: see `migrate`. */
 export function openDatabase(path: string): Database {
@@ -37,12 +39,21 @@ export function openDatabase(path: string): Database {
   return client
 }
 
-/** The data layer over an open database whose schema is up to date. */
-export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Tables> {
+/**
+ * The data layer over an open database whose schema is up to date. `checkpointCommand` is the command line of the
+ * process that copies the log, to which the path of the database is added.
+ */
+export function createDb<Tables>(
+  client: Database,
+  tables: Tables,
+  checkpointCommand: string[],
+): OpenDb<Tables> {
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
   const read = drizzle(reader, { casing: 'snake_case' })
-  const writer = createWriter(client, drizzle(client, { casing: 'snake_case' }))
+  const checkpoints = createCheckpoints({ path: client.filename, command: checkpointCommand })
+  const { noteCommit } = checkpoints
+  const writer = createWriter(client, drizzle(client, { casing: 'snake_case' }), noteCommit)
   return {
     tables,
     read,
@@ -50,7 +61,10 @@ export function createDb<Tables>(client: Database, tables: Tables): OpenDb<Table
     prepareWrite: writer.prepareWrite,
     client,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
-    stopWriting: writer.stop,
+    async stopWriting(reason) {
+      await writer.stop(reason)
+      await checkpoints.stop()
+    },
     close() {
       reader.close()
       try {

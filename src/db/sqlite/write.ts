@@ -15,15 +15,19 @@ type Effects = (() => void)[]
 /** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
 const BATCH_LIMIT = 256
 const BATCH_TIME = 8
-/** How long a foreign lock on the database is waited for, and how often it is tried, in ms. */
+/** How long a foreign lock on the database is waited for, and how often it is tried, in ms: a checkpoint is short. */
 const LOCK_WAIT = 2_000
-const LOCK_RETRY = 20
+const LOCK_RETRIES = [1, 1, 1, 2, 2, 5, 5, 10, 20]
 
 /**
  * The one queue of all changes. What is queued is committed as one transaction (one fsync), with a
  * savepoint for each change, and acknowledged after the commit.
  */
-export function createWriter(client: Database, queries: BunSQLiteDatabase) {
+export function createWriter(
+  client: Database,
+  queries: BunSQLiteDatabase,
+  onCommit: () => void = () => {},
+) {
   const queue: Job[] = []
   const savepoint = client.query('SAVEPOINT job')
   const release = client.query('RELEASE job')
@@ -131,6 +135,7 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
         if (performance.now() > deadline) break
       }
       commitStatement.run()
+      onCommit()
       return outcomes
     } catch (error) {
       if (client.inTransaction) client.run('ROLLBACK')
@@ -161,12 +166,14 @@ export function createWriter(client: Database, queries: BunSQLiteDatabase) {
 
   /** A foreign lock is waited for between turns of the loop, never inside SQLite, which would stop it. */
   async function begin() {
-    for (const deadline = Date.now() + LOCK_WAIT; ; await Bun.sleep(LOCK_RETRY)) {
+    const deadline = Date.now() + LOCK_WAIT
+    for (let tries = 0; ; tries++) {
       try {
         beginStatement.run()
         return
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error
+        await Bun.sleep(LOCK_RETRIES[tries] ?? 20)
       }
     }
   }

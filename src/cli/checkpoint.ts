@@ -1,0 +1,10 @@
+import { copyLogUntilIdle } from '../db/sqlite/checkpoint-worker.ts'
+import { EXIT } from './command.ts'
+
+/** The hidden command that copies the log of the database at `path` into it while the server writes. */
+export async function runCheckpoint([path = '']: string[]): Promise<never> {
+  // The server holds the other end, which closes with it.
+  process.stdin.on('end', () => process.exit(EXIT.done)).resume()
+  await copyLogUntilIdle(path)
+  process.exit(EXIT.done)
+}
