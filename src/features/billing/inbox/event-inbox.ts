@@ -50,25 +50,29 @@ export function createBilling(deps: BillingDeps) {
       ),
   )
   const insertEvent = db.prepareWrite((tx) =>
-    tx.insert(billingEvents).values({
-      id: sql.placeholder('id'),
-      provider: PROVIDER,
-      eventId: sql.placeholder('eventId'),
-      type: sql.placeholder('type'),
-      eventAt: sql.placeholder('eventAt'),
-      receivedAt: sql.placeholder('receivedAt'),
-      body: sql.placeholder('body'),
-      bodyHash: sql.placeholder('bodyHash'),
-      orderedAt: sql.placeholder('orderedAt'),
-      lineKey: sql.placeholder('lineKey'),
-      clockIsOff: sql.placeholder('clockIsOff'),
-      environment: sql.placeholder('environment'),
-      appUserId: sql.placeholder('appUserId'),
-      outcome: sql.placeholder('outcome'),
-      error: null,
-      duplicates: 0,
-      conflicting: false,
-    }),
+    tx
+      .insert(billingEvents)
+      .values({
+        id: sql.placeholder('id'),
+        provider: PROVIDER,
+        eventId: sql.placeholder('eventId'),
+        type: sql.placeholder('type'),
+        eventAt: sql.placeholder('eventAt'),
+        receivedAt: sql.placeholder('receivedAt'),
+        body: sql.placeholder('body'),
+        bodyHash: sql.placeholder('bodyHash'),
+        orderedAt: sql.placeholder('orderedAt'),
+        lineKey: sql.placeholder('lineKey'),
+        clockIsOff: sql.placeholder('clockIsOff'),
+        environment: sql.placeholder('environment'),
+        appUserId: sql.placeholder('appUserId'),
+        outcome: sql.placeholder('outcome'),
+        error: null,
+        duplicates: 0,
+        conflicting: false,
+      })
+      .onConflictDoNothing()
+      .returning({ id: billingEvents.id }),
   )
   return {
     receive,
@@ -90,30 +94,33 @@ export function createBilling(deps: BillingDeps) {
     const { event, bytes } = delivery
     const bodyHash = sha256(bytes, 'hex')
     return db.write(async (tx) => {
-      const [earlier] = await findEvent(tx).execute({ eventId: event.id })
-      if (earlier) {
-        const conflict = earlier.bodyHash === bodyHash ? {} : { conflicting: true }
-        await tx
-          .update(billingEvents)
-          .set({ duplicates: sql`${billingEvents.duplicates} + 1`, ...conflict })
-          .where(eq(billingEvents.id, earlier.id))
-        return 'duplicate'
-      }
-      return record(tx, await erasure.pseudonymize(tx, delivery), bodyHash)
+      const kept = await erasure.pseudonymize(tx, delivery)
+      return (await record(tx, kept, bodyHash)) ?? countDuplicate(tx, event.id, bodyHash)
     })
   }
 
-  /** Stores an event that is new, as part of the change, and folds it. */
+  async function countDuplicate(tx: Tx, eventId: string, bodyHash: string) {
+    const [earlier] = await findEvent(tx).execute({ eventId })
+    if (!earlier) throw new Error('an event was neither stored nor known')
+    const conflict = earlier.bodyHash === bodyHash ? {} : { conflicting: true }
+    await tx
+      .update(billingEvents)
+      .set({ duplicates: sql`${billingEvents.duplicates} + 1`, ...conflict })
+      .where(eq(billingEvents.id, earlier.id))
+    return 'duplicate' as const
+  }
+
+  /** Stores an event, as part of the change, and folds it; null when it is known. */
   async function record(
     tx: Tx,
     { event, bytes }: Delivery,
     bodyHash: string,
-  ): Promise<DeliveryResult> {
+  ): Promise<DeliveryResult | null> {
     const id = newId()
     const receivedAt = now()
     const { orderedAt, isOff } = orderedTime(event, receivedAt.getTime())
     const counts = hasEffect(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
-    await insertEvent(tx).execute({
+    const inserted = await insertEvent(tx).execute({
       id,
       eventId: event.id,
       type: event.type,
@@ -128,8 +135,11 @@ export function createBilling(deps: BillingDeps) {
       outcome: counts ? 'applied' : 'ignored',
       clockIsOff: isOff,
     })
+    if (inserted.length === 0) return null
     if (!counts) return 'ignored'
-    const failure = await attempt(tx, { ...event, orderedAt }, id, true)
+    const ordered = { ...event, orderedAt }
+    if (await isAppended(tx, ordered)) return 'ok'
+    const failure = await attempt(tx, ordered, id, true)
     if (failure !== null) await markFailed(tx, id, failure)
     return 'ok'
   }
@@ -171,6 +181,11 @@ export function createBilling(deps: BillingDeps) {
       }
       return failure === null
     })
+  }
+
+  /** What goes wrong here goes wrong in the attempt that follows as well, which can be undone. */
+  function isAppended(tx: Tx, event: OrderedEvent): Promise<boolean> {
+    return projection.appendAlone(tx, event).catch(() => false)
   }
 
   /** Folds an event, or undoes all of it and returns why that failed. */

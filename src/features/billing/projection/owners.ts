@@ -31,12 +31,7 @@ export function createOwners(deps: OwnersDeps) {
       .from(lineHolders)
       .where(eq(lineHolders.lineKey, sql.placeholder('lineKey'))),
   )
-  return { hasNoTransfersFrom, assign }
-
-  /** Whether no transfer has ever taken anything from a customer. */
-  async function hasNoTransfersFrom(tx: Tx, customerId: string): Promise<boolean> {
-    return (await findTransfersFrom(tx).execute({ customerId })).length === 0
-  }
+  return { assign }
 
   /** Finds the owner of a line by replaying all who held it, and stores it. Its state must be complete. */
   async function assign(tx: Tx, lineKey: string) {

@@ -1,6 +1,7 @@
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
+import { idsJoinedBy } from '../lines/identities.ts'
 import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCustomers } from './customers.ts'
@@ -23,13 +24,22 @@ const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
-  const { findAlias, storeHolder, findLine, insertLine, updateState, readLines } = queries
+  const { findTarget, findTransfersFrom, storeHolder, insertLine, updateState, readLines } = queries
   const lineFolding = createLineFolding({ db, eventLog, queries, sizes })
   const customers = createCustomers({ db, queries })
   const owners = createOwners({ db, eventLog, lineFolding, customers, queries })
   const stale = createStaleWork({ db, lineFolding, owners, queries })
   const { restart, runSlice } = stale
-  return { apply, relink, linesOf, restart, runSlice }
+  return { appendAlone, apply, relink, linesOf, restart, runSlice }
+
+  /**
+   * The most common case of `apply`: a new event that names one known id and comes after all others of its
+   * line. False when it is another one; nothing was done then.
+   */
+  async function appendAlone(tx: Tx, event: OrderedEvent): Promise<boolean> {
+    const key = event.type === 'TRANSFER' ? null : lineKeyOf(event)
+    return key !== null && idsJoinedBy(event).length === 1 && append(tx, key, event)
+  }
 
   /**
    * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
@@ -73,16 +83,18 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = nameIn(event)
     if (name === null) return false
-    const [alias] = await findAlias(tx).execute({ id: name })
-    if (!alias || !(await owners.hasNoTransfersFrom(tx, alias.customerId))) return false
-    const { customerId } = alias
-    const [row] = await findLine(tx).execute({ lineKey: key })
-    const state = (row?.state ?? null) as FoldedLine | null
+    const [target] = await findTarget(tx).execute({ id: name, lineKey: key })
+    if (!target) return false
+    const { customerId, holderId } = target
+    const state = (target.state ?? null) as FoldedLine | null
     const before = state && fromStored(state)
-    if (row && (before === null || state?.stale || row.customerId !== customerId)) return false
+    const isThere = holderId !== null
+    if (isThere && (before === null || state?.stale || holderId !== customerId)) return false
     if (before && !comesAfter(before, event)) return false
+    // A transfer may have taken the line away: then its owner is found by replaying all.
+    if ((await findTransfersFrom(tx).execute({ customerId })).length > 0) return false
     const after = toStored(await lineFolding.added(tx, key, before, event))
-    if (row) {
+    if (isThere) {
       await updateState(tx).execute({ lineKey: key, state: after })
     } else {
       await storeHolder(tx).execute({ lineKey: key, customerId })

@@ -41,6 +41,18 @@ export function prepareQueries(db: BillingDb) {
       state: sql.placeholder('state'),
     }),
   )
+  /** Whose an event is that names an id, and its line as it stands. */
+  const findTarget = db.prepareWrite((tx) =>
+    tx
+      .select({
+        customerId: billingAliases.customerId,
+        holderId: subscriptions.customerId,
+        state: subscriptions.state,
+      })
+      .from(billingAliases)
+      .leftJoin(subscriptions, eq(subscriptions.lineKey, sql.placeholder('lineKey')))
+      .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
+  )
   const findTransfersFrom = db.prepareWrite((tx) =>
     tx
       .select({ eventRow: transferIds.eventRow })
@@ -78,6 +90,7 @@ export function prepareQueries(db: BillingDb) {
     storeHolder,
     findLine,
     insertLine,
+    findTarget,
     findTransfersFrom,
     updateState,
     readLines,
