@@ -20,7 +20,7 @@ export type OpenDb<Tables> = Db<Tables> & {
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 /** Changes of a large log touch pages all over it: with 2 MiB each was read and written again and again. */
-const CACHE_KIB = 64 * 1024
+const CACHE_KIB = 16 * 1024
 /** The last resort: before, another process has copied the log (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
 
