@@ -62,10 +62,14 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
   const damaged: string[] = []
   const open: string[] = []
   if (await isOpen(folder, 0o022)) open.push('the folder itself')
-  for (const name of NAMES) {
-    const fault = await faultOf(folder, name, schemaVersion)
+  const check = async (name: SecretName) => ({
+    name,
+    fault: await faultOf(folder, name, schemaVersion),
+    isOpen: await isOpen(join(folder, name), 0o077),
+  })
+  for (const { name, fault, isOpen } of await Promise.all(NAMES.map(check))) {
     if (fault !== null) damaged.push(`${name} ${fault}`)
-    else if (await isOpen(join(folder, name), 0o077)) open.push(name)
+    else if (isOpen) open.push(name)
   }
   if (damaged.length > 0) {
     throw new ConfigError(

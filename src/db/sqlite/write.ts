@@ -65,9 +65,11 @@ export function createWriter(
   }
 
   function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
-    const query = build(txWith([])).prepare()
+    let query: Q | null = null
     return (tx) => {
       if (tx !== current) throw new Error('a prepared change runs inside write() only')
+      // By the first who runs it: most are not needed at the start.
+      query ??= build(txWith([])).prepare()
       return query
     }
   }
