@@ -60,36 +60,39 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
   const showsSandbox = config.billingSandbox === 'separate'
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   const signedIn = authenticate(services.checkSession)
-  return new Elysia({ name: 'api', normalize: false })
-    .use(jwks({ publicKeys }))
-    .use(
-      peopleRoutes({
-        people,
-        ipOf,
-        baseUrlOf,
-        deleteAccount,
-        appName,
-        languageOf,
-        translate,
-        signedIn,
-      }),
-    )
-    .use(profileRoutes({ profile, deleteAccount, exportData, baseUrlOf, signedIn }))
-    .use(attachmentRoutes({ attachments, listing, staging, baseUrlOf, ipOf, signedIn }))
-    .use(settingsRoutes({ settings }))
-    .use(plansRoutes({ plans }))
-    .use(ratesRoutes({ rates }))
-    .use(contentRoutes({ content }))
-    .use(
-      billingRoutes({
-        planSchema: PlanReply,
-        billing,
-        subscription,
-        tokens,
-        signingSecret,
-        showsSandbox,
-        now,
-        signedIn,
-      }),
-    )
+  return (
+    new Elysia({ name: 'api', normalize: false })
+      .use(jwks({ publicKeys }))
+      // Those that need no token come before those that look for one in every request.
+      .use(settingsRoutes({ settings }))
+      .use(plansRoutes({ plans }))
+      .use(ratesRoutes({ rates }))
+      .use(contentRoutes({ content }))
+      .use(
+        peopleRoutes({
+          people,
+          ipOf,
+          baseUrlOf,
+          deleteAccount,
+          appName,
+          languageOf,
+          translate,
+          signedIn,
+        }),
+      )
+      .use(profileRoutes({ profile, deleteAccount, exportData, baseUrlOf, signedIn }))
+      .use(attachmentRoutes({ attachments, listing, staging, baseUrlOf, ipOf, signedIn }))
+      .use(
+        billingRoutes({
+          planSchema: PlanReply,
+          billing,
+          subscription,
+          tokens,
+          signingSecret,
+          showsSandbox,
+          now,
+          signedIn,
+        }),
+      )
+  )
 }

@@ -19,13 +19,13 @@ type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
  */
 export function bearerToken() {
   return new Elysia({ name: 'bearer-token' })
-    .onRequest(({ request: { headers } }) => {
-      const authorization = headers.get('authorization')
-      if (authorization === null) return
-      // The plugin would find a token where `tokenIn` finds none, and it is read in both ways.
+    .derive({ as: 'global' }, ({ headers }) => {
+      const { authorization } = headers
+      if (authorization === undefined) return {}
+      // The plugin would find a token where `tokenIn` finds none.
       const token = tokenIn(authorization)
-      const plain = token === null ? '' : `Bearer ${token}`
-      if (plain !== authorization) headers.set('authorization', plain)
+      headers['authorization'] = token === null ? '' : `Bearer ${token}`
+      return {}
     })
     .use(bearer({ extract: { header: 'Bearer', query: crypto.randomUUID(), body: '' } }))
 }
