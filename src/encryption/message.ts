@@ -1,8 +1,10 @@
 import { TypeCompiler } from '@sinclair/typebox/compiler'
 import { type Static, t } from 'elysia'
-import { CompactEncrypt, type CryptoKey, compactDecrypt, decodeProtectedHeader } from 'jose'
+import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, type JWK } from 'jose'
 import { strict } from '../http/envelope.ts'
 import { AppError } from '../lib/errors.ts'
+import type { KeyRing } from '../lib/key-ring.ts'
+import { openWithKey, sealUnderKey } from './jwe.ts'
 
 /** The first line inside of a sealed request. */
 const RequestHead = strict({
@@ -31,6 +33,15 @@ export type OpenedRequest = {
   contentType: string | null
 }
 
+type Header = {
+  alg?: unknown
+  enc?: unknown
+  epk?: unknown
+  kid?: unknown
+  typ?: unknown
+  cty?: unknown
+}
+
 const head = TypeCompiler.Compile(RequestHead)
 const HEADER_FIELDS = ['alg', 'enc', 'kid', 'epk', 'typ', 'cty']
 const HEADER_LIMIT = 1_024
@@ -42,6 +53,8 @@ const OPENING = {
   contentEncryptionAlgorithms: ['A256GCM'],
   maxDecompressedLength: 0,
 }
+/** In bytes: opening as much takes a fraction of a millisecond. */
+const IN_PLACE_LIMIT = 128 * 1024
 /** Characters of a nonce and of a tag in base64url. */
 const NONCE_LENGTH = 16
 const TAG_LENGTH = 22
@@ -52,17 +65,17 @@ const TAG_LENGTH = 22
  */
 export async function openRequest(
   jwe: string,
-  findKey: (kid: string) => Promise<CryptoKey | Uint8Array | null>,
+  keys: Pick<KeyRing, 'find' | 'findJwk'>,
 ): Promise<OpenedRequest> {
   const header = readHeader(jwe)
   const { kid, typ, cty } = header
-  const key = typeof kid === 'string' ? await findKey(kid) : null
-  if (key === null || typeof kid !== 'string') throw unknownKey()
+  const jwk = typeof kid === 'string' ? keys.findJwk(kid) : null
+  if (jwk === null || typeof kid !== 'string') throw unknownKey()
   // The header is public: what it says is judged before any work is done.
   const isExact = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
   if (!isExact || typ !== 'req+jwe') throw invalidMessage()
   if (cty !== undefined && !isContentType(cty)) throw invalidMessage()
-  const { plaintext } = await compactDecrypt(jwe, key, OPENING).catch(() => {
+  const plaintext = await decrypt(jwe, header, jwk, keys).catch(() => {
     throw invalidMessage()
   })
   if (!isCanonical(jwe, plaintext)) throw invalidMessage()
@@ -73,8 +86,24 @@ export async function openRequest(
   return { head: line, body: plaintext.subarray(end + 1), kid, contentType: cty ?? null }
 }
 
+/** Small messages in place; larger ones on another thread, so that they do not hold up everybody else. */
+async function decrypt(
+  jwe: string,
+  { alg, enc, epk, kid }: Header,
+  jwk: JWK,
+  { find }: Pick<KeyRing, 'find'>,
+): Promise<Uint8Array> {
+  if (jwe.length <= IN_PLACE_LIMIT) {
+    if (alg !== 'ECDH-ES' || enc !== 'A256GCM') throw invalidMessage()
+    return openWithKey(jwe, epk, jwk)
+  }
+  const key = await find(String(kid))
+  if (key === null) throw unknownKey()
+  return (await compactDecrypt(jwe, key, OPENING)).plaintext
+}
+
 /** Seals a reply under the key that its request brought: RFC 7516, `dir` and A256GCM. */
-export function sealReply(
+export async function sealReply(
   { jti, rk }: RequestHead,
   reply: { status: number; body: Uint8Array; contentType: string | null },
   at: Date,
@@ -83,9 +112,11 @@ export function sealReply(
   const iat = Math.floor(at.getTime() / 1000)
   const line = Buffer.from(`${JSON.stringify({ v: 1, jti, status, iat })}\n`)
   const cty = contentType === null ? {} : { cty: contentType }
-  return new CompactEncrypt(Buffer.concat([line, body]))
-    .setProtectedHeader({ alg: 'dir', enc: 'A256GCM', kid: jti, typ: 'res+jwe', ...cty })
-    .encrypt(Buffer.from(rk, 'base64url'))
+  const plaintext = Buffer.concat([line, body])
+  const header = { alg: 'dir', enc: 'A256GCM', kid: jti, typ: 'res+jwe', ...cty }
+  const key = Buffer.from(rk, 'base64url')
+  if (plaintext.length <= IN_PLACE_LIMIT) return sealUnderKey(header, plaintext, key)
+  return new CompactEncrypt(plaintext).setProtectedHeader(header).encrypt(key)
 }
 
 export function invalidMessage(): AppError {
@@ -99,7 +130,7 @@ function unknownKey(): AppError {
   )
 }
 
-function readHeader(jwe: string): { kid?: unknown; typ?: unknown; cty?: unknown } {
+function readHeader(jwe: string): Header {
   const parts = jwe.split('.', 6)
   if (parts.length !== 5 || (parts[0] as string).length > HEADER_LIMIT) throw invalidMessage()
   try {

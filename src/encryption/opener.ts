@@ -11,7 +11,7 @@ import type { Replays } from './replays.ts'
 import { maxArrivalTime, readWithMinimumRate } from './timed-body.ts'
 
 export type OpenerDeps = {
-  keys: Pick<KeyRing, 'find'>
+  keys: Pick<KeyRing, 'find' | 'findJwk'>
   replays: Pick<Replays, 'remember'>
   /** The one path whose bodies are large. */
   uploadPath: string
@@ -62,7 +62,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
 
   /** Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. */
   async function open(request: Request, arrivedAt: Date): Promise<OpenedRequest> {
-    const opened = await openRequest(await readMessage(request), keys.find)
+    const opened = await openRequest(await readMessage(request), keys)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat

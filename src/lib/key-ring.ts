@@ -41,7 +41,7 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   let keys: StoredKey[] = existsSync(path) ? storedIn(await Bun.file(path).json()) : []
   if (keys.length === 0) await keep([await makeKey(alg, now().getTime())])
-  return { find, findPublic, isAccepted, current, published, list, rotate, sweep }
+  return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 
   /** The key that is in use. */
   function current(): StoredKey {
@@ -55,6 +55,11 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
     const known = imported.get(kid) ?? importJWK(key.jwk, alg)
     imported.set(kid, known)
     return known
+  }
+
+  /** The private key of a thumbprint as a JWK, the same object each time, while it is accepted, else null. */
+  function findJwk(kid: string): JWK | null {
+    return accepted().find(({ jwk }) => jwk.kid === kid)?.jwk ?? null
   }
 
   /** The public key of a thumbprint while it is accepted, else null. */
