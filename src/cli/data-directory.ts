@@ -75,9 +75,9 @@ export async function requireData(config: Config) {
   await requireOwner(dataDir, found.uid)
 }
 
-/** What root leaves in the directory of another user that user cannot write. */
+/** What root leaves in the directory of another user, that user cannot write. Others cannot leave anything there. */
 async function requireOwner(dataDir: string, uid: number) {
-  if (uid === process.getuid?.()) return
+  if (uid === 0 || process.getuid?.() !== 0) return
   const owner = await userName(uid)
   throw new DataError(
     `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`,
