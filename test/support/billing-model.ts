@@ -92,7 +92,8 @@ function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Se
     if (events.includes(event)) owner = groupOf(event.appUserId ?? '')
     if (event.type !== 'TRANSFER' || owner === null) continue
     const [line] = events
-    if (event.store && event.store !== line?.store) continue
+    const store = events.find((one) => one.store !== null)?.store
+    if (event.store && store && event.store !== store) continue
     if (event.hasEnvironment && event.environment !== line?.environment) continue
     const holder: Set<string> = owner
     const isSource = event.transferredFrom.some((id) =>

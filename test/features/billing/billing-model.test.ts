@@ -29,7 +29,7 @@ const TYPES = [
 const NOW = ms(50)
 
 const day = fc.integer({ min: 0, max: 60 })
-const lifecycleEvent = fc.record({
+const lifecycleModel = {
   type: fc.constantFrom(...TYPES),
   at: day,
   app_user_id: fc.constantFrom(...IDS),
@@ -43,21 +43,30 @@ const lifecycleEvent = fc.record({
   expiration_day: fc.option(fc.integer({ min: 0, max: 100 }), { freq: 9 }),
   grace_period_expiration_at_ms: fc.option(day.map(ms)),
   cancel_reason: fc.constantFrom('UNSUBSCRIBE', 'BILLING_ERROR', 'CUSTOMER_SUPPORT', 'UNKNOWN'),
-})
+}
+const lifecycleEvent = fc.record(lifecycleModel)
 const transfer = fc.record({
   type: fc.constant('TRANSFER'),
   at: day,
   transferred_from: fc.subarray(IDS, { minLength: 1, maxLength: 2 }),
   transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
 })
+/** Purchases among others of one line, most of them of one user, and the transfers that touch it. */
+const ofOneLine = fc.record({
+  ...lifecycleModel,
+  type: fc.oneof(fc.constantFrom('RENEWAL', 'NON_RENEWING_PURCHASE'), fc.constantFrom(...TYPES)),
+  app_user_id: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'bob'),
+  aliases: fc.constant([]),
+  environment: fc.constant('PRODUCTION'),
+  original_transaction_id: fc.constant('1'),
+  store: fc.constantFrom('APP_STORE', 'APP_STORE', null),
+})
+const oneLine = sequenceOf(16, ofOneLine)
 const sequence = sequenceOf(9)
 const longSequence = sequenceOf(40)
 
-function sequenceOf(maxLength: number) {
-  const event = fc.oneof(
-    { weight: 6, arbitrary: lifecycleEvent },
-    { weight: 1, arbitrary: transfer },
-  )
+function sequenceOf(maxLength: number, ofLine: fc.Arbitrary<Told> = lifecycleEvent) {
+  const event = fc.oneof({ weight: 6, arbitrary: ofLine }, { weight: 1, arbitrary: transfer })
   return fc
     .array(event, { minLength: 1, maxLength })
     .map((events) => events.map((event, at): Told => ({ ...event, id: `E-${at}` })))
@@ -88,6 +97,29 @@ test('83: what is stored after random deliveries, with duplicates, agrees with t
       expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(changed).toEqual([])
+    }),
+    { numRuns: 150 },
+  )
+}, 120_000)
+
+test('83: events that come under a later purchase leave the line that a fold of all leaves', async () => {
+  await using app = await createTestApp(
+    {},
+    { foldingSizes: { checkpointEvery: 6, sliceEvents: 6 } },
+  )
+  app.clock.now = new Date(ms(200))
+  const { backlog, projection, rebuildBilling } = app.services
+  await fc.assert(
+    fc.asyncProperty(oneLine, async (told) => {
+      await clear(app)
+      for (const event of told) await receive(app, event)
+      await backlog.drain()
+      const log = told.map(logged)
+      expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
+      const lines = await Promise.all(IDS.map((id) => projection.linesOf(id, 'PRODUCTION')))
+      const folded = foldLine(log.filter((event) => lineKeyOf(event) !== null))
+      expect(lines.flat()).toEqual(folded ? [folded] : [])
+      expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
     }),
     { numRuns: 150 },
   )

@@ -5,6 +5,9 @@ const DAY = 24 * 60 * 60 * 1000
 /** Periods that end by themselves. */
 const WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
+/** Types that begin a period anew. Of what came before, only its start and the latest change of product stay. */
+const PURCHASES = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
+
 /** Folds all events of a line, in whatever order they are given. Null for none. */
 export function foldLine(events: OrderedEvent[]): Line | null {
   return events.toSorted(compareEvents).reduce<Line | null>(step, null)
@@ -15,6 +18,11 @@ export function step(before: Line | null, event: OrderedEvent): Line {
   const line = before ?? opened(event)
   const after = STEPS[event.type]?.(line, event) ?? line
   return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
+}
+
+/** Whether a purchase makes an event before it as if it had not been, unless that is the first of its line. */
+export function overrides(purchase: { type: string }, earlier: { type: string }): boolean {
+  return PURCHASES.has(purchase.type) && earlier.type !== 'PRODUCT_CHANGE'
 }
 
 type Step = (line: Line, event: OrderedEvent) => Line

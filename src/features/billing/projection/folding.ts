@@ -1,5 +1,5 @@
-import type { EventOrder, OrderedEvent } from '../lines/event-order.ts'
-import { step } from '../lines/fold.ts'
+import { compareEvents, type EventOrder, type OrderedEvent } from '../lines/event-order.ts'
+import { overrides, step } from '../lines/fold.ts'
 import { EMPTY_LINE, type Line } from '../lines/line.ts'
 
 /** An event that names another app user id than the one before it: there the owner may change. */
@@ -41,6 +41,25 @@ export function fold(before: Folding | null, event: OrderedEvent): Folding {
     count: (before?.count ?? 0) + 1,
     names: isSame ? names : [...names, { ...orderOf(event), name }],
   }
+}
+
+/** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
+export function comesAfter({ last, count }: Folding, event: OrderedEvent): boolean {
+  return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
+}
+
+/**
+ * A line with an event that belongs between two of its tail, where its last event is a purchase that
+ * overrides it. Null where the event may leave a trace: then the line must be folded again.
+ */
+export function foldUnder(before: Folding, event: OrderedEvent): Folding | null {
+  const { last, store, count, names } = before
+  const [first, ...otherNames] = names
+  const isBetween = first && compareEvents(first, event) < 0 && compareEvents(event, last) < 0
+  const isSameName = first?.name === nameIn(event) && otherNames.length === 0
+  const isSameStore = event.store === null || event.store === store
+  if (!isBetween || !isSameName || !isSameStore || !overrides(last, event)) return null
+  return { ...before, count: count + 1 }
 }
 
 /** The same line at a checkpoint, with nothing after it. */

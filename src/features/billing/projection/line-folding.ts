@@ -5,9 +5,11 @@ import type { OrderedEvent } from '../lines/event-order.ts'
 import type { BillingDb } from '../schema.ts'
 import {
   atCheckpoint,
+  comesAfter,
   type FoldedLine,
   type Folding,
   fold,
+  foldUnder,
   fromStored,
   isSameState,
   type Naming,
@@ -71,9 +73,13 @@ export function createLineFolding({ db, eventLog, queries, sizes }: LineFoldingD
   const removeAll = db.prepareWrite((tx) => tx.delete(lineCheckpoints).where(ofLine))
   return { added, refold, restart, namingsOf }
 
-  /** A line with one event more that comes after all of its others; a full tail becomes a checkpoint first. */
+  /**
+   * A line with one event more; a full tail becomes a checkpoint first. Null, and nothing done, when the line
+   * must be folded again for it.
+   */
   async function added(tx: Tx, lineKey: string, before: Folding | null, event: OrderedEvent) {
     const isFull = before !== null && before.count >= checkpointEvery
+    if (before && !comesAfter(before, event)) return isFull ? null : foldUnder(before, event)
     if (!isFull || before.last.orderedAt === event.orderedAt) return fold(before, event)
     await storeCheckpoint(tx, lineKey, before.last.orderedAt, toStored(before))
     return fold(atCheckpoint(before), event)

@@ -1,11 +1,11 @@
 import type { Tx } from '../../../db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import { compareEvents, lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
+import { lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
 import { idsJoinedBy } from '../lines/identities.ts'
 import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
 import { createCustomers } from './customers.ts'
-import { type FoldedLine, type Folding, fromStored, lineIn, nameIn, toStored } from './folding.ts'
+import { type FoldedLine, fromStored, lineIn, nameIn, toStored } from './folding.ts'
 import { createLineFolding, type FoldingSizes } from './line-folding.ts'
 import { createOwners } from './owners.ts'
 import { prepareQueries } from './queries.ts'
@@ -33,8 +33,8 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   return { appendAlone, apply, relink, linesOf, restart, runSlice }
 
   /**
-   * The most common case of `apply`: a new event that names one known id and comes after all others of its
-   * line. False when it is another one; nothing was done then.
+   * The most common case of `apply`: a new event that names one known id and does not need its line to be
+   * folded again. False when it is another one; nothing was done then.
    */
   async function appendAlone(tx: Tx, event: OrderedEvent): Promise<boolean> {
     const key = event.type === 'TRANSFER' ? null : lineKeyOf(event)
@@ -77,8 +77,8 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
   }
 
   /**
-   * The common case: the event is the latest of its line, and no transfer ever touched its customer.
-   * Then one step more is the same fold. False when it is not that simple.
+   * The common case: the event is the latest of its line, or comes under the purchase that is, and no transfer
+   * ever touched its customer. Then one step more is the same fold. False when it is not that simple.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
     const name = nameIn(event)
@@ -90,10 +90,11 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     const before = state && fromStored(state)
     const isThere = holderId !== null
     if (isThere && (before === null || state?.stale || holderId !== customerId)) return false
-    if (before && !comesAfter(before, event)) return false
     // A transfer may have taken the line away: then its owner is found by replaying all.
     if ((await findTransfersFrom(tx).execute({ customerId })).length > 0) return false
-    const after = toStored(await lineFolding.added(tx, key, before, event))
+    const folded = await lineFolding.added(tx, key, before, event)
+    if (folded === null) return false
+    const after = toStored(folded)
     if (isThere) {
       await updateState(tx).execute({ lineKey: key, state: after })
     } else {
@@ -120,9 +121,4 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
       .onConflictDoNothing()
     return stale.reassign(tx, [...new Set(sources.values())])
   }
-}
-
-/** Whether an event comes after all of a line, and not at an instant that a checkpoint has closed. */
-function comesAfter({ last, count }: Folding, event: OrderedEvent): boolean {
-  return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
 }
