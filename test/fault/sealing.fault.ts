@@ -125,7 +125,7 @@ test('132: 32 clients lose no operation in a minute in which the key changes eve
   let rotations = 0
   const rotating = (async () => {
     while (performance.now() < end) {
-      const { exitCode } = await homeport.run(['keys', 'rotate', '--use', 'enc', '--now'])
+      const { exitCode } = await homeport.run(['keys', 'rotate', '--use', 'enc', '--now', '--yes'])
       expect(exitCode).toBe(0)
       rotations++
       await Bun.sleep(1_000)
