@@ -34,7 +34,7 @@ export async function benchImages(folder: string, rounds: number, token: string,
     const ratio = median(bare.map((time, round) => time / (ours[round] ?? Number.NaN)))
     const figures = `${median(ours).toFixed(0)} ms against ${median(bare).toFixed(0)} ms`
     console.log(
-      `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} of bare (floor 0.9) — ${figures}`,
+      `image, 12 MP to WebP, ${name}: ${ratio.toFixed(2)} of bare (goal 0.9) — ${figures}`,
     )
   }
   await benchEight(server, token, photo, rounds)
@@ -54,7 +54,7 @@ async function benchEight(server: Running, token: string, photo: string, rounds:
     const bare = await eight((at) => convert(photo, quality, longSide, `${photo}-${at}.webp`))
     ratios.push(bare / ours)
   }
-  console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (floor 0.9)`)
+  console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (goal 0.9)`)
 }
 
 /** A cached variant and a whole file, against a route of Bun.serve that answers the same file. */

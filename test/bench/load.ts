@@ -5,8 +5,13 @@ export type Load = {
   port: number
   connections: number
   seconds: number
-  /** A whole HTTP/1.1 request. Each `{{id}}` in it becomes a number of 12 digits, new for every request. */
+  /**
+   * A whole HTTP/1.1 request. In it, `{{id}}` becomes a number of 12 digits that is new for every request,
+   * `{{member}}` one of 100,000 such numbers, each in its turn, and `{{time}}` the time in ms.
+   */
   request: string
+  /** How long ago `{{time}}` is, in ms; now without it. */
+  age?: number
   /** A JSON file of requests instead, each sent once; the load ends when they are used up. */
   file?: string
 }
@@ -21,21 +26,20 @@ export type LoadResult = {
   failed: number
 }
 
-const ID = '{{id}}'
-/** Becomes one of 100,000 numbers, each in its turn, as 12 digits. */
-const MEMBER = '{{member}}'
+/** The marks of a request, and how many digits each is filled in with. */
+const DIGITS = { '{{id}}': 12, '{{member}}': 12, '{{time}}': 13 }
+type Mark = keyof typeof DIGITS
+const MARK = /\{\{(?:id|member|time)\}\}/g
 const MEMBERS = 100_000
-const ID_LENGTH = 12
-const MARK = /\{\{(?:id|member)\}\}/g
 
 /**
  * Keeps each connection busy with one request after the other, over bare sockets: the generator must
  * cost less than what it measures.
  */
 async function generate(load: Load): Promise<LoadResult> {
-  const { port, connections, seconds, request, file } = load
+  const { port, connections, seconds, request, file, age = 0 } = load
   const once = file === undefined ? null : await requestsIn(file)
-  const marks = [...request.matchAll(MARK)].map(([mark]) => mark)
+  const marks = [...request.matchAll(MARK)].map(([mark]) => mark as Mark)
   const parts = request.split(MARK).map((part) => Buffer.from(part))
   let lastId = (Date.now() % 1e6) * 1e6
   const latencies: number[] = []
@@ -77,7 +81,7 @@ async function generate(load: Load): Promise<LoadResult> {
 
     function send(socket: { write(data: Uint8Array): number }) {
       sentAt = performance.now()
-      socket.write(once?.pop() ?? (parts.length === 1 ? (parts[0] as Buffer) : withId(++lastId)))
+      socket.write(once?.pop() ?? (parts.length === 1 ? (parts[0] as Buffer) : filledIn(++lastId)))
     }
   }
   const start = performance.now()
@@ -95,16 +99,17 @@ async function generate(load: Load): Promise<LoadResult> {
     failed,
   }
 
-  function withId(id: number): Buffer {
-    const text = (number: number) => Buffer.from(String(number).padStart(ID_LENGTH, '0'))
-    const numbers: Record<string, Buffer> = {
-      [ID]: text(id),
-      [MEMBER]: text((id * 7_919) % MEMBERS),
+  function filledIn(id: number): Buffer {
+    const numbers: Record<Mark, number> = {
+      '{{id}}': id,
+      '{{member}}': (id * 7_919) % MEMBERS,
+      '{{time}}': Date.now() - age,
     }
+    const filled = marks.map((mark) =>
+      Buffer.from(String(numbers[mark]).padStart(DIGITS[mark], '0')),
+    )
     return Buffer.concat(
-      parts.flatMap((part, at) =>
-        at === 0 ? [part] : [numbers[marks[at - 1] ?? ID] as Buffer, part],
-      ),
+      parts.flatMap((part, at) => (at === 0 ? [part] : [filled[at - 1] as Buffer, part])),
     )
   }
 }
@@ -122,9 +127,9 @@ function replySize(bytes: Buffer): number | null {
   return headEnd + 4 + Number(length?.[1] ?? 0)
 }
 
-/** Length of `{{id}}` once filled in: what a Content-Length must count. */
+/** Length of a text once its marks are filled in: what a Content-Length must count. */
 export function filledLength(text: string): number {
-  return Buffer.byteLength(text.replace(MARK, '0'.repeat(ID_LENGTH)))
+  return Buffer.byteLength(text.replace(MARK, (mark) => '0'.repeat(DIGITS[mark as Mark])))
 }
 
 if (import.meta.main) {

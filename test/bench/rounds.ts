@@ -6,8 +6,8 @@ import { median } from './median.ts'
 export const ROUNDS = 5
 export const SECONDS = 3
 
-/** Loads two servers in turns and prints the ratio of their medians, with both figures. */
-export async function compare(name: string, floor: number, ours: Load, theirs: Load) {
+/** Loads two servers in turns and prints the ratio of their medians beside its goal, with both figures. */
+export async function compare(name: string, goal: number, ours: Load, theirs: Load) {
   const results: { ours: LoadResult; theirs: LoadResult }[] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const measured = { ours: await load(ours), theirs: await load(theirs) }
@@ -16,7 +16,7 @@ export async function compare(name: string, floor: number, ours: Load, theirs: L
   }
   const ratio = median(results.map((one) => one.ours.perSecond / one.theirs.perSecond))
   const figures = [results.map((one) => one.ours), results.map((one) => one.theirs)].map(describe)
-  console.log(`${name}: ${ratio.toFixed(2)} (floor ${floor}) — ${figures.join(' against ')}`)
+  console.log(`${name}: ${ratio.toFixed(2)} (goal ${goal}) — ${figures.join(' against ')}`)
 }
 
 export async function load(what: Load): Promise<LoadResult> {
@@ -29,7 +29,7 @@ export async function load(what: Load): Promise<LoadResult> {
   return result
 }
 
-/** A request by hand; `{{id}}` in its body is filled in by the generator. */
+/** A request by hand; the generator fills in the marks of its body: see `Load`. */
 export function http(method: string, path: string, token?: string, body?: string): string {
   const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
   if (token !== undefined) head.push(`Authorization: Bearer ${token}`)

@@ -9,7 +9,7 @@ import { cpuTime, type Running, startHomeport } from './servers.ts'
 
 const PATH = '/api/user/profile/v1'
 const PORT = 4805
-const FLOOR = 0.25
+const GOAL = 0.6
 /** More than can be sent in one round: none may be sent twice. */
 const MESSAGES = 15_000
 
@@ -53,7 +53,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
     const figures = [of((one) => one.sealed.perSecond), of((one) => one.plain.perSecond)]
     const [whenSealed, whenPlain] = figures.map((figure) => `${Math.round(figure)}/s`)
     console.log(
-      `sealed ${name}: ${ratio.toFixed(2)} of plain (floor ${FLOOR}) — ${whenSealed} against ${whenPlain}`,
+      `sealed ${name}: ${ratio.toFixed(2)} of plain (goal ${GOAL}) — ${whenSealed} against ${whenPlain}`,
     )
     console.log(`  CPU of a message more than plain: ${cost.toFixed(3)} ms`)
   }

