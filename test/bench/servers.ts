@@ -21,7 +21,7 @@ export async function startHomeport(dataDir: string, port: number): Promise<Runn
     stdout: Bun.file('/dev/null'),
     stderr: 'inherit',
   })
-  await untilReady(port)
+  await untilOk(`http://127.0.0.1:${port}/ready`)
   return running(server, port, performance.now() - startedAt)
 }
 
@@ -62,16 +62,17 @@ function running(server: Subprocess, port: number, readyAfter: number): Running 
   return { port, pid: server.pid, readyAfter, stop }
 }
 
-async function untilReady(port: number) {
+/** Asks until the reply is a good one: a server that was just started is up. */
+export async function untilOk(url: string) {
   for (let tries = 0; tries < 5_000; tries++) {
-    const reply = await fetch(`http://127.0.0.1:${port}/ready`).catch(() => null)
+    const reply = await fetch(url).catch(() => null)
     if (reply?.ok) return
     await Bun.sleep(2)
   }
-  throw new Error('the server does not get ready')
+  throw new Error(`${url} does not get ready`)
 }
 
-/** Resident memory of a process and its children, in bytes. */
+/** Resident memory of a process, in bytes. */
 export async function residentMemory(pid: number): Promise<number> {
   const status = await Bun.file(`/proc/${pid}/status`).text()
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
