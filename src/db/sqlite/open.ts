@@ -1,7 +1,7 @@
 import { Database } from 'bun:sqlite'
-import { drizzle } from 'drizzle-orm/bun-sqlite'
 import type { Db } from '../db.ts'
 import { createCheckpoints } from './checkpoints.ts'
+import { compilingDrizzle } from './compiling-drizzle.ts'
 import { type Migration, schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
 import { createWriter } from './write.ts'
@@ -50,10 +50,10 @@ export function createDb<Tables>(
 ): OpenDb<Tables> {
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
-  const read = drizzle(reader, { casing: 'snake_case' })
+  const read = compilingDrizzle(reader)
   const checkpoints = createCheckpoints({ path: client.filename, command: checkpointCommand })
   const { noteCommit } = checkpoints
-  const writer = createWriter(client, drizzle(client, { casing: 'snake_case' }), noteCommit)
+  const writer = createWriter(client, compilingDrizzle(client), noteCommit)
   return {
     tables,
     read,
