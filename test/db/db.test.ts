@@ -50,6 +50,30 @@ test('readers see the last commit and never a change under way', async () => {
   expect(await names()).toEqual(['a'])
 })
 
+test('prepared reads see a commit of ours at once, one of another process in the next turn', async () => {
+  const { db, put, path } = await openTestDb()
+  const { contentVersions } = db.tables
+  const query = db.read.select({ name: contentVersions.name }).from(contentVersions).prepare()
+  const names = async () => (await query.execute()).map(({ name }) => name)
+  expect(await names()).toEqual([])
+  await db.write((tx) => put(tx, 'ours'))
+  expect(await names()).toEqual(['ours'])
+
+  using other = new Database(path)
+  other.run("INSERT INTO content_versions VALUES ('theirs', 1)")
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(await names()).toEqual(['ours', 'theirs'])
+})
+
+test('a database closes though it was just read', async () => {
+  const { db } = await openTestDb()
+  const { contentVersions } = db.tables
+  const query = db.read.select().from(contentVersions).prepare()
+  await query.execute()
+  db.close()
+  await new Promise((resolve) => setImmediate(resolve))
+})
+
 test('a write inside a write throws instead of waiting for itself', async () => {
   const { db } = await openTestDb()
   expect(db.write(() => db.write(async () => 1))).rejects.toThrow('wait for itself')

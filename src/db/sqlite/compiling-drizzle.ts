@@ -22,18 +22,25 @@ type Joins = Record<string, boolean> | undefined
 
 /**
  * drizzle over `client`, whose prepared queries decide once how parameters are encoded and rows are decoded;
- * drizzle's own do so at every run. What `execute` answers is the same.
+ * drizzle's own do so at every run. What `execute` answers is the same. `beforeSelect` is called before each select.
  */
-export function compilingDrizzle(client: Database): BunSQLiteDatabase {
+export function compilingDrizzle(client: Database, beforeSelect = () => {}): BunSQLiteDatabase {
   const dialect = new SQLiteSyncDialect({ casing: 'snake_case' })
-  const session: Session = new CompilingSession(client, dialect, undefined)
+  const session: Session = new CompilingSession(client, dialect, beforeSelect)
   return new BunSQLiteDatabase('sync', dialect, session, undefined)
 }
 
 class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<string, never>> {
+  readonly #beforeSelect: () => void
+
+  constructor(client: Database, dialect: SQLiteSyncDialect, beforeSelect: () => void) {
+    super(client, dialect, undefined)
+    this.#beforeSelect = beforeSelect
+  }
+
   override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(...args: PrepareArguments) {
     const prepared = super.prepareQuery<T>(...args)
-    const execute = compile(prepared, args)
+    const execute = compile(prepared, args, this.#beforeSelect)
     if (execute) prepared.execute = execute as typeof prepared.execute
     return prepared
   }
@@ -44,7 +51,11 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
   }
 }
 
-function compile(prepared: PreparedQuery, [query, fields, method, , mapper]: PrepareArguments) {
+function compile(
+  prepared: PreparedQuery,
+  [query, fields, method, , mapper]: PrepareArguments,
+  beforeSelect: () => void,
+) {
   const statement = prepared['stmt'] as Statement
   const encoders = query.params.map(encoderOf)
   const bind = (values: Values) => encoders.map((encode) => encode(values)) as SQLQueryBindings[]
@@ -54,6 +65,7 @@ function compile(prepared: PreparedQuery, [query, fields, method, , mapper]: Pre
   return async (values: Values = {}) => {
     // drizzle tells the joins only after the query was made.
     decode ??= decoderOf(fields, (prepared as { joinsNotNullableMap?: Joins }).joinsNotNullableMap)
+    beforeSelect()
     return statement.values(...bind(values)).map(decode)
   }
 }

@@ -4,6 +4,7 @@ import { createCheckpoints } from './checkpoints.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
 import { type Migration, schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
+import { createTurnSnapshot } from './turn-snapshot.ts'
 import { createWriter } from './write.ts'
 
 /** The data layer over SQLite, with what its process has to do. */
@@ -50,10 +51,13 @@ export function createDb<Tables>(
 ): OpenDb<Tables> {
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
-  const read = compilingDrizzle(reader)
+  const snapshot = createTurnSnapshot(reader)
+  const read = compilingDrizzle(reader, snapshot.open)
   const checkpoints = createCheckpoints({ path: client.filename, command: checkpointCommand })
-  const { noteCommit } = checkpoints
-  const writer = createWriter(client, compilingDrizzle(client), noteCommit)
+  const writer = createWriter(client, compilingDrizzle(client), () => {
+    snapshot.close()
+    checkpoints.noteCommit()
+  })
   return {
     tables,
     read,
@@ -66,6 +70,7 @@ export function createDb<Tables>(
       await checkpoints.stop()
     },
     close() {
+      snapshot.close()
       reader.close()
       try {
         client.run('PRAGMA wal_checkpoint(TRUNCATE)')
