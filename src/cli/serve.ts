@@ -4,6 +4,7 @@ import { timersOf } from '../features.ts'
 import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { onQuietAfterLoad } from '../lib/quiet-time.ts'
 import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { waitForDamage } from './check-database.ts'
@@ -41,6 +42,7 @@ export const serve: LocalCommand = {
     const commands = await serveCommands(services, [...dataCommands, readinessCommand], log)
     const stopTimers = startTimers(timersOf(services), log)
     stack.defer(stopTimers)
+    stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))
     stack.defer(() => drain(server, signals.second, log))
     announce(chosen, server, log)
@@ -88,6 +90,12 @@ function reasonNotToListen(code: string | undefined, { host, port }: Config): st
     return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, behind a proxy.`
   }
   return `HOST ${host} is no address of this machine (${code}): take 127.0.0.1, or 0.0.0.0 for all.`
+}
+
+/** Gives back what a busy time has left: first the pages of the database, for the collector unmaps what is free. */
+function releaseMemory({ db }: Services) {
+  db.dropCaches()
+  Bun.gc(true)
 }
 
 function stopSignals() {

@@ -12,6 +12,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   client: Database
   /** Whether a change would get through. */
   isWritable(): Promise<boolean>
+  /** Frees the pages that are kept in memory; they are read again when they are needed. */
+  dropCaches(): void
   /** Refuses further changes and waits for those under way. */
   stopWriting(reason: unknown): Promise<void>
   close(): void
@@ -65,6 +67,9 @@ export function createDb<Tables>(
     prepareWrite: writer.prepareWrite,
     client,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
+    dropCaches() {
+      for (const one of [client, reader]) one.run('PRAGMA shrink_memory')
+    },
     async stopWriting(reason) {
       await writer.stop(reason)
       await checkpoints.stop()
