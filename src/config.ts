@@ -114,6 +114,22 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     minFreeBytes: read('MIN_FREE_BYTES', 256 * 1024 * 1024, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),
+    /** A passphrase, or a recipient of age; to read backups, a passphrase or an identity. */
+    backupKey: read<string | null>('BACKUP_KEY', null, 'a passphrase or a key of age', (text) =>
+      text.length >= 8 ? text : undefined,
+    ),
+    backupDir: read<string | null>('BACKUP_DIR', null, 'a path', (text) => resolve(text)),
+    /** In UTC; null for no backups by itself. */
+    backupSchedule: read<string | null>(
+      'BACKUP_SCHEDULE',
+      null,
+      'a cron expression such as 15 2 * * *',
+      schedule,
+    ),
+    backupKeep: read('BACKUP_KEEP', 7, 'a number from 1 to 1000', (text) => {
+      const count = wholeNumber(text, 1000)
+      return count === 0 ? undefined : count
+    }),
     logLevel: read('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, (text) =>
       oneOf(LOG_LEVELS, text),
     ),
@@ -214,6 +230,14 @@ function oneOf<const T extends string>(choices: readonly T[], text: string): T |
 function wholeNumber(text: string, max: number): number | undefined {
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
   return value <= max ? value : undefined
+}
+
+function schedule(text: string): string | undefined {
+  try {
+    return Bun.cron.parse(text) ? text : undefined
+  } catch {
+    return undefined
+  }
 }
 
 function origin(text: string): string | undefined {

@@ -257,6 +257,7 @@ export async function createServices(deps: ServicesDeps) {
     people,
     profile,
     tokens,
+    files,
     staging,
     retries,
     imageQueue,

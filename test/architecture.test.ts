@@ -20,6 +20,7 @@ const FLOORS: [floor: string, files: RegExp][] = [
 const ROOMS = [
   '.',
   'cli',
+  'cli/backup',
   'client',
   'db',
   'db/sqlite',

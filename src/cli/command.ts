@@ -4,7 +4,7 @@ import type { Services } from '../services.ts'
 
 /** Carried out right here. Returns the exit code. */
 export type LocalCommand = NamedCommand & {
-  run: (config: () => Config, options: Options) => Promise<number>
+  run: (config: () => Config, options: Options, args: string[]) => Promise<number>
 }
 
 /** A command over all that the services offer. */

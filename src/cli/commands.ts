@@ -1,3 +1,5 @@
+import { backup } from './backup/backup.ts'
+import { restore } from './backup/restore.ts'
 import type { LocalCommand, ServiceCommand } from './command.ts'
 import { dataCommands } from './data-commands.ts'
 import { health } from './health.ts'
@@ -11,6 +13,8 @@ export const commands: (ServiceCommand | LocalCommand)[] = [
   serve,
   init,
   migrateCommand,
+  backup,
+  restore,
   ...dataCommands,
   health,
   version,

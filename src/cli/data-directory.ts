@@ -20,6 +20,7 @@ import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
+import { finishRestore } from './backup/replace-data.ts'
 import { programCommand } from './self-command.ts'
 
 /** The data directory cannot be used; the message says why and what to do. */
@@ -94,6 +95,7 @@ async function openLocked(
   // What we make is for our own eyes, whatever the terminal or the service manager says.
   process.umask(0o077)
   opening.use(await lockData(config))
+  await finishRestore(config.dataDir)
   const path = databasePath(config)
   const migrations = readMigrations(asset('drizzle'))
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
@@ -157,7 +159,8 @@ export async function migrationStatus(
   return { applied: existsSync(path) ? appliedIn(path) : 0, known }
 }
 
-async function lockData({ dataDir }: Config): Promise<Disposable> {
+/** Takes the data directory for this process, or says who has it. */
+export async function lockData({ dataDir }: Config): Promise<Disposable> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await requireOwner(dataDir, (await stat(dataDir)).uid)
   await access(dataDir, constants.W_OK)

@@ -4,9 +4,11 @@ import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { VERSION } from '../version.ts'
+import { ArchiveError } from './backup/archive.ts'
 import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
+import { confirmRisk } from './confirm.ts'
 import { DataError, openData, requireData } from './data-directory.ts'
 
 /** Carries out a command line and returns the exit code. */
@@ -81,7 +83,7 @@ async function runCommand(
   args: string[],
   options: Options,
 ): Promise<number> {
-  if ('run' in command) return command.run(() => configOf(options), options)
+  if ('run' in command) return command.run(() => configOf(options), options, args)
   const input = await command.input?.(args, options)
   const config = configOf(options)
   if (command.risk && !options['yes']) {
@@ -90,15 +92,6 @@ async function runCommand(
   const outcome = (await perform(command, 'work', config, input)) as never
   console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
   return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
-}
-
-/** Asks whoever sits at the terminal; a script must have said `--yes`. */
-function confirmRisk(risk: string | null) {
-  if (risk === null) return
-  if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to do it.`)
-  const answer = prompt(`${risk} Go on? [y/N]`)
-  if (!/^y(es)?$/i.test(answer?.trim() ?? ''))
-    throw new AppError('conflict', 'Nothing was changed.')
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
@@ -129,7 +122,8 @@ function explain(thrown: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
-  if (error instanceof DataError) return say(error.message, EXIT.failed)
+  if (error instanceof DataError || error instanceof ArchiveError)
+    return say(error.message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (path && /^E[A-Z]+$/.test(code ?? '')) {
     return say(

@@ -7,6 +7,8 @@ import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
 import { startTimers } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
+import { holdCommand } from './backup/backup.ts'
+import { backupTimers } from './backup/timers.ts'
 import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './command-socket.ts'
@@ -39,8 +41,12 @@ export const serve: LocalCommand = {
     if (demo) await addDemoData(services, log)
     const server = listen(services, log)
     // What nobody waits for comes after what somebody may: phones are answered by now.
-    const commands = await serveCommands(services, [...dataCommands, readinessCommand], log)
-    const stopTimers = startTimers(timersOf(services), log)
+    const commands = await serveCommands(
+      services,
+      [...dataCommands, readinessCommand, holdCommand],
+      log,
+    )
+    const stopTimers = startTimers([...timersOf(services), ...backupTimers(chosen, log)], log)
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))

@@ -1,4 +1,5 @@
 import { dataCommand } from '../lib/command.ts'
+import { megabytes } from '../lib/megabytes.ts'
 import type { Services } from '../services.ts'
 import type { Status } from '../usecases/status.ts'
 
@@ -27,8 +28,4 @@ function describe(status: Status): string {
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(9)} ${text}`)
     .join('\n')
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1e6).toFixed(bytes < 1e8 ? 1 : 0)} MB`
 }

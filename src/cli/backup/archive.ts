@@ -1,0 +1,178 @@
+import { open, stat } from 'node:fs/promises'
+import { createTarDecoder, createTarPacker } from 'modern-tar'
+
+/** What an archive says of itself, in its first entry. */
+export type ArchiveInfo = {
+  format: 1
+  /** Of the homeport that wrote it. */
+  version: string
+  /** How many migrations its database has had. */
+  schemaVersion: number
+  createdAt: string
+}
+
+/** A file to be archived. */
+export type Source = { name: string; path: string }
+/** A file of an archive. */
+type ArchivedFile = { name: string; size: number; content: AsyncIterable<Uint8Array> }
+
+/** The archive is not what it should be; the message says why. */
+export class ArchiveError extends Error {
+  override readonly name = 'ArchiveError'
+}
+
+const INFO = 'backup.json'
+/** Lines as `sha256sum --check` reads them. */
+const SUMS = 'SHA256SUMS'
+const CHUNK_BYTES = 1024 * 1024
+const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
+
+/**
+ * A tar archive of `sources`, with `info` at its beginning, the SHA-256 of every file at its end, and after that a
+ * seal: the SHA-256 of all bytes before. Files are read as the archive is; one that changes its size is an error.
+ */
+export function packArchive(
+  info: ArchiveInfo,
+  sources: Source[],
+  onBytes: (bytes: number) => void,
+): ReadableStream<Uint8Array> {
+  const { readable, controller } = createTarPacker()
+  packAll().catch((error) => controller.error(error))
+  return readable.pipeThrough(sealing())
+
+  async function packAll() {
+    const sums: string[] = []
+    await packText(INFO, JSON.stringify(info, null, 2))
+    for (const { name, path } of sources) sums.push(`${await packFile(name, path)}  ${name}\n`)
+    await packText(SUMS, sums.join(''))
+    controller.finalize()
+  }
+
+  async function packText(name: string, text: string) {
+    const bytes = new TextEncoder().encode(text)
+    const writer = controller.add(headerOf(name, bytes.byteLength)).getWriter()
+    await writer.write(bytes)
+    await writer.close()
+  }
+
+  async function packFile(name: string, path: string): Promise<string> {
+    const { size, mtime } = await stat(path)
+    const writer = controller.add({ ...headerOf(name, size), mtime }).getWriter()
+    const hasher = new Bun.CryptoHasher('sha256')
+    for await (const chunk of chunksOf(path, size)) {
+      hasher.update(chunk)
+      await writer.write(chunk)
+      onBytes(chunk.byteLength)
+    }
+    await writer.close()
+    return hasher.digest('hex')
+  }
+}
+
+/**
+ * Reads an archive to its end and gives its files to `take`, which must read each to its end. Throws `ArchiveError`
+ * when a byte of it is not as it was written; what was taken until then is not to be used.
+ */
+export async function unpackArchive(
+  archive: ReadableStream<Uint8Array>,
+  take: (file: ArchivedFile) => Promise<void>,
+): Promise<ArchiveInfo> {
+  const sums = new Map<string, string>()
+  let info: ArchiveInfo | null = null
+  let expected: string | null = null
+  try {
+    const entries = archive.pipeThrough(unsealing()).pipeThrough(createTarDecoder({ strict: true }))
+    for await (const { header, body } of entries) {
+      const { name, size } = header
+      if (name === INFO) info = readInfo(await new Response(body).text())
+      else if (info === null) throw notOurs()
+      else if (name === SUMS) expected = await new Response(body).text()
+      else {
+        const hasher = new Bun.CryptoHasher('sha256')
+        await take({ name, size, content: hashed(body, hasher) })
+        sums.set(name, hasher.digest('hex'))
+      }
+    }
+  } catch (error) {
+    if (error instanceof ArchiveError || isOfSystem(error)) throw error
+    throw damaged(error)
+  }
+  if (info === null) throw notOurs()
+  const found = [...sums].map(([name, sum]) => `${sum}  ${name}\n`).join('')
+  if (found !== expected) throw damaged()
+  return info
+}
+
+function readInfo(text: string): ArchiveInfo {
+  const info = JSON.parse(text) as Partial<ArchiveInfo>
+  if (info.format === 1) return info as ArchiveInfo
+  if (typeof info.format !== 'number') throw notOurs()
+  throw new ArchiveError('It was written by a newer homeport: take that version.')
+}
+
+/** Appends the SHA-256 of all that came through. */
+function sealing() {
+  const hasher = new Bun.CryptoHasher('sha256')
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      hasher.update(chunk)
+      controller.enqueue(chunk)
+    },
+    flush(controller) {
+      controller.enqueue(new TextEncoder().encode(hasher.digest('hex')))
+    },
+  })
+}
+
+/** Takes the seal off and throws at the end when it is not that of what came through. */
+function unsealing() {
+  const hasher = new Bun.CryptoHasher('sha256')
+  let kept = Buffer.alloc(0)
+  return new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      const all = Buffer.concat([kept, chunk])
+      const end = Math.max(0, all.byteLength - SEAL_BYTES)
+      kept = all.subarray(end)
+      if (end === 0) return
+      hasher.update(all.subarray(0, end))
+      controller.enqueue(all.subarray(0, end))
+    },
+    flush() {
+      if (kept.toString('latin1') !== hasher.digest('hex')) throw damaged()
+    },
+  })
+}
+
+async function* chunksOf(path: string, size: number): AsyncGenerator<Uint8Array> {
+  await using file = await open(path, 'r')
+  for (let position = 0; position < size; ) {
+    const chunk = Buffer.allocUnsafe(Math.min(CHUNK_BYTES, size - position))
+    const { bytesRead } = await file.read(chunk, 0, chunk.byteLength, position)
+    if (bytesRead === 0) throw new Error(`${path} became shorter while it was read`)
+    position += bytesRead
+    yield chunk.subarray(0, bytesRead)
+  }
+}
+
+async function* hashed(body: ReadableStream<Uint8Array>, hasher: Bun.CryptoHasher) {
+  for await (const chunk of body) {
+    hasher.update(chunk)
+    yield chunk
+  }
+}
+
+function headerOf(name: string, size: number) {
+  return { name, size, mode: 0o600, type: 'file' as const }
+}
+
+function notOurs(): ArchiveError {
+  return new ArchiveError('It is not a backup of homeport.')
+}
+
+function damaged(cause?: unknown): ArchiveError {
+  return new ArchiveError('It is damaged or incomplete: take another backup.', { cause })
+}
+
+function isOfSystem(error: unknown): boolean {
+  return /^E[A-Z]+$/.test(String((error as { code?: unknown }).code))
+}

@@ -1,0 +1,35 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+
+const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
+
+/** A name for a backup of `now`; names in a row are in the order of time. */
+export function backupName(now: Date, isEncrypted: boolean): string {
+  const stamp = now.toISOString().replaceAll(/\.\d+|[-:]/g, '')
+  return `homeport-${stamp}.tar${isEncrypted ? '.age' : ''}`
+}
+
+/** The backups in a folder, the newest first. What has another name is nobody's business here. */
+async function listBackups(
+  folder: string,
+): Promise<{ path: string; bytes: number; at: Date }[]> {
+  const names = await readdir(folder).catch(() => [])
+  const found = names
+    .filter((name) => NAME.test(name))
+    .toSorted()
+    .toReversed()
+  return Promise.all(
+    found.map(async (name) => {
+      const path = join(folder, name)
+      const { size, mtime } = await stat(path)
+      return { path, bytes: size, at: mtime }
+    }),
+  )
+}
+
+/** Removes all backups of a folder but the newest `keep`. Returns what was removed. */
+export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
+  const old = (await listBackups(folder)).slice(keep)
+  for (const { path } of old) await rm(path, { force: true })
+  return old.map(({ path }) => path)
+}

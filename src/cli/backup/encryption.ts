@@ -1,0 +1,41 @@
+import { Decrypter, Encrypter } from 'age-encryption'
+import { ArchiveError } from './archive.ts'
+
+const MAGIC = 'age-encryption.org/v1'
+
+/** Encrypts in the format of age, for a recipient (`age1…`) or else with a passphrase. */
+export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
+  const encrypter = new Encrypter()
+  if (isRecipient(key)) encrypter.addRecipient(key)
+  else encrypter.setPassphrase(key)
+  return encrypter.encrypt(plain)
+}
+
+/** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. Throws `ArchiveError` without the right one. */
+export async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
+  if (key === null || isRecipient(key)) {
+    throw new ArchiveError(
+      'It is encrypted: set BACKUP_KEY to its passphrase, or to the secret key (AGE-SECRET-KEY-…) of the recipient.',
+    )
+  }
+  const decrypter = new Decrypter()
+  try {
+    if (/^AGE-SECRET-KEY-/.test(key)) decrypter.addIdentity(key)
+    else decrypter.addPassphrase(key)
+    return await decrypter.decrypt(sealed)
+  } catch (cause) {
+    throw new ArchiveError('It cannot be decrypted: it is damaged, or BACKUP_KEY is another one.', {
+      cause,
+    })
+  }
+}
+
+/** Whether a key can only encrypt. */
+export function isRecipient(key: string): boolean {
+  return /^age1/.test(key)
+}
+
+/** Whether a file is encrypted, by its first bytes. */
+export async function isEncrypted(path: string): Promise<boolean> {
+  return (await Bun.file(path).slice(0, MAGIC.length).text()) === MAGIC
+}

@@ -1,0 +1,56 @@
+import { existsSync } from 'node:fs'
+import { mkdir, readFile, rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
+import { backupFolder } from './write-backup.ts'
+
+const DATABASE = 'homeport.db'
+const PARTS = [DATABASE, 'secrets', 'files']
+/** The log belongs to the database that is there and goes away with it. */
+const LOGS = [`${DATABASE}-wal`, `${DATABASE}-shm`]
+/** Names the folder for what was there. */
+const ASIDE = 'aside.txt'
+
+/** Where an archive is read to before `commitRestore`. */
+export function restoreFolder(dataDir: string): string {
+  return join(dataDir, 'restore.tmp')
+}
+
+/**
+ * Puts what was read into `restoreFolder` in the place of what is in `dataDir`, which is moved into the folder that
+ * is returned. Once this has begun, a crash leaves the rest to `finishRestore`.
+ */
+export async function commitRestore(dataDir: string, now: Date): Promise<string> {
+  const folder = restoreFolder(dataDir)
+  const aside = `before-restore-${now.toISOString().replaceAll(/\.\d+|[-:]/g, '')}`
+  for (const part of PARTS.slice(1))
+    await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
+  await writeDurably(join(folder, ASIDE), aside)
+  await renameDurably(folder, restoredFolder(dataDir))
+  await finishRestore(dataDir)
+  return join(dataDir, aside)
+}
+
+/** Ends a restore that was cut off, and removes what an undecided one or a backup has left behind. */
+export async function finishRestore(dataDir: string) {
+  await rm(restoreFolder(dataDir), { recursive: true, force: true })
+  await rm(backupFolder(dataDir), { recursive: true, force: true })
+  const restored = restoredFolder(dataDir)
+  if (!existsSync(restored)) return
+  const aside = join(dataDir, await readFile(join(restored, ASIDE), 'utf8'))
+  await mkdir(aside, { recursive: true, mode: 0o700 })
+  for (const part of PARTS) {
+    // What is not there any more was moved in before the crash.
+    if (!existsSync(join(restored, part))) continue
+    for (const name of part === DATABASE ? [...LOGS, part] : [part]) {
+      if (existsSync(join(dataDir, name))) await rename(join(dataDir, name), join(aside, name))
+    }
+    await rename(join(restored, part), join(dataDir, part))
+  }
+  for (const folder of [aside, restored, dataDir]) await syncPath(folder)
+  await rm(restored, { recursive: true, force: true })
+}
+
+function restoredFolder(dataDir: string): string {
+  return join(dataDir, 'restored')
+}

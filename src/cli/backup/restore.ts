@@ -1,0 +1,89 @@
+import { existsSync, statfsSync } from 'node:fs'
+import { mkdtemp, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import type { Config } from '../../config.ts'
+import { readMigrations } from '../../db/sqlite/migrate.ts'
+import { asset } from '../../lib/asset-path.ts'
+import { UsageError } from '../../lib/command.ts'
+import { megabytes } from '../../lib/megabytes.ts'
+import { EXIT, type LocalCommand } from '../command.ts'
+import { confirmRisk } from '../confirm.ts'
+import { DataError, databasePath, lockData } from '../data-directory.ts'
+import { createProgress } from '../progress.ts'
+import { type Read, readBackup } from './read-backup.ts'
+import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
+
+type Outcome = Read & { path: string; seconds: number; aside: string | null }
+
+export const restore: LocalCommand = {
+  name: 'restore',
+  summary:
+    'Put a backup in the place of the data, which is moved aside; the server must be stopped',
+  arguments: '<file>',
+  options: [
+    ['--verify', 'only check the backup'],
+    ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--yes', 'do it without asking'],
+  ],
+  run: async (given, { verify, json, yes }, [file = '']) => {
+    const config = given()
+    const path = resolve(file)
+    const { size } = await stat(path).catch(() => {
+      throw new UsageError(`${path} cannot be read.`)
+    })
+    const started = performance.now()
+    // What we make is for our own eyes.
+    process.umask(0o077)
+    const done = verify
+      ? await check(config, path)
+      : await replaceData(config, path, size, yes === true)
+    const outcome = { ...done, path, seconds: Math.round(performance.now() - started) / 1000 }
+    console.log(json ? JSON.stringify(outcome) : describe(outcome))
+    return EXIT.done
+  },
+}
+
+async function check(config: Config, path: string) {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
+  try {
+    return { ...(await read(config, path, folder, true)), aside: null }
+  } finally {
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function replaceData(config: Config, path: string, size: number, isConfirmed: boolean) {
+  const { dataDir } = config
+  using _lock = await lockData(config)
+  await finishRestore(dataDir)
+  const { bavail, bsize } = statfsSync(dataDir)
+  if (bavail * bsize < size) {
+    throw new DataError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
+  }
+  if (existsSync(databasePath(config)) && !isConfirmed) {
+    confirmRisk(`The data in ${dataDir} is moved aside and replaced by the backup.`)
+  }
+  const done = await read(config, path, restoreFolder(dataDir), false)
+  return { ...done, aside: await commitRestore(dataDir, new Date()) }
+}
+
+async function read({ backupKey: key }: Config, path: string, folder: string, onlyCheck: boolean) {
+  const progress = createProgress()
+  const migrations = readMigrations(asset('drizzle'))
+  const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
+  try {
+    return await readBackup({ path, key, folder, migrations, onlyCheck, onProgress })
+  } finally {
+    progress.end()
+  }
+}
+
+function describe({ path, version, createdAt, files, bytes, seconds, aside }: Outcome): string {
+  const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
+  if (aside === null) return `${path} is a good backup ${what}.`
+  return [
+    `Restored the backup ${what}.`,
+    `What was there is in ${aside}: remove it when all is well. Start the server now.`,
+  ].join('\n')
+}

@@ -1,0 +1,126 @@
+import { mkdir, open, readdir, rm } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import type { Migration } from '../../db/sqlite/migrate.ts'
+import { appliedIn, copyOpenDatabase, isIntact } from '../../db/sqlite/open.ts'
+import { makeFolder, renameDurably } from '../../lib/durable-file.ts'
+import { VERSION } from '../../version.ts'
+import { ArchiveError, type ArchiveInfo, packArchive, type Source } from './archive.ts'
+import { encrypt, isRecipient } from './encryption.ts'
+import { readBackup } from './read-backup.ts'
+
+type BackupOptions = {
+  dataDir: string
+  /** Where the archive goes; a file there is replaced once the new one is whole and checked. */
+  path: string
+  /** What it is encrypted with; null for not at all. */
+  key: string | null
+  migrations: Migration[]
+  now: Date
+  onProgress: (step: string, done: number, total: number) => void
+}
+export type Written = { bytes: number; files: number }
+
+/** What is written is synced after so many bytes, so that no fsync of the server has to wait for all of it. */
+const SYNC_BYTES = 8 * 1024 * 1024
+
+/**
+ * Writes and checks one archive of the database, the attachments and the secrets in `dataDir`, as they are while it begins.
+ * Writers go on; attachments must not be removed meanwhile. Throws, and leaves nothing, when that cannot be done.
+ */
+export async function writeBackup(options: BackupOptions): Promise<Written> {
+  const { dataDir, path, key, migrations, now, onProgress } = options
+  const folder = backupFolder(dataDir)
+  const partial = `${path}.partial`
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  await makeFolder(dirname(path))
+  try {
+    const database = join(folder, 'homeport.db')
+    onProgress('Copying the database', 0, 1)
+    const info = copyForBackup(join(dataDir, 'homeport.db'), database, now)
+    const sources = await listSources(dataDir, database)
+    const total = sources.reduce((sum, { path: one }) => sum + Bun.file(one).size, 0)
+    let done = 0
+    const archive = packArchive(info, sources, (bytes) => {
+      done += bytes
+      onProgress('Writing', done, total)
+    })
+    const { bytes, hash } = await writeSynced(
+      partial,
+      key === null ? archive : await encrypt(archive, key),
+    )
+    // From the disk again, for that is what a restore will read.
+    if (key !== null && isRecipient(key)) await checkHash(partial, hash)
+    else {
+      await readBackup({
+        path: partial,
+        key,
+        folder: join(folder, 'check'),
+        migrations,
+        onlyCheck: true,
+        onProgress: (read, all) => onProgress('Checking', read, all),
+      })
+    }
+    await renameDurably(partial, path)
+    return { bytes, files: sources.length }
+  } finally {
+    await rm(partial, { force: true })
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+/** Where the copy of the database is while a backup is written. */
+export function backupFolder(dataDir: string): string {
+  return join(dataDir, 'backup.tmp')
+}
+
+function copyForBackup(from: string, to: string, now: Date): ArchiveInfo {
+  copyOpenDatabase(from, to)
+  if (!isIntact(to, { everything: true })) {
+    throw new ArchiveError(`${from} is damaged: restore it from the last good backup.`)
+  }
+  return {
+    format: 1,
+    version: VERSION,
+    schemaVersion: appliedIn(to),
+    createdAt: now.toISOString(),
+  }
+}
+
+async function listSources(dataDir: string, database: string): Promise<Source[]> {
+  const sources: Source[] = [{ name: 'homeport.db', path: database }]
+  const prefixes = await readdir(join(dataDir, 'files')).catch(() => [])
+  const folders = ['secrets', ...prefixes.flatMap((one) => (one === 'tmp' ? [] : [`files/${one}`]))]
+  for (const folder of folders.toSorted()) {
+    for (const name of (await readdir(join(dataDir, folder))).toSorted()) {
+      // A secret that is being written, and is not there yet.
+      if (name.endsWith('.tmp')) continue
+      sources.push({ name: `${folder}/${name}`, path: join(dataDir, folder, name) })
+    }
+  }
+  return sources
+}
+
+async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
+  await using file = await open(path, 'w', 0o600)
+  const hasher = new Bun.CryptoHasher('sha256')
+  let bytes = 0
+  let synced = 0
+  for await (const chunk of content) {
+    hasher.update(chunk)
+    await file.writeFile(chunk)
+    bytes += chunk.byteLength
+    if (bytes - synced < SYNC_BYTES) continue
+    await file.datasync()
+    synced = bytes
+  }
+  await file.sync()
+  return { bytes, hash: hasher.digest('hex') }
+}
+
+/** Whoever has only the recipient's public key cannot look inside, but see that the disk kept what was written. */
+async function checkHash(path: string, expected: string) {
+  const hasher = new Bun.CryptoHasher('sha256')
+  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
+  if (hasher.digest('hex') !== expected) throw new ArchiveError(`${path} was not kept as written.`)
+}

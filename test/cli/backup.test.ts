@@ -1,0 +1,163 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { finishRestore } from '../../src/cli/backup/replace-data.ts'
+import { backupTimers } from '../../src/cli/backup/timers.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { deliver, register, signIn, uploadText } from '../support/requests.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
+
+test('21: a restore brings back what was there at the backup, and moves aside what came since', async () => {
+  await using homeport = await installExecutable()
+  const { run, folder } = homeport
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'before@example.com')
+  const url = await uploadText(server, accessToken, 'kept')
+  await deliver(server, 'E1')
+  const written = await run(['backup', '--out', 'first.tar'])
+  expect(written).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(written.stdout).toContain('read again and checked')
+  expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
+  await register(server, 'after@example.com')
+  expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('another homeport')
+  await server.stop()
+
+  expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
+  const restored = await run(['restore', 'first.tar', '--yes', '--json'])
+  expect(restored.exitCode).toBe(0)
+  const again = await homeport.start()
+  expect((await signIn(again, 'before@example.com')).status).toBe(200)
+  expect((await signIn(again, 'after@example.com')).status).toBe(401)
+  expect((await fetch(url.replace(server.url, again.url))).status).toBe(200)
+  expect((await deliver(again, 'E1')).code).toBe('duplicate')
+  const { aside } = JSON.parse(restored.stdout)
+  expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
+  await again.stop()
+}, 30_000)
+
+test('14: every changed byte and every cut of an archive is found, and nothing is restored then', async () => {
+  await using homeport = await installExecutable()
+  const path = await smallBackup(homeport)
+  const good = await Bun.file(path).bytes()
+  const wrong = join(homeport.folder, 'wrong.tar')
+  for (let tries = 0; tries < 8; tries++) {
+    const bytes = good.slice()
+    const at = Math.floor(Math.random() * bytes.length)
+    bytes[at] = (bytes[at] ?? 0) ^ (1 << (tries % 8))
+    await Bun.write(wrong, tries === 0 ? good.subarray(0, at) : bytes)
+    const { exitCode, stderr } = await homeport.run(['restore', wrong, '--yes'])
+    expect([at, exitCode]).toEqual([at, 1])
+    expect(stderr).toMatch(/damaged|not a backup/)
+  }
+  expect((await readdir(join(homeport.folder, 'data'))).join()).not.toMatch(/restor/)
+  expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)
+}, 30_000)
+
+test('22: what is no backup of ours is refused in one line', async () => {
+  await using homeport = await installExecutable()
+  const { run, folder } = homeport
+  await smallBackup(homeport)
+  const attempts: [string, string | Uint8Array][] = [
+    ['empty.tar', ''],
+    ['text.tar', 'not an archive'.repeat(1000)],
+    ['foreign.tar', await new Bun.Archive({ 'homeport.db': 'x', '../../escape': 'y' }).bytes()],
+  ]
+  for (const [name, content] of attempts) {
+    await Bun.write(join(folder, name), content)
+    const { exitCode, stderr } = await run(['restore', name, '--yes'])
+    expect([name, exitCode, stderr.trim().split('\n').length]).toEqual([name, 1, 1])
+  }
+  expect((await run(['restore', 'missing.tar'])).stderr).toContain('cannot be read')
+}, 20_000)
+
+test('a backup is encrypted for whoever BACKUP_KEY says', async () => {
+  await using homeport = await installExecutable()
+  const { run } = homeport
+  const identity = await generateIdentity()
+  const recipient = await identityToRecipient(identity)
+  for (const [write, read] of [
+    ['correct horse', 'correct horse'],
+    [recipient, identity],
+  ] as const) {
+    const path = await smallBackup(homeport, { BACKUP_KEY: write })
+    expect(path).toEndWith('.tar.age')
+    expect((await run(['restore', '--verify', path], { BACKUP_KEY: read })).exitCode).toBe(0)
+    for (const other of [{}, { BACKUP_KEY: 'another key' }, { BACKUP_KEY: recipient }]) {
+      const { exitCode, stderr } = await run(['restore', '--verify', path], other)
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('BACKUP_KEY')])
+    }
+    await rm(path)
+  }
+}, 60_000)
+
+test('BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder', async () => {
+  await using homeport = await installExecutable()
+  const path = await smallBackup(homeport)
+  const folder = join(homeport.folder, 'data', 'backups')
+  await Bun.write(join(folder, 'mine.tar'), 'x')
+  for (const day of [1, 2, 3]) await cp(path, join(folder, `homeport-2026010${day}T000000Z.tar`))
+  const env = {
+    DATA_DIR: join(homeport.folder, 'data'),
+    BACKUP_SCHEDULE: '0 2 * * *',
+    BACKUP_KEEP: '2',
+  }
+  const [timer] = backupTimers(readConfig({}, env), createLog('silent'))
+  await timer?.run(new AbortController().signal)
+  const names = (await readdir(folder)).toSorted()
+  expect(names).toHaveLength(3)
+  expect(names.at(-1)).toBe('mine.tar')
+  expect(names.join()).not.toContain('20260103')
+}, 20_000)
+
+test('a restore that was cut off anywhere is ended by the next start', async () => {
+  await using homeport = await installExecutable()
+  const moves = [
+    ['data/homeport.db-wal', 'data/aside/homeport.db-wal'],
+    ['data/homeport.db', 'data/aside/homeport.db'],
+    ['data/restored/homeport.db', 'data/homeport.db'],
+    ['data/secrets', 'data/aside/secrets'],
+    ['data/restored/secrets', 'data/secrets'],
+    ['data/files', 'data/aside/files'],
+    ['data/restored/files', 'data/files'],
+  ] as const
+  for (let done = 0; done <= moves.length; done++) {
+    const root = join(homeport.folder, String(done))
+    await fill(join(root, 'data'), 'old')
+    await Bun.write(join(root, 'data/homeport.db-wal'), 'old')
+    await fill(join(root, 'data/restored'), 'new')
+    await Bun.write(join(root, 'data/restored/aside.txt'), 'aside')
+    await mkdir(join(root, 'data/aside'))
+    for (const [from, to] of moves.slice(0, done)) await rename(join(root, from), join(root, to))
+    await finishRestore(join(root, 'data'))
+    expect(await readdir(join(root, 'data'))).toEqual(
+      expect.arrayContaining(['aside', 'files', 'homeport.db', 'secrets']),
+    )
+    expect((await readdir(join(root, 'data'))).length).toBe(4)
+    expect(await Bun.file(join(root, 'data/homeport.db')).text()).toBe('new')
+    expect(await Bun.file(join(root, 'data/secrets/a')).text()).toBe('new')
+    expect(await Bun.file(join(root, 'data/aside/files/a')).text()).toBe('old')
+    expect(await Bun.file(join(root, 'data/aside/homeport.db-wal')).text()).toBe('old')
+  }
+})
+
+async function fill(folder: string, content: string) {
+  for (const name of ['homeport.db', 'secrets/a', 'files/a']) {
+    await Bun.write(join(folder, name), content)
+  }
+}
+
+/** A backup of new, almost empty data, written without a server. Returns its path. */
+async function smallBackup({ run, folder }: Homeport, environment: Record<string, string> = {}) {
+  await run(['init'])
+  const { stdout, stderr } = await run(['backup', '--json'], environment)
+  if (stderr !== '') throw new Error(stderr)
+  const { path } = JSON.parse(stdout) as { path: string }
+  expect(path).toStartWith(join(folder, 'data', 'backups'))
+  return path
+}
