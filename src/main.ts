@@ -10,6 +10,9 @@ if (command === 'image-worker') {
 } else if (command === 'checkpoint') {
   const { runCheckpoint } = await import('./cli/checkpoint.ts')
   await runCheckpoint(rest)
+} else if (command === 'copy-database') {
+  const { runCopyDatabase } = await import('./cli/copy-database.ts')
+  runCopyDatabase(rest)
 } else {
   const { run } = await import('./cli/run.ts')
   process.exit(await run(process.argv.slice(2)))

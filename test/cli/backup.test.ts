@@ -59,6 +59,28 @@ test('14: every changed byte and every cut of an archive is found, and nothing i
   expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)
 }, 30_000)
 
+test('20: a backup that is killed leaves no file that has the name of one', async () => {
+  await using homeport = await installExecutable()
+  await smallBackup(homeport)
+  const folder = join(homeport.folder, 'data', 'backups')
+  for (const after of [0, 10, 20, 30, 40, 60]) {
+    const args = [join(homeport.folder, 'homeport'), 'backup']
+    const child = Bun.spawn(args, {
+      cwd: homeport.folder,
+      env: {},
+      stdio: ['ignore', 'ignore', 'ignore'],
+    })
+    await Bun.sleep(80 + after)
+    child.kill('SIGKILL')
+    await child.exited
+  }
+  expect((await homeport.run(['backup'])).exitCode).toBe(0)
+  for (const name of await readdir(folder)) {
+    expect((await homeport.run(['restore', '--verify', join(folder, name)])).exitCode).toBe(0)
+  }
+  expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
+}, 20_000)
+
 test('22: what is no backup of ours is refused in one line', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
@@ -102,6 +124,7 @@ test('BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their
   const folder = join(homeport.folder, 'data', 'backups')
   await Bun.write(join(folder, 'mine.tar'), 'x')
   for (const day of [1, 2, 3]) await cp(path, join(folder, `homeport-2026010${day}T000000Z.tar`))
+  await rm(path)
   const env = {
     DATA_DIR: join(homeport.folder, 'data'),
     BACKUP_SCHEDULE: '0 2 * * *',
@@ -110,9 +133,11 @@ test('BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their
   const [timer] = backupTimers(readConfig({}, env), createLog('silent'))
   await timer?.run(new AbortController().signal)
   const names = (await readdir(folder)).toSorted()
-  expect(names).toHaveLength(3)
-  expect(names.at(-1)).toBe('mine.tar')
-  expect(names.join()).not.toContain('20260103')
+  expect(names).toEqual([
+    'homeport-20260103T000000Z.tar',
+    expect.stringMatching(/^homeport-\d{8}T\d{6}Z\.tar$/),
+    'mine.tar',
+  ])
 }, 20_000)
 
 test('a restore that was cut off anywhere is ended by the next start', async () => {

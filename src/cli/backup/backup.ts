@@ -3,8 +3,6 @@ import { setPriority } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { takeLock } from '../../db/sqlite/lock.ts'
-import { readMigrations } from '../../db/sqlite/migrate.ts'
-import { asset } from '../../lib/asset-path.ts'
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readLimit } from '../../lib/read-limit.ts'
@@ -13,7 +11,7 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { createProgress } from '../progress.ts'
-import { backupName, removeOldBackups } from './backups.ts'
+import { backupName, removeOldBackups, removeUnfinished } from './backups.ts'
 import { type Written, writeBackup } from './write-backup.ts'
 
 type Outcome = Written & { path: string; seconds: number; removed: string[] }
@@ -55,6 +53,7 @@ export const backup: LocalCommand = {
         ? resolve(out)
         : (config.backupDir ?? join(config.dataDir, 'backups')),
     )
+    await removeUnfinished(dirname(path))
     const started = performance.now()
     const written = await withRemovalsHeld(config, () => write(config, path))
     const removed = kept === null ? [] : await removeOldBackups(dirname(path), kept)
@@ -67,9 +66,8 @@ export const backup: LocalCommand = {
 
 async function write({ dataDir, backupKey: key }: Config, path: string): Promise<Written> {
   const { show: onProgress, end } = createProgress()
-  const migrations = readMigrations(asset('drizzle'))
   try {
-    return await writeBackup({ dataDir, path, key, migrations, now: new Date(), onProgress })
+    return await writeBackup({ dataDir, path, key, now: new Date(), onProgress })
   } finally {
     end()
   }

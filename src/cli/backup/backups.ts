@@ -10,9 +10,7 @@ export function backupName(now: Date, isEncrypted: boolean): string {
 }
 
 /** The backups in a folder, the newest first. What has another name is nobody's business here. */
-async function listBackups(
-  folder: string,
-): Promise<{ path: string; bytes: number; at: Date }[]> {
+async function listBackups(folder: string): Promise<{ path: string; bytes: number; at: Date }[]> {
   const names = await readdir(folder).catch(() => [])
   const found = names
     .filter((name) => NAME.test(name))
@@ -32,4 +30,12 @@ export async function removeOldBackups(folder: string, keep: number): Promise<st
   const old = (await listBackups(folder)).slice(keep)
   for (const { path } of old) await rm(path, { force: true })
   return old.map(({ path }) => path)
+}
+
+/** Removes what backups that were killed have left in a folder. */
+export async function removeUnfinished(folder: string) {
+  for (const name of await readdir(folder).catch(() => [])) {
+    if (!name.endsWith('.partial') || !NAME.test(name.slice(0, -'.partial'.length))) continue
+    await rm(join(folder, name), { force: true })
+  }
 }

@@ -11,8 +11,14 @@ export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
   return encrypter.encrypt(plain)
 }
 
-/** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. Throws `ArchiveError` without the right one. */
-export async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
+/** The bytes of an archive, decrypted where it is encrypted. Throws `ArchiveError` without the right key. */
+export async function openArchive(path: string, key: string | null) {
+  const stream = Bun.file(path).stream()
+  return (await isEncrypted(path)) ? decrypt(stream, key) : stream
+}
+
+/** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. */
+async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
   if (key === null || isRecipient(key)) {
     throw new ArchiveError(
       'It is encrypted: set BACKUP_KEY to its passphrase, or to the secret key (AGE-SECRET-KEY-…) of the recipient.',
@@ -36,6 +42,6 @@ export function isRecipient(key: string): boolean {
 }
 
 /** Whether a file is encrypted, by its first bytes. */
-export async function isEncrypted(path: string): Promise<boolean> {
+async function isEncrypted(path: string): Promise<boolean> {
   return (await Bun.file(path).slice(0, MAGIC.length).text()) === MAGIC
 }

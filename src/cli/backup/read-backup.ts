@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Migration } from '../../db/sqlite/migrate.ts'
 import { isIntact, reasonNotToOpen } from '../../db/sqlite/open.ts'
 import { ArchiveError, type ArchiveInfo, unpackArchive } from './archive.ts'
-import { decrypt, isEncrypted } from './encryption.ts'
+import { openArchive } from './encryption.ts'
 
 type ReadOptions = {
   path: string
@@ -62,11 +62,6 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     await rm(folder, { recursive: true, force: true })
     throw error
   }
-}
-
-async function openArchive(path: string, key: string | null) {
-  const file = Bun.file(path)
-  return (await isEncrypted(path)) ? decrypt(file.stream(), key) : file.stream()
 }
 
 async function create(path: string) {

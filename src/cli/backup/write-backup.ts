@@ -1,12 +1,12 @@
+import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Migration } from '../../db/sqlite/migrate.ts'
-import { appliedIn, copyOpenDatabase, isIntact } from '../../db/sqlite/open.ts'
-import { makeFolder, renameDurably } from '../../lib/durable-file.ts'
+import { appliedIn } from '../../db/sqlite/open.ts'
+import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { VERSION } from '../../version.ts'
-import { ArchiveError, type ArchiveInfo, packArchive, type Source } from './archive.ts'
-import { encrypt, isRecipient } from './encryption.ts'
-import { readBackup } from './read-backup.ts'
+import { programCommand } from '../self-command.ts'
+import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
+import { encrypt, isRecipient, openArchive } from './encryption.ts'
 
 type BackupOptions = {
   dataDir: string
@@ -14,21 +14,22 @@ type BackupOptions = {
   path: string
   /** What it is encrypted with; null for not at all. */
   key: string | null
-  migrations: Migration[]
   now: Date
   onProgress: (step: string, done: number, total: number) => void
 }
 export type Written = { bytes: number; files: number }
 
 /** What is written is synced after so many bytes, so that no fsync of the server has to wait for all of it. */
-const SYNC_BYTES = 8 * 1024 * 1024
+const SYNC_BYTES = 2 * 1024 * 1024
+/** The copy of the database is synced this often, in ms. */
+const SYNC_INTERVAL = 20
 
 /**
  * Writes and checks one archive of the database, the attachments and the secrets in `dataDir`, as they are while it begins.
  * Writers go on; attachments must not be removed meanwhile. Throws, and leaves nothing, when that cannot be done.
  */
 export async function writeBackup(options: BackupOptions): Promise<Written> {
-  const { dataDir, path, key, migrations, now, onProgress } = options
+  const { dataDir, path, key, now, onProgress } = options
   const folder = backupFolder(dataDir)
   const partial = `${path}.partial`
   await rm(folder, { recursive: true, force: true })
@@ -36,8 +37,14 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
   await makeFolder(dirname(path))
   try {
     const database = join(folder, 'homeport.db')
-    onProgress('Copying the database', 0, 1)
-    const info = copyForBackup(join(dataDir, 'homeport.db'), database, now)
+    await copyDatabase(join(dataDir, 'homeport.db'), database, onProgress)
+    const createdAt = now.toISOString()
+    const info = {
+      format: 1,
+      version: VERSION,
+      schemaVersion: appliedIn(database),
+      createdAt,
+    } as const
     const sources = await listSources(dataDir, database)
     const total = sources.reduce((sum, { path: one }) => sum + Bun.file(one).size, 0)
     let done = 0
@@ -52,13 +59,10 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     // From the disk again, for that is what a restore will read.
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
     else {
-      await readBackup({
-        path: partial,
-        key,
-        folder: join(folder, 'check'),
-        migrations,
-        onlyCheck: true,
-        onProgress: (read, all) => onProgress('Checking', read, all),
+      done = 0
+      await checkArchive(partial, key, (read) => {
+        done += read
+        onProgress('Checking', done, total)
       })
     }
     await renameDurably(partial, path)
@@ -74,17 +78,21 @@ export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }
 
-function copyForBackup(from: string, to: string, now: Date): ArchiveInfo {
-  copyOpenDatabase(from, to)
-  if (!isIntact(to, { everything: true })) {
-    throw new ArchiveError(`${from} is damaged: restore it from the last good backup.`)
+/** Copies the database in a process of its own, and meanwhile syncs what is there of the copy. */
+async function copyDatabase(from: string, to: string, onProgress: BackupOptions['onProgress']) {
+  const child = Bun.spawn(programCommand('copy-database', from, to), {
+    stdin: 'ignore',
+    stderr: 'pipe',
+  })
+  const total = Bun.file(from).size
+  const error = child.stderr.text()
+  while (child.exitCode === null) {
+    await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL)])
+    if (!existsSync(to)) continue
+    await syncPath(to)
+    onProgress('Copying the database', Bun.file(to).size, total)
   }
-  return {
-    format: 1,
-    version: VERSION,
-    schemaVersion: appliedIn(to),
-    createdAt: now.toISOString(),
-  }
+  if (child.exitCode !== 0) throw new ArchiveError((await error).trim())
 }
 
 async function listSources(dataDir: string, database: string): Promise<Source[]> {
@@ -123,4 +131,10 @@ async function checkHash(path: string, expected: string) {
   const hasher = new Bun.CryptoHasher('sha256')
   for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
   if (hasher.digest('hex') !== expected) throw new ArchiveError(`${path} was not kept as written.`)
+}
+
+async function checkArchive(path: string, key: string | null, onRead: (bytes: number) => void) {
+  await unpackArchive(await openArchive(path, key), async ({ content }) => {
+    for await (const { byteLength } of content) onRead(byteLength)
+  })
 }
