@@ -18,6 +18,7 @@ import { health } from './http/health.ts'
 import { home } from './http/home.ts'
 import { host } from './http/host.ts'
 import { jwks } from './http/jwks.ts'
+import { metricsRoute } from './http/metrics.ts'
 import { observe } from './http/request-log.ts'
 import { createBaseUrlOf } from './http/request-url.ts'
 import { allowedMethodsOf } from './http/routing.ts'
@@ -30,7 +31,17 @@ export type Routes = ReturnType<typeof createApi>['~Routes']
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
-  const { log, config, appName, readiness, encryptionKeys: keys, replays, ipOf, now } = services
+  const {
+    log,
+    metrics,
+    config,
+    appName,
+    readiness,
+    encryptionKeys: keys,
+    replays,
+    ipOf,
+    now,
+  } = services
   // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
   const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
   const translator = createTranslator(translations)
@@ -40,12 +51,13 @@ export function createApp(services: Services) {
   const server = config.baseUrl ?? '/'
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
-    .use(observe({ log }))
+    .use(observe({ log, metrics }))
     .use(host())
     .use(cors({ origins: config.corsOrigins, log }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
     .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
     .use(health(readiness))
+    .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(home({ appName, version: VERSION }))
     .use(api)
 }

@@ -114,6 +114,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     minFreeBytes: read('MIN_FREE_BYTES', 256 * 1024 * 1024, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),
+    metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>
+      isWord(text) ? text : undefined,
+    ),
     /** A passphrase, or a recipient of age; to read backups, a passphrase or an identity. */
     backupKey: read<string | null>('BACKUP_KEY', null, 'a passphrase or a key of age', (text) =>
       text.length >= 8 ? text : undefined,

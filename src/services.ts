@@ -19,7 +19,6 @@ import type { FoldingSizes } from './features/billing/projection/line-folding.ts
 import { createContent } from './features/content/service.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
 import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
-import type { MailLinks } from './features/people/email/email-addresses.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
@@ -41,14 +40,16 @@ import { createIpOf } from './http/client-ip.ts'
 import { newId, newKey } from './lib/ids.ts'
 import { createKeyRing } from './lib/key-ring.ts'
 import type { Log } from './lib/log.ts'
+import { createMetrics } from './lib/metrics.ts'
 import { createLimits } from './limits/limits.ts'
-import { createMailer } from './outbox/mailer.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
 import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
+import { linksOf, mailerOf, publicUrl } from './usecases/mail-settings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createReadiness } from './usecases/readiness.ts'
+import { createReadings } from './usecases/readings.ts'
 import { createStatus } from './usecases/status.ts'
 import { VERSION } from './version.ts'
 
@@ -66,6 +67,8 @@ export type ServicesDeps = {
   appleUrl?: string
   /** Since when a server runs on these services; null for a command that does without one. */
   servingSince?: Date | null
+  /** When the newest backup was written; null without one. */
+  newestBackupAt?: () => Promise<Date | null>
   /** How folding is cut; only tests say other sizes. */
   foldingSizes?: FoldingSizes
   passwordCost?: PasswordCost
@@ -183,14 +186,7 @@ export async function createServices(deps: ServicesDeps) {
     passwordCost,
     appName,
     links: linksOf(config),
-    sendMail: createMailer({
-      smtpUrl: config.smtpUrl,
-      from: config.mailFrom ?? {
-        name: appName,
-        address: `no-reply@${new URL(publicUrl(config)).hostname}`,
-      },
-      folder: join(config.dataDir, 'outbox'),
-    }),
+    sendMail: mailerOf(config, appName),
     verifyIdToken: createIdTokenVerifier(providers, now),
     appleGrants: appleGrantsOf(config, appleUrl, now),
     readProfile: profile.read,
@@ -219,6 +215,7 @@ export async function createServices(deps: ServicesDeps) {
     billingIds: erasure.idsOfUser,
     billingEvents: erasure.eventsOfUser,
   })
+  const ratesUpdatedAt = async () => (await rates.read()).updatedAt
   const readiness = createReadiness({
     isWritable: db.isWritable,
     probeStorage: space.probe,
@@ -234,12 +231,27 @@ export async function createServices(deps: ServicesDeps) {
     countPeople: people.directory.count,
     countEvents: billing.count,
     countWaiting: outbox.count,
-    ratesUpdatedAt: async () => (await rates.read()).updatedAt,
+    ratesUpdatedAt,
     readiness,
     now,
   })
 
+  const metrics = createMetrics(
+    createReadings({
+      version: VERSION,
+      dataDir: config.dataDir,
+      writeStats: db.writeStats,
+      countUnfinishedPictures: imageQueue.countUnfinished,
+      countFailedEvents: billing.countFailed,
+      countWaitingMails: outbox.count,
+      ratesUpdatedAt,
+      newestBackupAt: deps.newestBackupAt ?? (async () => null),
+      now,
+    }),
+  )
+
   return {
+    metrics,
     now,
     config,
     appName,
@@ -274,18 +286,6 @@ export async function createServices(deps: ServicesDeps) {
     readiness,
     status,
   }
-}
-
-/** Where the pages are: never the Host of a request, which anybody could choose. */
-function publicUrl({ baseUrl, port }: Config): string {
-  return baseUrl ?? `http://localhost:${port}`
-}
-
-/** What links in mails begin with. Where there is an app, a page on this machine is no use. */
-function linksOf(config: Config): MailLinks {
-  const { appLinkUrl, baseUrl } = config
-  const page = `${publicUrl(config)}/auth`
-  return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
 }
 
 function appleGrantsOf(

@@ -21,6 +21,7 @@ const ROOMS = [
   '.',
   'cli',
   'cli/backup',
+  'cli/doctor',
   'client',
   'db',
   'db/sqlite',

@@ -2,6 +2,7 @@ import { backup } from './backup/backup.ts'
 import { restore } from './backup/restore.ts'
 import type { LocalCommand, ServiceCommand } from './command.ts'
 import { dataCommands } from './data-commands.ts'
+import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
 import { init } from './init.ts'
 import { migrateCommand } from './migrate.ts'
@@ -17,5 +18,6 @@ export const commands: (ServiceCommand | LocalCommand)[] = [
   restore,
   ...dataCommands,
   health,
+  doctor,
   version,
 ]

@@ -20,6 +20,7 @@ import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
+import { backupDirOf, listBackups } from './backup/backups.ts'
 import { finishRestore } from './backup/replace-data.ts'
 import { programCommand } from './self-command.ts'
 
@@ -123,6 +124,7 @@ async function openLocked(
       'image-worker',
       config.nativeDir ?? join(config.dataDir, 'native'),
     ),
+    newestBackupAt: async () => (await listBackups(backupDirOf(config)))[0]?.at ?? null,
     ...overrides,
   })
   opening.defer(() => services.imageQueue.stop())

@@ -51,7 +51,9 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
     { as: 'global' },
     ({ error, code, request, set }) => {
       const failure = toAppError(error, code, request, allowedMethods)
-      const requestId = requestInfo(request).id
+      const info = requestInfo(request)
+      const { id: requestId } = info
+      info.failure = failure.code
       if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
         log.error({ requestId, err: error }, 'request failed')
       }

@@ -1,5 +1,5 @@
-/** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`. */
-type RequestInfo = { id: string; startedAt: number; userId?: string }
+/** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`, `failure` the code of the error. */
+type RequestInfo = { id: string; startedAt: number; userId?: string; failure?: string }
 
 const seen = new WeakMap<Request, RequestInfo>()
 const PLAIN = /^[\w.-]{1,64}$/

@@ -1,10 +1,14 @@
 import { Elysia } from 'elysia'
 import { type Log, plainLines } from '../lib/log.ts'
+import type { Metrics } from '../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
-import { pathOf } from './request-url.ts'
 
-/** Gives every reply its id and security headers, and logs one line a request. */
-export function observe({ log }: { log: Log }) {
+type ObserveDeps = { log: Log; metrics: Pick<Metrics, 'observeRequest'> }
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Gives every reply its id and security headers, logs one line a request, and measures it. */
+export function observe({ log, metrics }: ObserveDeps) {
   const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
     .onRequest(({ request, set }) => {
@@ -13,17 +17,31 @@ export function observe({ log }: { log: Log }) {
       set.headers['cache-control'] = 'no-store'
       set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
     })
-    .onAfterResponse({ as: 'global' }, ({ request, set, responseValue }) => {
+    .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt, userId } = requestInfo(request)
+      const { id, startedAt, userId, failure } = requestInfo(request)
+      const ms = performance.now() - startedAt
+      const { method } = request
+      // Never the URL: keys of files and whatever else somebody writes into a path stay out of the log.
+      const pattern = route ?? 'none'
       logRequest(status >= 500 ? 'warn' : 'info', {
         requestId: id,
         userId,
-        method: request.method,
-        path: pathOf(request),
+        method,
+        route: pattern,
         status,
-        ms: Math.round((performance.now() - startedAt) * 100) / 100,
+        code: failure,
+        ms: Math.round(ms * 100) / 100,
       })
+      const code = failure ?? codeIn(responseValue)
+      const known = METHODS.has(method) ? method : 'other'
+      metrics.observeRequest({ method: known, route: pattern, status, code }, ms / 1000)
     })
+}
+
+/** The code of a reply in the envelope; nothing for others. */
+function codeIn(reply: unknown): string {
+  const { code } = (reply ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : ''
 }

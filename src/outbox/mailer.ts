@@ -18,6 +18,7 @@ type MailerDeps = {
 
 /** In ms. */
 const TIMEOUT = 10_000
+const TIMEOUTS = { connectionTimeout: TIMEOUT, greetingTimeout: TIMEOUT, socketTimeout: TIMEOUT }
 
 /**
  * Sends a mail over SMTP, or writes it as a file. Throws when the server does not take it. The recipient
@@ -30,12 +31,7 @@ export function createMailer({ smtpUrl, from, folder }: MailerDeps): SendMail {
     const { createTransport } = await import('nodemailer')
     const message = { from, to: { name: '', address }, ...content }
     if (smtpUrl !== null) {
-      const timeouts = {
-        connectionTimeout: TIMEOUT,
-        greetingTimeout: TIMEOUT,
-        socketTimeout: TIMEOUT,
-      }
-      await createTransport({ url: smtpUrl, ...timeouts }).sendMail(message)
+      await createTransport({ url: smtpUrl, ...TIMEOUTS }).sendMail(message)
       return
     }
     const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
@@ -43,4 +39,10 @@ export function createMailer({ smtpUrl, from, folder }: MailerDeps): SendMail {
     await mkdir(folder, { recursive: true, mode: 0o700 })
     await writeDurably(join(folder, `${newId()}.eml`), bytes as Buffer)
   }
+}
+
+/** Connects to an SMTP server and signs in, without a mail. Throws when it does not let us. */
+export async function trySmtp(smtpUrl: string) {
+  const { createTransport } = await import('nodemailer')
+  await createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
 }

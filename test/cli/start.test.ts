@@ -30,7 +30,7 @@ test('without a terminal the log is JSON, and names who asked', async () => {
   const log = lines.map((line) => JSON.parse(line))
   expect(log).toContainEqual(expect.objectContaining({ msg: 'listening', pid: server.process.pid }))
   const userId = profile.body.response._id
-  expect(log).toContainEqual(expect.objectContaining({ path: '/api/user/profile/v1', userId }))
+  expect(log).toContainEqual(expect.objectContaining({ route: '/api/user/profile/v1', userId }))
 }, 30_000)
 
 test('status and health say the same as /ready, and exit 1 without a server', async () => {

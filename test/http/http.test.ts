@@ -171,7 +171,7 @@ test('143: no password and no token reaches the log or an error', async () => {
 test('144: one line of JSON a request, whatever the path holds', async () => {
   await using app = await createTestApp()
   await app.ask('GET', '/a%0d%0a{"level":"fatal"}\u001b[31m')
-  const written = () => app.lines.filter((line) => line.includes('"path"'))
+  const written = () => app.lines.filter((line) => line.includes('"method"'))
   // The line is written after the reply.
   for (let tries = 0; tries < 200 && written().length === 0; tries++) await Bun.sleep(5)
   const lines = written()

@@ -11,7 +11,7 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { createProgress } from '../progress.ts'
-import { backupName, removeOldBackups, removeUnfinished } from './backups.ts'
+import { backupDirOf, backupName, removeOldBackups, removeUnfinished } from './backups.ts'
 import { type Written, writeBackup } from './write-backup.ts'
 
 type Outcome = Written & { path: string; seconds: number; removed: string[] }
@@ -49,9 +49,7 @@ export const backup: LocalCommand = {
     setPriority(LOW_PRIORITY)
     const path = await targetOf(
       config,
-      typeof out === 'string'
-        ? resolve(out)
-        : (config.backupDir ?? join(config.dataDir, 'backups')),
+      typeof out === 'string' ? resolve(out) : backupDirOf(config),
     )
     await removeUnfinished(dirname(path))
     const started = performance.now()

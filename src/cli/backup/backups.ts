@@ -1,7 +1,13 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import type { Config } from '../../config.ts'
 
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
+
+/** Where backups go that nobody says a place for. */
+export function backupDirOf({ backupDir, dataDir }: Config): string {
+  return backupDir ?? join(dataDir, 'backups')
+}
 
 /** A name for a backup of `now`; names in a row are in the order of time. */
 export function backupName(now: Date, isEncrypted: boolean): string {
@@ -10,7 +16,9 @@ export function backupName(now: Date, isEncrypted: boolean): string {
 }
 
 /** The backups in a folder, the newest first. What has another name is nobody's business here. */
-async function listBackups(folder: string): Promise<{ path: string; bytes: number; at: Date }[]> {
+export async function listBackups(
+  folder: string,
+): Promise<{ path: string; bytes: number; at: Date }[]> {
   const names = await readdir(folder).catch(() => [])
   const found = names
     .filter((name) => NAME.test(name))

@@ -5,11 +5,12 @@ import { compilingDrizzle } from './compiling-drizzle.ts'
 import { type Migration, schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
 import { createTurnSnapshot } from './turn-snapshot.ts'
-import { createWriter } from './write.ts'
+import { createWriter, type WriteStats } from './write.ts'
 
 /** The data layer over SQLite, with what its process has to do. */
 export type OpenDb<Tables> = Db<Tables> & {
   client: Database
+  writeStats(): WriteStats
   /** Whether a change would get through. */
   isWritable(): Promise<boolean>
   /** Frees the pages that are kept in memory; they are read again when they are needed. */
@@ -65,6 +66,7 @@ export function createDb<Tables>(
     read,
     write: writer.write,
     prepareWrite: writer.prepareWrite,
+    writeStats: writer.stats,
     client,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
     dropCaches() {

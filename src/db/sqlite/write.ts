@@ -12,6 +12,9 @@ type Job = {
 type Outcome = { job: Job; value?: unknown; error?: unknown; effects: Effects }
 type Effects = (() => void)[]
 
+/** Changes that wait now; commits, and changes in them, since the start. */
+export type WriteStats = { waiting: number; commits: number; changes: number }
+
 /** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
 const BATCH_LIMIT = 256
 const BATCH_TIME = 8
@@ -49,7 +52,9 @@ export function createWriter(
   let draining: Promise<void> | null = null
   let refusal: unknown = null
 
-  return { write: write as Db<never>['write'], prepareWrite, stop }
+  let commits = 0
+  let changes = 0
+  return { write: write as Db<never>['write'], prepareWrite, stats, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     if (inside.getStore()) {
@@ -62,6 +67,10 @@ export function createWriter(
       draining = null
     })
     return promise
+  }
+
+  function stats(): WriteStats {
+    return { waiting: queue.length, commits, changes }
   }
 
   function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
@@ -137,6 +146,8 @@ export function createWriter(
         if (performance.now() > deadline) break
       }
       commitStatement.run()
+      commits++
+      changes += outcomes.length
       onCommit()
       return outcomes
     } catch (error) {

@@ -43,10 +43,20 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
   let failing = false
-  return { make, isFailing, stop }
+  let unfinished = 0
+  return { make, isFailing, countUnfinished, stop }
 
   /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
-  async function make(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
+  async function make(job: ImageJob, requester: Requester): Promise<ImageResult> {
+    unfinished++
+    try {
+      return await makeInTurn(job, requester)
+    } finally {
+      unfinished--
+    }
+  }
+
+  async function makeInTurn(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
     const timeout = AbortSignal.timeout(MAX_WAIT)
     using _own = userId === null ? null : await userBudget(userId, 1, timeout)
     using _place = await ipBudget(ip, 1, timeout)
@@ -64,6 +74,11 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   /** Whether the last picture was lost with its worker. */
   function isFailing(): boolean {
     return failing
+  }
+
+  /** Pictures that wait or are being made. */
+  function countUnfinished(): number {
+    return unfinished
   }
 
   async function stop() {

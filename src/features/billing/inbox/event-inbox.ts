@@ -83,6 +83,7 @@ export function createBilling(deps: BillingDeps) {
     recordInternalEvent,
     list,
     count,
+    countFailed,
     show,
   }
 
@@ -258,11 +259,12 @@ export function createBilling(deps: BillingDeps) {
   }
 
   async function count() {
-    const failed = eq(billingEvents.outcome, 'failed')
-    return {
-      events: await db.read.$count(billingEvents),
-      failed: await db.read.$count(billingEvents, failed),
-    }
+    return { events: await db.read.$count(billingEvents), failed: await countFailed() }
+  }
+
+  /** How many could not be folded. */
+  function countFailed(): Promise<number> {
+    return db.read.$count(billingEvents, eq(billingEvents.outcome, 'failed')).then(Number)
   }
 
   /** One event by the provider's id, with its body as text; null when it never came. */

@@ -1,0 +1,39 @@
+import { EXIT, type LocalCommand } from '../command.ts'
+import { requireData } from '../data-directory.ts'
+import { type Check, type Finding, failed, reasonOf } from './check.ts'
+import { localChecks } from './local-checks.ts'
+import { networkChecks } from './network-checks.ts'
+
+const SIGNS = { ok: '✓', warning: '!', failed: '✗' } as const
+
+export const doctor: LocalCommand = {
+  name: 'doctor',
+  summary:
+    'Look for what is wrong, here and with those that are asked, and say what to do; exit 1 when something is',
+  options: [['--data-dir <path>', 'wins over DATA_DIR']],
+  run: async (given, { json }) => {
+    const config = given()
+    await requireData(config)
+    const findings: (Finding & { name: string })[] = []
+    for (const check of [...localChecks(config), ...networkChecks(config)]) {
+      const found = { name: check.name, ...(await examine(check)) }
+      findings.push(found)
+      if (!json) console.log(describe(found))
+    }
+    if (json) console.log(JSON.stringify(findings))
+    return findings.some(({ state }) => state === 'failed') ? EXIT.failed : EXIT.done
+  },
+}
+
+async function examine({ run }: Check): Promise<Finding> {
+  try {
+    return await run()
+  } catch (error) {
+    return failed(`could not be looked at (${reasonOf(error)})`, (error as Error).message)
+  }
+}
+
+function describe({ name, ...finding }: Finding & { name: string }): string {
+  const line = `${SIGNS[finding.state]} ${name.padEnd(13)} ${finding.detail}`
+  return finding.state === 'ok' ? line : `${line}\n  ${' '.repeat(13)} ${finding.advice}`
+}

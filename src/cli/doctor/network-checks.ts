@@ -1,0 +1,117 @@
+import { lookup } from 'node:dns/promises'
+import { connect } from 'node:tls'
+import type { Config } from '../../config.ts'
+import { feedOf } from '../../features/rates/providers.ts'
+import { trySmtp } from '../../outbox/mailer.ts'
+import { type Check, failed, ok, reasonOf, warning } from './check.ts'
+
+const TIMEOUT = 10_000
+/** Tokens and codes of authenticator apps count in half minutes. */
+const CLOCK_TOLERANCE = 20_000
+const DAY = 24 * 60 * 60 * 1000
+const EXPIRES_SOON = 14 * DAY
+
+/** What has to be asked of others. */
+export function networkChecks(config: Config): Check[] {
+  const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
+  const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
+  return [
+    { name: 'mail', run: mail },
+    { name: 'rates', run: rates },
+    { name: 'clock', run: clock },
+    { name: 'billing', run: billing },
+    { name: 'address', run: address },
+    { name: 'certificate', run: certificate },
+  ]
+
+  async function mail() {
+    if (smtpUrl === null) return warning('SMTP_URL is not set', 'Mails are only written to files.')
+    return trySmtp(smtpUrl).then(
+      () => ok(`${new URL(smtpUrl).host} takes mails`),
+      (error) =>
+        failed(
+          `${new URL(smtpUrl).host} does not (${reasonOf(error)})`,
+          'Check host, port, user and password in SMTP_URL; some hosters block port 25 and 587.',
+        ),
+    )
+  }
+
+  async function rates() {
+    if (feed === null) return ok('off')
+    const { host } = new URL(feed.url)
+    return ask(feed.url).then(
+      ({ status }) =>
+        status === 200
+          ? ok(`${host} answers`)
+          : failed(`${host} answers ${status}`, 'Check RATES_URL and RATES_API_KEY.'),
+      (error) => failed(`${host} does not answer (${reasonOf(error)})`, NO_WAY_OUT),
+    )
+  }
+
+  /** By the clock of whoever is asked anyway. */
+  async function clock() {
+    const before = Date.now()
+    const reply = await ask(feed?.url ?? rcApiUrl).catch(() => null)
+    const theirs = Date.parse(reply?.headers.get('date') ?? '')
+    if (Number.isNaN(theirs)) return warning('nobody to compare it with', NO_WAY_OUT)
+    const off = Math.round(((before + Date.now()) / 2 - theirs) / 1000)
+    return Math.abs(off * 1000) < CLOCK_TOLERANCE
+      ? ok('right')
+      : failed(`${off} s off`, 'Let the system keep it: "timedatectl set-ntp true".')
+  }
+
+  async function billing() {
+    if (rcApiKey === null) return ok('RC_API_KEY is not set: nothing is asked for')
+    const { host } = new URL(rcApiUrl)
+    // Without a path: asking for a customer would make one.
+    return ask(rcApiUrl).then(
+      () => ok(`${host} answers`),
+      (error) => failed(`${host} does not answer (${reasonOf(error)})`, NO_WAY_OUT),
+    )
+  }
+
+  async function address() {
+    if (baseUrl === null) return warning('BASE_URL is not set', 'Nothing can be looked up.')
+    const { hostname } = new URL(baseUrl)
+    const found = await lookup(hostname, { all: true }).catch(() => [])
+    if (found.length === 0) {
+      return failed(`${hostname} has no address`, 'Add an A or AAAA record for this machine.')
+    }
+    const reply = await ask(`${baseUrl}/health`).catch(reasonOf)
+    if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
+    const why = typeof reply === 'string' ? reply : reply.status
+    return failed(
+      `${baseUrl}/health does not answer (${why}) at ${found.map((one) => one.address)}`,
+      'Check the DNS record, the firewall and the proxy.',
+    )
+  }
+
+  async function certificate() {
+    if (!baseUrl?.startsWith('https:')) {
+      return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
+    }
+    const until = await certificateEnd(new URL(baseUrl)).catch(() => null)
+    if (until === null) return failed('none that is valid', 'See how TLS is set up for BASE_URL.')
+    const text = `valid until ${until.toISOString().slice(0, 10)}`
+    const isShort = until.getTime() - Date.now() < EXPIRES_SOON
+    return isShort ? warning(text, 'It should have been renewed by now: see its log.') : ok(text)
+  }
+}
+
+const NO_WAY_OUT = 'Check the name servers and the firewall of this machine.'
+
+function ask(url: string): Promise<Response> {
+  return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) })
+}
+
+function certificateEnd({ hostname, port }: URL): Promise<Date> {
+  const { promise, resolve, reject } = Promise.withResolvers<Date>()
+  const options = { host: hostname, port: Number(port || 443), servername: hostname }
+  const socket = connect(options, () => {
+    resolve(new Date(socket.getPeerCertificate().valid_to))
+    socket.end()
+  })
+  socket.setTimeout(TIMEOUT, () => socket.destroy(new Error('timeout')))
+  socket.on('error', reject)
+  return promise
+}

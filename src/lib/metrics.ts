@@ -1,0 +1,75 @@
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+
+/** Upper bounds in seconds: from a read in memory to a client that gives up. */
+const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
+
+/** A number that is read when somebody asks; null for one that is not known. */
+export type Reading = {
+  name: string
+  help: string
+  read: () => number | null | Promise<number | null>
+  /** Whether it only ever grows. */
+  isTotal?: boolean
+}
+
+export type Metrics = ReturnType<typeof createMetrics>
+
+/** What is measured, in the text format of Prometheus. Names begin with `homeport_` or, for the process, `process_`. */
+export function createMetrics(readings: Reading[]) {
+  const registry = new Registry()
+  const requests = new Histogram({
+    name: 'homeport_http_request_duration_seconds',
+    help: 'Time from the request to its reply',
+    labelNames: ['method', 'route', 'status', 'code'],
+    buckets: BUCKETS,
+    registers: [registry],
+  })
+  for (const { name, help, read, isTotal } of readings) {
+    const options = { name, help, registers: [registry] }
+    if (isTotal) new Counter({ ...options, collect })
+    else new Gauge({ ...options, collect })
+
+    async function collect(this: Counter | Gauge) {
+      const value = await read()
+      this.reset()
+      if (value === null) this.remove()
+      else this.inc(value)
+    }
+  }
+  return { observeRequest, render }
+
+  /** `route` is the pattern, `code` that of the reply where it has one. */
+  function observeRequest(labels: RequestLabels, seconds: number) {
+    requests.observe(labels, seconds)
+  }
+
+  /** Everything, as text of the type `contentType`. */
+  async function render() {
+    return { text: await registry.metrics(), contentType: registry.contentType }
+  }
+}
+
+type RequestLabels = { method: string; route: string; status: number; code: string }
+
+/** What the operating system says of this process. */
+export const processReadings: Reading[] = [
+  {
+    name: 'process_resident_memory_bytes',
+    help: 'Resident memory',
+    read: () => process.memoryUsage.rss(),
+  },
+  {
+    name: 'process_cpu_seconds_total',
+    help: 'CPU time, user and system',
+    isTotal: true,
+    read: () => {
+      const { user, system } = process.cpuUsage()
+      return (user + system) / 1e6
+    },
+  },
+  {
+    name: 'process_start_time_seconds',
+    help: 'Start of the process, in seconds since 1970',
+    read: () => Math.round((performance.timeOrigin / 1000) * 1000) / 1000,
+  },
+]

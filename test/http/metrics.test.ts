@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+
+test('metrics tell requests by the pattern of their route, and nothing of who asked for what', async () => {
+  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  const { accessToken: token } = await app.register()
+  await app.ask('GET', '/api/user/profile/v1', { token })
+  await app.ask('GET', '/api/user/profile/v1', { token: 'wrong' })
+  await app.ask('GET', '/files/abcdefghijklmnopqrstuvwxyz.webp')
+  await app.ask('GET', '/no/such/path-of-mine')
+  await Bun.sleep(20)
+  const text = await metricsOf(app)
+  for (const labels of [
+    'method="GET",route="/api/user/profile/v1",status="200",code="ok"',
+    'method="GET",route="/api/user/profile/v1",status="401",code="unauthenticated"',
+    'method="GET",route="none",status="404",code="not_found"',
+  ]) {
+    expect(text).toContain(`homeport_http_request_duration_seconds_count{${labels}} 1`)
+  }
+  expect(text).not.toMatch(/path-of-mine|abcdefghij|@|wrong/)
+})
+
+test('metrics tell changes, mails, rates, backups and the process', async () => {
+  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  const value = (text: string, name: string) =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  const before = await metricsOf(app)
+  await app.register()
+  const text = await metricsOf(app)
+  expect(value(text, 'homeport_db_changes_total')).toBeGreaterThan(
+    value(before, 'homeport_db_changes_total'),
+  )
+  for (const name of ['homeport_rates_age_seconds', 'homeport_disk_free_bytes']) {
+    expect(value(text, name)).toBeGreaterThan(0)
+  }
+  for (const name of ['homeport_mails_waiting', 'homeport_billing_events_failed']) {
+    expect(value(text, name)).toBeGreaterThanOrEqual(0)
+  }
+  expect(value(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e7)
+  // Without a backup there is no age.
+  expect(text).not.toMatch(/^homeport_backup_age_seconds /m)
+})
+
+test('metrics are for whoever has the token, and without one for this machine alone', async () => {
+  await using closed = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  expect((await closed.ask('GET', '/metrics')).status).toBe(401)
+  await using open = await createTestApp()
+  expect((await open.ask('GET', '/metrics')).status).toBe(404)
+})
+
+async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {
+  const reply = await app.ask('GET', '/metrics', { token: 'metrics-token' })
+  expect(reply.status).toBe(200)
+  return reply.text
+}
