@@ -114,6 +114,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     minFreeBytes: read('MIN_FREE_BYTES', 256 * 1024 * 1024, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),
+    /** Litestream copies the log of the database, and nobody else may. */
+    litestream:
+      read('LITESTREAM', 'off', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
     metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>
       isWord(text) ? text : undefined,
     ),

@@ -9,6 +9,7 @@ import {
   appliedIn,
   copyDatabase,
   createDb,
+  isReplicated,
   openDatabase,
   reasonNotToOpen,
 } from '../db/sqlite/open.ts'
@@ -108,7 +109,14 @@ async function openLocked(
   const client = openDatabase(path)
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
-  const db = createDb(client, buildTables(sqliteColumns), programCommand('checkpoint'))
+  if (!config.litestream && isReplicated(client)) {
+    log.warn('Litestream replicates the database: set LITESTREAM=on, or its copies get damaged')
+  }
+  const db = createDb(
+    client,
+    buildTables(sqliteColumns),
+    config.litestream ? null : programCommand('checkpoint'),
+  )
   opening.defer(async () => {
     await db.stopWriting('closing')
     db.close()

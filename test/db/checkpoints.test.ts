@@ -1,3 +1,4 @@
+import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
@@ -35,6 +36,25 @@ test('the log of a busy database is copied by another process, which may be kill
   expect(isIntact(path)).toBe(true)
   await rm(folder, { recursive: true })
 }, 30_000)
+
+test('where Litestream copies the log, nothing else does, not at the end either', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
+  const path = join(folder, 'test.db')
+  const client = openDatabase(path)
+  using other = new Database(path)
+  client.run('CREATE TABLE rows (content BLOB)')
+  const db = createDb(client, {}, null)
+  for (let rows = 0; rows < 300; rows++) {
+    await db.write(async () => client.run('INSERT INTO rows VALUES (randomblob(65536))'))
+  }
+  const { size } = await stat(`${path}-wal`)
+  expect(size).toBeGreaterThan(300 * 65_536)
+  await db.stopWriting('the test ends')
+  db.close()
+  expect((await stat(`${path}-wal`)).size).toBe(size)
+  expect(other.query('SELECT count(*) AS count FROM rows').get()).toEqual({ count: 300 })
+  await rm(folder, { recursive: true })
+})
 
 /** Kills whatever copies the log of this database. */
 async function killCopiers(path: string) {

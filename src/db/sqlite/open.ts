@@ -36,7 +36,8 @@ export function openDatabase(path: string): Database {
   client.run('PRAGMA synchronous = FULL')
   client.run(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
   client.run(`PRAGMA cache_size = ${-CACHE_KIB}`)
-  client.run(`PRAGMA wal_autocheckpoint = ${CHECKPOINT_PAGES}`)
+  // Until it is known who copies the log: see createDb.
+  client.run('PRAGMA wal_autocheckpoint = 0')
   if (applicationId(client) !== APPLICATION_ID) {
     client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
   }
@@ -45,21 +46,23 @@ export function openDatabase(path: string): Database {
 
 /**
  * The data layer over an open database whose schema is up to date. `checkpointCommand` is the command line of the
- * process that copies the log, to which the path of the database is added.
+ * process that copies the log, to which the path of the database is added; null leaves all of that to somebody else.
  */
 export function createDb<Tables>(
   client: Database,
   tables: Tables,
-  checkpointCommand: string[],
+  checkpointCommand: string[] | null,
 ): OpenDb<Tables> {
+  client.run(`PRAGMA wal_autocheckpoint = ${checkpointCommand === null ? 0 : CHECKPOINT_PAGES}`)
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
   const snapshot = createTurnSnapshot(reader)
   const read = compilingDrizzle(reader, snapshot.open)
-  const checkpoints = createCheckpoints({ path: client.filename, command: checkpointCommand })
+  const checkpoints =
+    checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
   const writer = createWriter(client, compilingDrizzle(client), () => {
     snapshot.close()
-    checkpoints.noteCommit()
+    checkpoints?.noteCommit()
   })
   return {
     tables,
@@ -74,13 +77,13 @@ export function createDb<Tables>(
     },
     async stopWriting(reason) {
       await writer.stop(reason)
-      await checkpoints.stop()
+      await checkpoints?.stop()
     },
     close() {
       snapshot.close()
       reader.close()
       try {
-        client.run('PRAGMA wal_checkpoint(TRUNCATE)')
+        if (checkpoints) client.run('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
         // On a full or read-only disk the log stays as it is: the next start reads it.
       }
@@ -161,6 +164,11 @@ export function copyDatabase(client: Database, path: string) {
 export function copyOpenDatabase(from: string, to: string) {
   using client = new Database(from, { readonly: true })
   copyDatabase(client, to)
+}
+
+/** Whether Litestream has ever replicated the database. */
+export function isReplicated(client: Database): boolean {
+  return client.query("SELECT 1 FROM sqlite_master WHERE name = '_litestream_seq'").get() !== null
 }
 
 function notOurs(path: string): string {
