@@ -42,8 +42,9 @@ export function createApp(services: Services) {
     ipOf,
     now,
   } = services
-  // Its short cut takes hosts to have four characters at least, and would route another path than we judge.
-  const app = new Elysia({ normalize: false, handler: { standardHostname: false } })
+  // It looks for the path behind as many characters as `http://` has, or with the short cut four more, which is
+  // behind `https://` and three: `host` refuses shorter ones there, or another path than we judge would be routed.
+  const app = new Elysia({ normalize: false, handler: { standardHostname: config.isTls } })
   const translator = createTranslator(translations)
   const api = createApi(services, translator)
   const isRequired = config.payloadEncryption === 'required'

@@ -4,6 +4,7 @@ import { distance } from 'fastest-levenshtein'
 import { isCurrency } from './lib/locale.ts'
 
 const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
+const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
 const LOG_FORMATS = ['json', 'text'] as const
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 
@@ -20,14 +21,40 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   const env: Record<string, string | undefined> = { ...environment, ...flags }
   const faults: string[] = []
   const names: string[] = []
+  const tlsDomains = read<string[]>('TLS_DOMAINS', [], 'host names, with commas', (text) =>
+    list(text.toLowerCase(), isHostName),
+  )
+  const tlsCert = read<string | null>('TLS_CERT', null, 'a path', (text) => resolve(text))
+  const tlsKey = read<string | null>('TLS_KEY', null, 'a path', (text) => resolve(text))
+  const isTls = tlsDomains.length > 0 || tlsCert !== null
   const config = {
-    port: read('PORT', 3000, 'a port from 0 to 65535', (text) => wholeNumber(text, 65_535)),
+    /** Certificates for these are obtained by ACME, unless the files of one are given. */
+    tlsDomains,
+    tlsCert,
+    tlsKey,
+    isTls,
+    acmeUrl: read('ACME_URL', LETS_ENCRYPT, 'an https URL (http on loopback)', outsideUrl),
+    /** Answers the certificate authority and sends others to https. */
+    httpPort: read<number | null>(
+      'HTTP_PORT',
+      tlsDomains.length > 0 ? 80 : null,
+      'a port',
+      (text) => wholeNumber(text, 65_535),
+    ),
+    port: read('PORT', isTls ? 443 : 3000, 'a port from 0 to 65535', (text) =>
+      wholeNumber(text, 65_535),
+    ),
     host: read('HOST', '0.0.0.0', 'an IP address or host name', (text) =>
       isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined,
     ),
     dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
     nativeDir: read<string | null>('NATIVE_DIR', null, 'a path', (text) => resolve(text)),
-    baseUrl: read<string | null>('BASE_URL', null, 'an http or https URL without a path', origin),
+    baseUrl: read<string | null>(
+      'BASE_URL',
+      tlsDomains[0] ? `https://${tlsDomains[0]}` : null,
+      'an http or https URL without a path',
+      origin,
+    ),
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
     appName: read<string | null>('APP_NAME', null, 'a name of one line', (text) =>
@@ -154,6 +181,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   if (apple.some((part) => part !== null) && apple.includes(null)) {
     faults.push('APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together')
   }
+  if ((tlsCert === null) !== (tlsKey === null)) {
+    faults.push('TLS_CERT and TLS_KEY are needed together')
+  }
   if (config.webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token))) {
     faults.push(
       'WEBHOOK_TOKEN is still the example of the manual: take a random one, such as from "openssl rand -hex 32"',
@@ -186,6 +216,11 @@ function list(text: string, isGood: (part: string) => boolean): string[] | undef
 
 function isWord(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
+}
+
+/** What a certificate can be for: a name with a dot, not an address. */
+function isHostName(text: string): boolean {
+  return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
 }
 
 function isNetwork(text: string): boolean {

@@ -23,7 +23,7 @@ import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, createTokens } from './features/people/sessions/tokens.ts'
-import { APPLE_URL, createAppleGrants } from './features/people/social/apple-grants.ts'
+import { APPLE_URL } from './features/people/social/apple-grants.ts'
 import { createIdentities } from './features/people/social/identities.ts'
 import {
   createIdTokenVerifier,
@@ -44,6 +44,7 @@ import { createMetrics } from './lib/metrics.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
+import { appleGrantsOf } from './usecases/apple-settings.ts'
 import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
 import { linksOf, mailerOf, publicUrl } from './usecases/mail-settings.ts'
@@ -67,6 +68,8 @@ export type ServicesDeps = {
   appleUrl?: string
   /** Since when a server runs on these services; null for a command that does without one. */
   servingSince?: Date | null
+  /** Whether the certificate could not be renewed; null where TLS is somebody else's. */
+  areCertificatesFailing?: (() => boolean) | null
   /** When the newest backup was written; null without one. */
   newestBackupAt?: () => Promise<Date | null>
   /** How folding is cut; only tests say other sizes. */
@@ -221,6 +224,7 @@ export async function createServices(deps: ServicesDeps) {
     probeStorage: space.probe,
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: feed === null ? null : rates.isStale,
+    areCertificatesFailing: deps.areCertificatesFailing ?? null,
     log,
   })
   const status = createStatus({
@@ -238,7 +242,6 @@ export async function createServices(deps: ServicesDeps) {
 
   const metrics = createMetrics(
     createReadings({
-      version: VERSION,
       dataDir: config.dataDir,
       writeStats: db.writeStats,
       countUnfinishedPictures: imageQueue.countUnfinished,
@@ -286,14 +289,4 @@ export async function createServices(deps: ServicesDeps) {
     readiness,
     status,
   }
-}
-
-function appleGrantsOf(
-  { appleTeamId, appleKeyId, applePrivateKey }: Config,
-  url: string,
-  now: () => Date,
-) {
-  if (appleTeamId === null || appleKeyId === null || applePrivateKey === null) return null
-  const keys = { teamId: appleTeamId, keyId: appleKeyId, privateKey: applePrivateKey, url }
-  return createAppleGrants(keys, now)
 }

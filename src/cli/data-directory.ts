@@ -43,7 +43,13 @@ export type Data = {
 
 type Overrides = Pick<
   ServicesDeps,
-  'now' | 'providers' | 'appleUrl' | 'foldingSizes' | 'passwordCost' | 'servingSince'
+  | 'now'
+  | 'providers'
+  | 'appleUrl'
+  | 'foldingSizes'
+  | 'passwordCost'
+  | 'servingSince'
+  | 'areCertificatesFailing'
 >
 
 /**

@@ -1,8 +1,4 @@
-import { createApp } from '../app.ts'
-import type { Config } from '../config.ts'
 import { timersOf } from '../features.ts'
-import { IDLE_TIMEOUT } from '../http/body.ts'
-import { failureBody, internalError } from '../http/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
 import { startTimers } from '../lib/timer.ts'
@@ -13,14 +9,12 @@ import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
-import { DataError, databasePath, openData } from './data-directory.ts'
+import { databasePath, openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
-import { drain } from './drain.ts'
 import { readinessCommand } from './health.ts'
+import { createListener } from './listener.ts'
 import { announce, createServerLog } from './server-log.ts'
-
-/** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
-const MAX_BODY = 128 * 1024 * 1024
+import { startTls, type Tls } from './tls/tls.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -37,9 +31,13 @@ export const serve: LocalCommand = {
     const log = await createServerLog(chosen)
     const failed = watchForBugs(log)
     await using stack = new AsyncDisposableStack()
-    const { services } = stack.use(await openData(chosen, log, { servingSince: new Date() }))
+    let tls: Tls | null = null
+    const areCertificatesFailing = chosen.isTls ? () => tls?.isFailing() ?? false : null
+    const live = { servingSince: new Date(), areCertificatesFailing }
+    const { services } = stack.use(await openData(chosen, log, live))
     if (demo) await addDemoData(services, log)
-    const server = listen(services, log)
+    const listener = createListener(services, log)
+    const plain = chosen.isTls ? listener.probe() : listener.open(null)
     // What nobody waits for comes after what somebody may: phones are answered by now.
     const commands = await serveCommands(
       services,
@@ -50,8 +48,10 @@ export const serve: LocalCommand = {
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))
-    stack.defer(() => drain(server, signals.second, log))
-    announce(chosen, server, log)
+    stack.defer(() => listener.stop(signals.second))
+    if (plain) announce(chosen, plain, log)
+    tls = await startTls(chosen, (certificate) => listener.open(certificate), log)
+    stack.defer(async () => tls?.stop())
     const checking = new AbortController()
     stack.defer(() => checking.abort())
     const damaged = waitForDamage(databasePath(chosen), checking.signal)
@@ -62,40 +62,6 @@ export const serve: LocalCommand = {
     await services.db.stopWriting('the database is damaged')
     return EXIT.failed
   },
-}
-
-function listen(services: Services, log: Log) {
-  const { port, host } = services.config
-  try {
-    const app = createApp(services).listen({
-      port,
-      hostname: host,
-      reusePort: false,
-      maxRequestBodySize: MAX_BODY,
-      idleTimeout: IDLE_TIMEOUT,
-      // What no hook has caught: somebody has thrown what is no error.
-      error(error) {
-        log.error({ err: error }, 'request failed')
-        return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
-      },
-    })
-    if (!app.server) throw new Error('the server did not start')
-    return app.server
-  } catch (error) {
-    throw new DataError(reasonNotToListen((error as { code?: string }).code, services.config), {
-      cause: error,
-    })
-  }
-}
-
-function reasonNotToListen(code: string | undefined, { host, port }: Config): string {
-  if (code === 'EADDRINUSE') {
-    return `Port ${port} is in use: choose another one with PORT or --port.`
-  }
-  if (code === 'EACCES') {
-    return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, behind a proxy.`
-  }
-  return `HOST ${host} is no address of this machine (${code}): take 127.0.0.1, or 0.0.0.0 for all.`
 }
 
 /** Gives back what a busy time has left: first the pages of the database, for the collector unmaps what is free. */

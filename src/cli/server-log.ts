@@ -29,7 +29,8 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
       'BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked',
     )
   if (isForPeople(config)) {
-    const open = `${localUrl(config.host, port ?? config.port)}/docs`
+    const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)
+    const open = `${address}/docs`
     log.info(
       `Homeport ${VERSION} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
     )

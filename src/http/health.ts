@@ -2,7 +2,13 @@ import { Elysia } from 'elysia'
 
 export type Part = 'ok' | 'failing' | 'stale' | 'off'
 /** What `/ready` tells. Only `database` and `storage` decide over the status. */
-export type Readiness = { database: Part; storage: Part; imageWorker: Part; rates: Part }
+export type Readiness = {
+  database: Part
+  storage: Part
+  imageWorker: Part
+  rates: Part
+  certificate: Part
+}
 
 /** `/health`: the process lives. `/ready`: it can serve. */
 export function health(readiness: () => Promise<Readiness>) {

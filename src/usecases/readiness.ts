@@ -8,6 +8,8 @@ type ReadinessDeps = {
   isImageWorkerFailing: () => boolean
   /** Null when rates are not refreshed. */
   areRatesStale: (() => Promise<boolean>) | null
+  /** Null where TLS is somebody else's. */
+  areCertificatesFailing: (() => boolean) | null
   log: Log
 }
 
@@ -26,6 +28,12 @@ export function createReadiness(deps: ReadinessDeps) {
       ...(await last.probes),
       imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
       rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
+      certificate:
+        deps.areCertificatesFailing === null
+          ? 'off'
+          : deps.areCertificatesFailing()
+            ? 'failing'
+            : 'ok',
     }
     noteChanges(parts)
     return parts

@@ -2,7 +2,6 @@ import { statfs } from 'node:fs/promises'
 import { processReadings, type Reading } from '../lib/metrics.ts'
 
 type ReadingsDeps = {
-  version: string
   dataDir: string
   writeStats: () => { waiting: number; commits: number; changes: number }
   countUnfinishedPictures: () => number

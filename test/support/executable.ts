@@ -57,7 +57,7 @@ export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
   await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
   const started: Bun.Subprocess[] = []
-  return { folder, run, start, [Symbol.asyncDispose]: dispose }
+  return { folder, run, start, launch, untilLogged, [Symbol.asyncDispose]: dispose }
 
   async function dispose() {
     for (const process of started) process.kill('SIGKILL')
@@ -85,10 +85,26 @@ export async function installExecutable() {
   /** Starts the server on a free port and waits until it is ready. */
   async function start(environment: Record<string, string> = {}) {
     const port = freePort()
+    const { process, stop } = await launch({ PORT: String(port), ...environment })
+    const url = `http://127.0.0.1:${port}`
+    await untilReady(url, process)
+    return { url, port, process, stop }
+  }
+
+  /** Waits until the log of the server has a line with `text`. */
+  async function untilLogged(text: string) {
+    for (let tries = 0; tries < 300; tries++) {
+      if ((await Bun.file(join(folder, 'log')).text()).includes(text)) return
+      await Bun.sleep(20)
+    }
+    throw new Error(`the log does not say "${text}"`)
+  }
+
+  /** Starts the server and waits for nothing. */
+  async function launch(environment: Record<string, string>) {
     const process = Bun.spawn([join(folder, 'homeport')], {
       cwd: folder,
       env: {
-        PORT: String(port),
         HOST: '127.0.0.1',
         WEBHOOK_TOKEN,
         RATES_PROVIDER: 'off',
@@ -100,9 +116,7 @@ export async function installExecutable() {
       stderr: 'inherit',
     })
     started.push(process)
-    const url = `http://127.0.0.1:${port}`
-    await untilReady(url, process)
-    return { url, port, process, stop }
+    return { process, stop }
 
     async function stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
       process.kill(signal)
@@ -121,7 +135,7 @@ async function untilReady(url: string, process: Bun.Subprocess) {
   throw new Error('the server does not get ready')
 }
 
-function freePort(): number {
+export function freePort(): number {
   const probe = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
   const { port } = probe
   probe.stop(true)

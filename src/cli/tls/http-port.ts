@@ -1,0 +1,34 @@
+import { pathOf, targetOf } from '../../http/request-url.ts'
+
+type HttpPortDeps = {
+  hostname: string
+  port: number
+  /** The names that are served over https; the first one stands for any other. */
+  domains: string[]
+  httpsPort: number
+  challenges: ReadonlyMap<string, string>
+}
+
+const CHALLENGES = '/.well-known/acme-challenge/'
+
+/** Plain HTTP beside https: answers the certificate authority, and sends everybody else to https. */
+export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }: HttpPortDeps) {
+  return Bun.serve({
+    hostname,
+    port,
+    maxRequestBodySize: 64 * 1024,
+    idleTimeout: 10,
+    fetch(request) {
+      const path = pathOf(request)
+      if (path.startsWith(CHALLENGES)) {
+        const answer = challenges.get(path.slice(CHALLENGES.length))
+        return new Response(answer ?? 'Not found.', { status: answer === undefined ? 404 : 200 })
+      }
+      const asked = URL.parse(request.url)?.hostname ?? ''
+      const name = domains.includes(asked) ? asked : domains[0]
+      const authority = httpsPort === 443 ? name : `${name}:${httpsPort}`
+      const location = `https://${authority}${targetOf(request)}`
+      return new Response(null, { status: 308, headers: { location } })
+    },
+  })
+}

@@ -1,0 +1,71 @@
+import type { Log } from '../../lib/log.ts'
+import { pause } from '../../lib/timer.ts'
+import type { Acme } from './acme.ts'
+import type { Certificate } from './certificate.ts'
+
+type RenewalDeps = {
+  acme: Acme
+  use: (certificate: Certificate) => void
+  log: Log
+  now?: () => Date
+  /** In ms; only tests say others. */
+  waits?: { check: number; retries: number[] }
+}
+
+const MINUTE = 60_000
+/** How often is looked, and when it is tried again after a failure: authorities count failures. */
+const WAITS = { check: 6 * 60 * MINUTE, retries: [MINUTE, 5 * MINUTE, 20 * MINUTE, 60 * MINUTE] }
+/** Renewed when so much of its time is left. */
+const LEFT = 1 / 3
+
+/** Keeps a certificate that is valid: gives `use` the one that is kept, and each new one. */
+export function keepCertificate({
+  acme,
+  use,
+  log,
+  now = () => new Date(),
+  waits = WAITS,
+}: RenewalDeps) {
+  const stopping = new AbortController()
+  let failures = 0
+  let current: Certificate | null = null
+  const done = run()
+  return { stop, isFailing: () => current === null || failures > 0 }
+
+  async function stop() {
+    stopping.abort()
+    await done
+  }
+
+  async function run() {
+    current = await acme.load()
+    if (current) use(current)
+    while (!stopping.signal.aborted) {
+      if (current === null || isDue(current)) current = (await obtain()) ?? current
+      const retry = waits.retries[Math.min(failures, waits.retries.length) - 1]
+      await pause(retry ?? waits.check, stopping.signal)
+    }
+  }
+
+  async function obtain(): Promise<Certificate | null> {
+    try {
+      const certificate = await acme.obtain()
+      failures = 0
+      log.info({ validTo: certificate.validTo }, 'a new certificate is used')
+      use(certificate)
+      return certificate
+    } catch (err) {
+      failures++
+      log.error(
+        { err },
+        'no certificate could be obtained: it is tried again, the one in use stays',
+      )
+      return null
+    }
+  }
+
+  function isDue({ validFrom, validTo }: Certificate): boolean {
+    const left = validTo.getTime() - now().getTime()
+    return left < LEFT * (validTo.getTime() - validFrom.getTime())
+  }
+}

@@ -1,0 +1,47 @@
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import type { Log } from '../../lib/log.ts'
+import { createAcme } from './acme.ts'
+import type { Certificate } from './certificate.ts'
+import { serveHttpPort } from './http-port.ts'
+import { readOwnCertificate, watchOwnCertificate } from './own-certificate.ts'
+import { keepCertificate } from './renewal.ts'
+
+export type Tls = { isFailing: () => boolean; stop: () => Promise<void> }
+
+/**
+ * Gives `use` the certificate as soon as there is one, and every new one. Null where TLS is somebody else's. Throws
+ * `ConfigError` when the certificate of the operator's cannot be used.
+ */
+export async function startTls(
+  config: Config,
+  use: (certificate: Certificate) => void,
+  log: Log,
+): Promise<Tls | null> {
+  const { tlsCert: cert, tlsKey: key, tlsDomains: domains, httpPort, host, port, acmeUrl } = config
+  if (cert === null && domains.length === 0) return null
+  await using stack = new AsyncDisposableStack()
+  const challenges = new Map<string, string>()
+  if (httpPort !== null && domains.length > 0) {
+    const plain = { hostname: host, port: httpPort, domains, httpsPort: port, challenges }
+    const server = serveHttpPort(plain)
+    stack.defer(() => server.stop(true))
+  }
+  let isFailing: () => boolean
+  if (cert !== null && key !== null) {
+    const paths = { cert, key }
+    const certificate = await readOwnCertificate(paths)
+    use(certificate)
+    const watch = watchOwnCertificate(paths, certificate, use, log)
+    stack.defer(watch.stop)
+    isFailing = watch.isFailing
+  } else {
+    const folder = join(config.dataDir, 'tls')
+    const acme = createAcme({ folder, directoryUrl: acmeUrl, domains, challenges })
+    const renewal = keepCertificate({ acme, use, log })
+    stack.defer(renewal.stop)
+    isFailing = renewal.isFailing
+  }
+  const running = stack.move()
+  return { isFailing, stop: () => running.disposeAsync() }
+}

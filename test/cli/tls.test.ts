@@ -1,0 +1,181 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { KeyObject } from 'node:crypto'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { connect } from 'node:tls'
+import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
+import { createAcme } from '../../src/cli/tls/acme.ts'
+import { type Certificate, parseCertificate } from '../../src/cli/tls/certificate.ts'
+import { serveHttpPort } from '../../src/cli/tls/http-port.ts'
+import { keepCertificate } from '../../src/cli/tls/renewal.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { startAcmeServer } from '../support/acme-server.ts'
+import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const DOMAIN = 'api.example.com'
+
+test('TLS_DOMAINS gets a certificate by ACME and serves with it; plain requests are sent to https', async () => {
+  await using homeport = await installExecutable()
+  const [port, httpPort] = [freePort(), freePort()]
+  using acme = await startAcmeServer(httpPort)
+  const env = { TLS_DOMAINS: DOMAIN, ACME_URL: acme.url, HTTP_PORT: String(httpPort) }
+  const server = await homeport.launch({ ...env, PORT: String(port) })
+  const served = await untilCertified(port, acme.root)
+  expect(served.names).toBe(`DNS:${DOMAIN}`)
+  expect(await ask(port, acme.root, '/ready')).toMatchObject({ certificate: 'ok', database: 'ok' })
+  expect(await ask(port, acme.root, '/api/user/app_settings/v1')).toMatchObject({ code: 'ok' })
+
+  // A host of fewer characters would be routed by another path than it was judged by.
+  const status = (host: string) =>
+    replyTo(port, acme.root, '/health', host).then((one) => one.status)
+  expect([await status('a.b'), await status('ab')]).toEqual([200, 400])
+
+  const plain = (host: string) =>
+    fetch(`http://127.0.0.1:${httpPort}/a/b?c=d`, { headers: { host }, redirect: 'manual' })
+  for (const host of [DOMAIN, 'evil.example.org']) {
+    const { status, headers } = await plain(host)
+    expect([status, headers.get('location')]).toEqual([308, `https://${DOMAIN}:${port}/a/b?c=d`])
+  }
+  await server.stop()
+
+  // The one that is kept is used again.
+  const again = await homeport.launch({ ...env, PORT: String(port) })
+  expect((await untilCertified(port, acme.root)).serial).toBe(served.serial)
+  expect([acme.state.issued, acme.state.accounts]).toEqual([1, 1])
+  await again.stop()
+}, 30_000)
+
+test('without an authority nothing is served in plain, and /ready and the log say so', async () => {
+  await using homeport = await installExecutable()
+  const [port, httpPort] = [freePort(), freePort()]
+  using acme = await startAcmeServer(httpPort)
+  acme.state.failing = true
+  const env = { TLS_DOMAINS: DOMAIN, ACME_URL: acme.url, HTTP_PORT: String(httpPort) }
+  const server = await homeport.launch({ ...env, PORT: String(port) })
+  await homeport.untilLogged('no certificate could be obtained')
+  expect((await homeport.run(['health'])).stdout).toContain('certificate failing')
+  await server.stop()
+}, 30_000)
+
+test('a certificate is renewed in time, and one that cannot be stays in use', async () => {
+  const httpPort = freePort()
+  using acme = await startAcmeServer(httpPort)
+  acme.state.lifetime = 600
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
+  const challenges = new Map<string, string>()
+  const plain = { hostname: '127.0.0.1', port: httpPort, domains: [DOMAIN], httpsPort: 443 }
+  const server = serveHttpPort({ ...plain, challenges })
+  const used: Certificate[] = []
+  const renewal = keepCertificate({
+    acme: createAcme({ folder, directoryUrl: acme.url, domains: [DOMAIN], challenges }),
+    use: (certificate) => used.push(certificate),
+    log: createLog('silent'),
+    waits: { check: 50, retries: [50] },
+  })
+  const until = async (isSo: () => boolean) => {
+    for (let tries = 0; tries < 200 && !isSo(); tries++) await Bun.sleep(20)
+    expect(isSo()).toBe(true)
+  }
+  await until(() => used.length >= 2)
+  expect(renewal.isFailing()).toBe(false)
+  acme.state.failing = true
+  await until(renewal.isFailing)
+  const { length } = used
+  acme.state.failing = false
+  await until(() => used.length > length && !renewal.isFailing())
+  expect(challenges.size).toBe(0)
+  await renewal.stop()
+  await server.stop(true)
+  await rm(folder, { recursive: true })
+}, 20_000)
+
+test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', async () => {
+  await using homeport = await installExecutable()
+  const port = freePort()
+  const paths = { TLS_CERT: join(homeport.folder, 'cert'), TLS_KEY: join(homeport.folder, 'key') }
+  const install = async (pair: Certificate) => {
+    await Bun.write(paths.TLS_KEY, pair.key)
+    await Bun.write(paths.TLS_CERT, pair.cert)
+  }
+  const [first, second] = [await selfSigned(), await selfSigned()]
+  await install({ ...first, key: second.key })
+  const wrong = await homeport.run(['serve'], { ...paths, PORT: String(port) })
+  expect([wrong.exitCode, wrong.stderr]).toEqual([
+    78,
+    expect.stringContaining('the key is not that'),
+  ])
+
+  await install(first)
+  const server = await homeport.launch({ ...paths, PORT: String(port) })
+  await untilCertified(port, first.cert)
+  const asking = new AbortController()
+  const asked = Promise.all(Array.from({ length: 8 }, () => askOn(port, asking.signal)))
+  await install(second)
+  await untilCertified(port, second.cert)
+  await Bun.sleep(100)
+  asking.abort()
+  const results = (await asked).flat()
+  expect(results.length).toBeGreaterThan(100)
+  expect(results.filter((status) => status !== 200)).toEqual([])
+  await server.stop()
+}, 30_000)
+
+/** Asks again and again, each time on a new connection, and tells the statuses. */
+async function askOn(port: number, signal: AbortSignal) {
+  const statuses: (number | string)[] = []
+  while (!signal.aborted) {
+    const options = { keepalive: false, tls: { rejectUnauthorized: false } }
+    const status = await fetch(`https://127.0.0.1:${port}/health`, options).then(
+      (reply) => reply.status,
+      (error) => String(error),
+    )
+    statuses.push(status)
+  }
+  return statuses
+}
+
+async function selfSigned(): Promise<Certificate> {
+  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
+  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
+  const certificate = await X509CertificateGenerator.createSelfSigned({
+    name: `CN=${DOMAIN}`,
+    keys,
+    signingAlgorithm: algorithm,
+    extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: DOMAIN }])],
+  })
+  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' })
+  return parseCertificate(certificate.toString('pem'), String(key))
+}
+
+/** Waits until somebody answers over TLS with a certificate of the authority `ca`. */
+async function untilCertified(port: number, ca: string) {
+  for (let tries = 0; tries < 300; tries++) {
+    const found = await certificateAt(port, ca).catch(() => null)
+    if (found) return found
+    await Bun.sleep(20)
+  }
+  throw new Error('there is no certificate')
+}
+
+function certificateAt(port: number, ca: string) {
+  const { promise, resolve, reject } = Promise.withResolvers<{ serial: string; names: string }>()
+  const socket = connect({ host: '127.0.0.1', port, ca, servername: DOMAIN }, () => {
+    const { serialNumber, subjectaltname } = socket.getPeerCertificate()
+    resolve({ serial: serialNumber, names: subjectaltname ?? '' })
+    socket.end()
+  })
+  socket.on('error', reject)
+  return promise
+}
+
+async function ask(port: number, ca: string, path: string) {
+  return (await replyTo(port, ca, path, DOMAIN)).json()
+}
+
+function replyTo(port: number, ca: string, path: string, host: string) {
+  const tls = { ca, serverName: DOMAIN }
+  return fetch(`https://127.0.0.1:${port}${path}`, { headers: { host }, tls })
+}
