@@ -2,6 +2,19 @@ import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { isCurrency } from './lib/locale.ts'
+import {
+  anyText,
+  appLink,
+  isHostName,
+  isNetwork,
+  isWord,
+  list,
+  oneOf,
+  origin,
+  outsideUrl,
+  schedule,
+  wholeNumber,
+} from './lib/setting-values.ts'
 
 const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
@@ -144,6 +157,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     /** Litestream copies the log of the database, and nobody else may. */
     litestream:
       read('LITESTREAM', 'off', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
+    /** Where systemd listens, and how soon it takes us for hung, in ms. */
+    notifySocket: env['NOTIFY_SOCKET'] || null,
+    watchdogMs: Number(env['WATCHDOG_USEC'] ?? 0) / 1000 || null,
     metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>
       isWord(text) ? text : undefined,
     ),
@@ -209,30 +225,6 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   }
 }
 
-function list(text: string, isGood: (part: string) => boolean): string[] | undefined {
-  const parts = text.split(',').map((part) => part.trim())
-  return parts.every(isGood) ? parts : undefined
-}
-
-function isWord(text: string): boolean {
-  return /^[\x21-\x7e]+$/.test(text)
-}
-
-/** What a certificate can be for: a name with a dot, not an address. */
-function isHostName(text: string): boolean {
-  return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
-}
-
-function isNetwork(text: string): boolean {
-  const [address = '', bits, ...rest] = text.split('/')
-  const maxBits = isIP(address) === 6 ? 128 : 32
-  return (
-    isIP(address) > 0 &&
-    rest.length === 0 &&
-    (bits === undefined || wholeNumber(bits, maxBits) !== undefined)
-  )
-}
-
 /** Variables that are probably meant to be one of `names`, and which. */
 function misspelledIn(given: string[], names: string[]): { name: string; meant: string }[] {
   return given.flatMap((name) => {
@@ -249,50 +241,4 @@ function misspelledIn(given: string[], names: string[]): { name: string; meant: 
 /** How many characters of a name may be wrong: short ones are near to too many others. */
 function allowed({ length }: string): number {
   return length < 8 ? 0 : length < 12 ? 2 : 3
-}
-
-/** A deep link of any scheme, up to and with its `auth`: `myapp://`, `myapp://auth` and `https://app.example.com`. */
-function appLink(text: string): string | undefined {
-  const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
-  if (scheme === undefined) return undefined
-  const path = rest.replace(/\/+$/, '')
-  if (/(^|\/)auth$/.test(path)) return scheme + path
-  return `${scheme}${path}${path === '' ? '' : '/'}auth`
-}
-
-function anyText(text: string): string {
-  return text
-}
-
-function oneOf<const T extends string>(choices: readonly T[], text: string): T | undefined {
-  return choices.find((choice) => choice === text)
-}
-
-function wholeNumber(text: string, max: number): number | undefined {
-  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
-  return value <= max ? value : undefined
-}
-
-function schedule(text: string): string | undefined {
-  try {
-    return Bun.cron.parse(text) ? text : undefined
-  } catch {
-    return undefined
-  }
-}
-
-function origin(text: string): string | undefined {
-  const url = URL.parse(text)
-  const plain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
-  return plain && url.username === '' && url.search === '' && url.hash === ''
-    ? url.origin
-    : undefined
-}
-
-/** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
-function outsideUrl(text: string): string | undefined {
-  const url = URL.parse(text)
-  if (url?.protocol === 'https:') return url.href
-  const loopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
-  return loopback && url.protocol === 'http:' ? url.href : undefined
 }

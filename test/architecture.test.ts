@@ -22,6 +22,7 @@ const ROOMS = [
   'cli',
   'cli/backup',
   'cli/doctor',
+  'cli/service',
   'cli/tls',
   'client',
   'db',

@@ -7,16 +7,21 @@ import { health } from './health.ts'
 import { init } from './init.ts'
 import { migrateCommand } from './migrate.ts'
 import { serve } from './serve.ts'
+import { restart } from './service/restart.ts'
+import { serviceInstall, serviceUninstall } from './service/service.ts'
 import { version } from './version.ts'
 
 /** Every command of `homeport`. */
 export const commands: (ServiceCommand | LocalCommand)[] = [
   serve,
+  restart,
   init,
   migrateCommand,
   backup,
   restore,
   ...dataCommands,
+  serviceInstall,
+  serviceUninstall,
   health,
   doctor,
   version,

@@ -6,63 +6,78 @@ import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
 import { DataError } from './data-directory.ts'
 import { drain } from './drain.ts'
-import { announce } from './server-log.ts'
 import type { Certificate } from './tls/certificate.ts'
+
+type App = ReturnType<typeof createApp>
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024
 
-/** Where requests come in. A new certificate takes a new socket on the same port; the old one ends with its requests. */
-export function createListener(services: Services, log: Log) {
-  const { port, host } = services.config
+/** How long an old socket stays open beside a new one, in ms. */
+const OVERLAP = 100
+
+/**
+ * Where requests come in. Each socket that is opened shares the port with those before, which end with their
+ * requests: so a certificate is replaced, and a process by the next one, without refusing anybody.
+ */
+export function createListener(config: Config, log: Log) {
+  const { port, host } = config
   const servers = new Set<Bun.Server<unknown>>()
-  return { open, probe, stop }
-
-  /** Listens, over TLS with a `certificate`. Throws `DataError` when that is not possible. */
-  function open(certificate: Certificate | null): Bun.Server<unknown> {
-    const before = [...servers]
-    const server = start(certificate, certificate !== null)
-    servers.add(server)
-    if (certificate && before.length === 0) announce(services.config, server, log)
-    for (const old of before) void old.stop().then(() => servers.delete(old))
-    return server
-  }
-
-  function start(certificate: Certificate | null, reusePort: boolean): Bun.Server<unknown> {
-    const tls = certificate && { cert: certificate.cert, key: certificate.key }
-    try {
-      const { server } = createApp(services).listen({
-        port,
-        hostname: host,
-        reusePort,
-        ...(tls ? { tls } : {}),
-        maxRequestBodySize: MAX_BODY,
-        idleTimeout: IDLE_TIMEOUT,
-        // What no hook has caught: somebody has thrown what is no error.
-        error(error) {
-          log.error({ err: error }, 'request failed')
-          return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
-        },
-      })
-      if (!server) throw new Error('the server did not start')
-      return server
-    } catch (error) {
-      throw cannotListen(error)
-    }
-  }
+  const { promise: firstApp, resolve: serveHeld } = Promise.withResolvers<App>()
+  return { probe, hold, open, stop }
 
   /** Throws `DataError` when `open` would, or would share the port with another program. */
   function probe() {
-    try {
-      Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true)
-    } catch (error) {
-      throw cannotListen(error)
+    listening(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
+  }
+
+  /** Takes requests that are answered after `open`. */
+  function hold(certificate: Certificate | null) {
+    const fetch = async (request: Request) => (await firstApp).fetch(request)
+    servers.add(listening(() => Bun.serve({ ...optionsWith(certificate), fetch })))
+  }
+
+  /** Answers requests, over TLS with a `certificate`. Throws `DataError` when that is not possible. */
+  function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
+    const before = [...servers]
+    const app = createApp(services)
+    listening(() => app.listen(optionsWith(certificate)))
+    const server = app.server as Bun.Server<unknown>
+    servers.add(server)
+    serveHeld(app)
+    // What waits to be accepted when a socket is closed would be refused: first it is accepted.
+    setTimeout(() => before.forEach(close), OVERLAP)
+    return server
+  }
+
+  async function close(server: Bun.Server<unknown>) {
+    await server.stop()
+    servers.delete(server)
+  }
+
+  function optionsWith(certificate: Certificate | null) {
+    return {
+      port,
+      hostname: host,
+      reusePort: true,
+      ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
+      maxRequestBodySize: MAX_BODY,
+      idleTimeout: IDLE_TIMEOUT,
+      // What no hook has caught: somebody has thrown what is no error.
+      error(error: Error) {
+        log.error({ err: error }, 'request failed')
+        return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
+      },
     }
   }
 
-  function cannotListen(cause: unknown): DataError {
-    const { code } = cause as { code?: string }
-    return new DataError(reasonNotToListen(code, services.config), { cause })
+  function listening<T>(listen: () => T): T {
+    try {
+      return listen()
+    } catch (error) {
+      const reason = reasonNotToListen((error as { code?: string }).code, config)
+      throw new DataError(reason, { cause: error })
+    }
   }
 
   /** Lets requests in flight finish; they are cut when `again` resolves. */
@@ -76,7 +91,7 @@ function reasonNotToListen(code: string | undefined, { host, port }: Config): st
     return `Port ${port} is in use: choose another one with PORT or --port.`
   }
   if (code === 'EACCES') {
-    return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, or allow it with "AmbientCapabilities=CAP_NET_BIND_SERVICE".`
+    return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
   return `HOST ${host} is no address of this machine (${code}): take 127.0.0.1, or 0.0.0.0 for all.`
 }

@@ -7,14 +7,17 @@ import { holdCommand } from './backup/backup.ts'
 import { backupTimers } from './backup/timers.ts'
 import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { serveCommands } from './command-socket.ts'
+import { isServing, serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { databasePath, openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
 import { readinessCommand } from './health.ts'
 import { createListener } from './listener.ts'
 import { announce, createServerLog } from './server-log.ts'
-import { startTls, type Tls } from './tls/tls.ts'
+import { createHandover, takeOver } from './service/handover.ts'
+import { createNotifier } from './service/notify.ts'
+import type { Certificate } from './tls/certificate.ts'
+import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -23,25 +26,39 @@ export const serve: LocalCommand = {
     ['--port <port>', 'wins over PORT'],
     ['--host <host>', 'wins over HOST'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
+    [
+      '--takeover',
+      'take the place of the server that runs on the data, without refusing a request',
+    ],
     ['--demo', 'add demo people, events and pictures to an empty database'],
   ],
-  run: async (config, { demo }) => {
+  run: async (config, { demo, takeover }) => {
     const signals = stopSignals()
     const chosen = config()
     const log = await createServerLog(chosen)
     const failed = watchForBugs(log)
     await using stack = new AsyncDisposableStack()
+    const notifier = createNotifier(chosen, log)
+    const handover = createHandover()
+    const listener = createListener(chosen, log)
+    const isSuccessor = takeover === true && (await isServing(chosen))
+    if (isSuccessor) {
+      const certificate = chosen.isTls ? await keptCertificate(chosen) : null
+      if (certificate !== null || !chosen.isTls) listener.hold(certificate)
+      await notifier.becomeMain()
+      await takeOver(chosen)
+    }
     let tls: Tls | null = null
     const areCertificatesFailing = chosen.isTls ? () => tls?.isFailing() ?? false : null
     const live = { servingSince: new Date(), areCertificatesFailing }
     const { services } = stack.use(await openData(chosen, log, live))
     if (demo) await addDemoData(services, log)
-    const listener = createListener(services, log)
-    const plain = chosen.isTls ? listener.probe() : listener.open(null)
+    if (!isSuccessor) listener.probe()
+    const plain = chosen.isTls ? null : listener.open(services, null)
     // What nobody waits for comes after what somebody may: phones are answered by now.
     const commands = await serveCommands(
       services,
-      [...dataCommands, readinessCommand, holdCommand],
+      [...dataCommands, readinessCommand, holdCommand, ...handover.commands],
       log,
     )
     const stopTimers = startTimers([...timersOf(services), ...backupTimers(chosen, log)], log)
@@ -49,14 +66,22 @@ export const serve: LocalCommand = {
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))
     stack.defer(() => listener.stop(signals.second))
+    let server = plain
     if (plain) announce(chosen, plain, log)
-    tls = await startTls(chosen, (certificate) => listener.open(certificate), log)
+    const serveWith = (certificate: Certificate) => {
+      const isFirst = server === null
+      server = listener.open(services, certificate)
+      if (isFirst) announce(chosen, server, log)
+    }
+    tls = await startTls(chosen, serveWith, log)
     stack.defer(async () => tls?.stop())
     const checking = new AbortController()
     stack.defer(() => checking.abort())
     const damaged = waitForDamage(databasePath(chosen), checking.signal)
-    const reason = await Promise.race([signals.first, failed, damaged])
+    await notifier.ready()
+    const reason = await Promise.race([signals.first, handover.requested, failed, damaged])
     log.info({ reason }, 'stopping')
+    if (reason !== 'handover') await notifier.stopping()
     if (reason !== 'damage') return reason === 'bug' ? EXIT.failed : EXIT.done
     log.fatal('the database is damaged: restore it from a backup')
     await services.db.stopWriting('the database is damaged')

@@ -1,13 +1,13 @@
 import { prettyFactory } from 'pino-pretty'
 
-type Line = { method?: string; path?: string; status?: number; ms?: number; requestId?: string }
+type Line = { method?: string; route?: string; status?: number; ms?: number; requestId?: string }
 
 /** Turns a line of the JSON log into one for people: the time of day, the level, and what happened. */
 export function createTextFormat(colorize: boolean): (line: string) => string {
   const format = prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss' })
   return (line) => {
-    const { method, path, status, ms, requestId, ...record } = JSON.parse(line) as Line
+    const { method, route, status, ms, requestId, ...record } = JSON.parse(line) as Line
     if (method === undefined) return format(requestId ? { requestId, ...record } : record)
-    return format({ ...record, msg: `${method} ${path} ${status} in ${ms} ms` })
+    return format({ ...record, msg: `${method} ${route} ${status} in ${ms} ms` })
   }
 }

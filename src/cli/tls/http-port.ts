@@ -16,6 +16,8 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
   return Bun.serve({
     hostname,
     port,
+    // The next process takes over beside the one before.
+    reusePort: true,
     maxRequestBodySize: 64 * 1024,
     idleTimeout: 10,
     fetch(request) {

@@ -18,7 +18,7 @@ export async function startTls(
   use: (certificate: Certificate) => void,
   log: Log,
 ): Promise<Tls | null> {
-  const { tlsCert: cert, tlsKey: key, tlsDomains: domains, httpPort, host, port, acmeUrl } = config
+  const { tlsCert: cert, tlsKey: key, tlsDomains: domains, httpPort, host, port } = config
   if (cert === null && domains.length === 0) return null
   await using stack = new AsyncDisposableStack()
   const challenges = new Map<string, string>()
@@ -36,12 +36,23 @@ export async function startTls(
     stack.defer(watch.stop)
     isFailing = watch.isFailing
   } else {
-    const folder = join(config.dataDir, 'tls')
-    const acme = createAcme({ folder, directoryUrl: acmeUrl, domains, challenges })
+    const acme = acmeOf(config, challenges)
     const renewal = keepCertificate({ acme, use, log })
     stack.defer(renewal.stop)
     isFailing = renewal.isFailing
   }
   const running = stack.move()
   return { isFailing, stop: () => running.disposeAsync() }
+}
+
+/** The certificate that the server would begin with; null when there is none yet. */
+export async function keptCertificate(config: Config): Promise<Certificate | null> {
+  const { tlsCert: cert, tlsKey: key } = config
+  if (cert !== null && key !== null) return readOwnCertificate({ cert, key })
+  return acmeOf(config, new Map()).load()
+}
+
+function acmeOf({ dataDir, acmeUrl, tlsDomains }: Config, challenges: Map<string, string>) {
+  const folder = join(dataDir, 'tls')
+  return createAcme({ folder, directoryUrl: acmeUrl, domains: tlsDomains, challenges })
 }

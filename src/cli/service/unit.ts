@@ -1,0 +1,65 @@
+type UnitOptions = { user: string; home: string; executable: string; environment: string }
+
+/**
+ * The unit of systemd for the server, with what it does not need taken away: see `systemd-analyze security homeport`.
+ * MemoryDenyWriteExecute is not among it: the runtime compiles while it runs.
+ */
+export function unitOf({ user, home, executable, environment }: UnitOptions): string {
+  return `[Unit]
+Description=Homeport
+After=network-online.target
+Wants=network-online.target
+
+[Service]
+Type=notify
+NotifyAccess=all
+ExecStart=${executable} serve
+ExecReload=${executable} restart
+EnvironmentFile=${environment}
+Environment=DATA_DIR=${home}/data
+User=${user}
+Group=${user}
+WorkingDirectory=${home}
+Restart=on-failure
+RestartSec=2
+# The configuration is wrong: starting again does not help.
+RestartPreventExitStatus=78
+# Ten seconds for requests in flight, then what is left is cut.
+TimeoutStopSec=20
+# A large database takes its time to be migrated.
+TimeoutStartSec=15min
+WatchdogSec=60
+UMask=0077
+LimitNOFILE=65536
+
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+NoNewPrivileges=true
+ProtectSystem=strict
+ReadWritePaths=${home}
+ProtectHome=true
+PrivateTmp=true
+PrivateDevices=true
+PrivateMounts=true
+ProtectClock=true
+ProtectHostname=true
+ProtectKernelLogs=true
+ProtectKernelModules=true
+ProtectKernelTunables=true
+ProtectControlGroups=true
+ProtectProc=invisible
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX AF_NETLINK
+RestrictNamespaces=true
+RestrictRealtime=true
+RestrictSUIDSGID=true
+LockPersonality=true
+RemoveIPC=true
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+SystemCallFilter=~@privileged
+SystemCallErrorNumber=EPERM
+
+[Install]
+WantedBy=multi-user.target
+`
+}

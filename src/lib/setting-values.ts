@@ -1,0 +1,73 @@
+import { isIP } from 'node:net'
+
+// How the text of a setting is read: each gives its value, or undefined when it is none.
+
+export function list(text: string, isGood: (part: string) => boolean): string[] | undefined {
+  const parts = text.split(',').map((part) => part.trim())
+  return parts.every(isGood) ? parts : undefined
+}
+
+export function isWord(text: string): boolean {
+  return /^[\x21-\x7e]+$/.test(text)
+}
+
+/** What a certificate can be for: a name with a dot, not an address. */
+export function isHostName(text: string): boolean {
+  return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
+}
+
+export function isNetwork(text: string): boolean {
+  const [address = '', bits, ...rest] = text.split('/')
+  const maxBits = isIP(address) === 6 ? 128 : 32
+  return (
+    isIP(address) > 0 &&
+    rest.length === 0 &&
+    (bits === undefined || wholeNumber(bits, maxBits) !== undefined)
+  )
+}
+
+/** A deep link of any scheme, up to and with its `auth`: `myapp://`, `myapp://auth` and `https://app.example.com`. */
+export function appLink(text: string): string | undefined {
+  const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
+  if (scheme === undefined) return undefined
+  const path = rest.replace(/\/+$/, '')
+  if (/(^|\/)auth$/.test(path)) return scheme + path
+  return `${scheme}${path}${path === '' ? '' : '/'}auth`
+}
+
+export function anyText(text: string): string {
+  return text
+}
+
+export function oneOf<const T extends string>(choices: readonly T[], text: string): T | undefined {
+  return choices.find((choice) => choice === text)
+}
+
+export function wholeNumber(text: string, max: number): number | undefined {
+  const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN
+  return value <= max ? value : undefined
+}
+
+export function schedule(text: string): string | undefined {
+  try {
+    return Bun.cron.parse(text) ? text : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export function origin(text: string): string | undefined {
+  const url = URL.parse(text)
+  const plain = url !== null && /^https?:$/.test(url.protocol) && url.pathname === '/'
+  return plain && url.username === '' && url.search === '' && url.hash === ''
+    ? url.origin
+    : undefined
+}
+
+/** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
+export function outsideUrl(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url?.protocol === 'https:') return url.href
+  const loopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
+  return loopback && url.protocol === 'http:' ? url.href : undefined
+}
