@@ -82,10 +82,10 @@ export async function installExecutable() {
     return { stdout, stderr, exitCode }
   }
 
-  /** Starts the server on a free port and waits until it is ready. */
-  async function start(environment: Record<string, string> = {}) {
+  /** Starts the server on a free port, under `wrapper`, and waits until it is ready. */
+  async function start(environment: Record<string, string> = {}, wrapper: string[] = []) {
     const port = freePort()
-    const { process, stop } = await launch({ PORT: String(port), ...environment })
+    const { process, stop } = await launch({ PORT: String(port), ...environment }, wrapper)
     const url = `http://127.0.0.1:${port}`
     await untilReady(url, process)
     return { url, port, process, stop }
@@ -101,8 +101,8 @@ export async function installExecutable() {
   }
 
   /** Starts the server and waits for nothing. */
-  async function launch(environment: Record<string, string>) {
-    const process = Bun.spawn([join(folder, 'homeport')], {
+  async function launch(environment: Record<string, string>, wrapper: string[] = []) {
+    const process = Bun.spawn([...wrapper, join(folder, 'homeport')], {
       cwd: folder,
       env: {
         HOST: '127.0.0.1',

@@ -37,13 +37,22 @@ export const UploadRequestBody = {
 
 const bytes = { content: { '*/*': { schema: { type: 'string', format: 'binary' } } } } as const
 
+const failure = (description: string) => ({
+  description,
+  content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
+})
+
 /** The replies of a file's URL as OpenAPI says them. */
 export const FileResponses = {
   200: { description: 'The whole file', ...bytes },
   206: { description: 'The range that was asked for', ...bytes },
   304: { description: 'Not modified' },
-  404: { description: 'No such file, or no right to it' },
+  400: failure('The request cannot be read'),
+  404: failure('No such file, or no right to it'),
   416: { description: 'No such range' },
+  422: failure('There is no variant of that width, or the file is no picture'),
+  503: failure('The picture cannot be made now: try again'),
+  507: failure('There is no space for the picture'),
 } as const
 
 const key = (options = {}) =>
@@ -59,10 +68,20 @@ export const KeyQuery = t.Object({ key: key({ maxLength: 10_000 }) })
 
 export const SignatureQuery = t.Object({
   expires: t.Optional(
-    t.String({ maxLength: 20, description: 'part of a signed URL', examples: ['1783000000000'] }),
+    t.String({
+      maxLength: 20,
+      error: 'must be text of at most 20 characters',
+      description: 'part of a signed URL',
+      examples: ['1783000000000'],
+    }),
   ),
   signature: t.Optional(
-    t.String({ maxLength: 64, description: 'part of a signed URL', examples: ['c2lnbmF0dXJl'] }),
+    t.String({
+      maxLength: 64,
+      error: 'must be text of at most 64 characters',
+      description: 'part of a signed URL',
+      examples: ['c2lnbmF0dXJl'],
+    }),
   ),
   width: t.Optional(
     t.String({ description: '64, 128, 256, 512, 1024 or 2048 pixels', examples: ['256'] }),

@@ -22,6 +22,15 @@ test('so is every type of every store', async () => {
   expect(await app.services.billing.list({ failed: true })).toEqual([])
 })
 
+test('an event whose type is a name that every object has is an unknown one', async () => {
+  await using app = await createTestApp()
+  for (const type of ['constructor', '__proto__', 'toString']) {
+    const event = { id: type, type, app_user_id: 'ann', original_transaction_id: '1' }
+    expect((await deliver(app, { event })).json.code).toBe('ignored')
+  }
+  expect(await app.services.billing.list({ failed: true })).toEqual([])
+})
+
 test('an event that changes access is ok, a test and an unknown one are ignored', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}

@@ -11,28 +11,30 @@ const EARLIEST = Date.UTC(2000, 0)
 const LATEST = Date.UTC(2100, 0)
 
 /** Types that speak of a line, and their order where the provider gave them one and the same instant. */
-const RANK: Record<string, number> = {
-  INITIAL_PURCHASE: 0,
-  RENEWAL: 0,
-  NON_RENEWING_PURCHASE: 0,
-  TEMPORARY_ENTITLEMENT_GRANT: 0,
-  SUBSCRIPTION_EXTENDED: 1,
-  REFUND_REVERSED: 1,
-  UNCANCELLATION: 1,
-  PRODUCT_CHANGE: 2,
-  BILLING_ISSUE: 3,
-  SUBSCRIPTION_PAUSED: 4,
-  CANCELLATION: 5,
-  REFUND: 5,
-  EXPIRATION: 6,
-  HOMEPORT_RECONCILED: 7,
-}
+const RANK = new Map(
+  Object.entries({
+    INITIAL_PURCHASE: 0,
+    RENEWAL: 0,
+    NON_RENEWING_PURCHASE: 0,
+    TEMPORARY_ENTITLEMENT_GRANT: 0,
+    SUBSCRIPTION_EXTENDED: 1,
+    REFUND_REVERSED: 1,
+    UNCANCELLATION: 1,
+    PRODUCT_CHANGE: 2,
+    BILLING_ISSUE: 3,
+    SUBSCRIPTION_PAUSED: 4,
+    CANCELLATION: 5,
+    REFUND: 5,
+    EXPIRATION: 6,
+    HOMEPORT_RECONCILED: 7,
+  }),
+)
 const TRANSFER_RANK = 8
 const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
 /** The line that an event speaks of, or null when it speaks of none. */
 export function lineKeyOf(event: BillingEvent): string | null {
-  if (!(event.type in RANK)) return null
+  if (!RANK.has(event.type)) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
   const transactionKey = originalTransactionId ?? transactionId
   if (transactionKey !== null) return `${environment}|${transactionKey}`
@@ -42,7 +44,7 @@ export function lineKeyOf(event: BillingEvent): string | null {
 
 /** Whether an event's type can touch access. Tests, telemetry and unknown types cannot. */
 export function hasEffect({ type }: BillingEvent): boolean {
-  return type in RANK || IDENTITY_EVENT_TYPES.has(type)
+  return RANK.has(type) || IDENTITY_EVENT_TYPES.has(type)
 }
 
 /** Types that say nothing but who is who. */
@@ -79,5 +81,5 @@ export function compareEvents(a: EventOrder, b: EventOrder): number {
 }
 
 function rankOf({ type }: EventOrder): number {
-  return RANK[type] ?? TRANSFER_RANK
+  return RANK.get(type) ?? TRANSFER_RANK
 }

@@ -16,7 +16,7 @@ export function foldLine(events: OrderedEvent[]): Line | null {
 /** One event more, which comes after all that `before` knows. */
 export function step(before: Line | null, event: OrderedEvent): Line {
   const line = before ?? opened(event)
-  const after = STEPS[event.type]?.(line, event) ?? line
+  const after = STEPS.get(event.type)?.(line, event) ?? line
   return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
 }
 
@@ -27,47 +27,49 @@ export function overrides(purchase: { type: string }, earlier: { type: string })
 
 type Step = (line: Line, event: OrderedEvent) => Line
 
-const STEPS: Record<string, Step> = {
-  INITIAL_PURCHASE: purchase,
-  RENEWAL: purchase,
-  NON_RENEWING_PURCHASE: (line, event) => ({ ...purchase(line, event), willRenew: false }),
-  TEMPORARY_ENTITLEMENT_GRANT: temporary,
-  CANCELLATION: cancel,
-  REFUND: refund,
-  UNCANCELLATION: (line) => ({
-    ...line,
-    willRenew: true,
-    cancelReason: null,
-    unsubscribeDetectedAt: null,
+const STEPS = new Map<string, Step>(
+  Object.entries<Step>({
+    INITIAL_PURCHASE: purchase,
+    RENEWAL: purchase,
+    NON_RENEWING_PURCHASE: (line, event) => ({ ...purchase(line, event), willRenew: false }),
+    TEMPORARY_ENTITLEMENT_GRANT: temporary,
+    CANCELLATION: cancel,
+    REFUND: refund,
+    UNCANCELLATION: (line) => ({
+      ...line,
+      willRenew: true,
+      cancelReason: null,
+      unsubscribeDetectedAt: null,
+    }),
+    BILLING_ISSUE: (line, event) => ({
+      ...line,
+      billingIssueDetectedAt: event.orderedAt,
+      expiresAt: later(line.expiresAt, event.expiresAt),
+      graceExpiresAt: event.graceExpiresAt,
+    }),
+    SUBSCRIPTION_PAUSED: (line, event) => ({ ...line, autoResumeAt: event.autoResumeAt }),
+    EXPIRATION: expire,
+    PRODUCT_CHANGE: (line, event) => ({
+      ...line,
+      pendingProductId: event.newProductId,
+      changedAt: event.orderedAt,
+      changedTo: event.newProductId,
+    }),
+    SUBSCRIPTION_EXTENDED: (line, event) => ({
+      ...line,
+      expiresAt: later(line.expiresAt, event.expiresAt),
+    }),
+    HOMEPORT_RECONCILED: reconciled,
+    REFUND_REVERSED: (line, event) => ({
+      ...line,
+      refundedAt: null,
+      endedAt: null,
+      cancelReason: null,
+      entitlementIds: event.entitlementIds.length > 0 ? event.entitlementIds : line.entitlementIds,
+      expiresAt: event.expiresAt,
+    }),
   }),
-  BILLING_ISSUE: (line, event) => ({
-    ...line,
-    billingIssueDetectedAt: event.orderedAt,
-    expiresAt: later(line.expiresAt, event.expiresAt),
-    graceExpiresAt: event.graceExpiresAt,
-  }),
-  SUBSCRIPTION_PAUSED: (line, event) => ({ ...line, autoResumeAt: event.autoResumeAt }),
-  EXPIRATION: expire,
-  PRODUCT_CHANGE: (line, event) => ({
-    ...line,
-    pendingProductId: event.newProductId,
-    changedAt: event.orderedAt,
-    changedTo: event.newProductId,
-  }),
-  SUBSCRIPTION_EXTENDED: (line, event) => ({
-    ...line,
-    expiresAt: later(line.expiresAt, event.expiresAt),
-  }),
-  HOMEPORT_RECONCILED: reconciled,
-  REFUND_REVERSED: (line, event) => ({
-    ...line,
-    refundedAt: null,
-    endedAt: null,
-    cancelReason: null,
-    entitlementIds: event.entitlementIds.length > 0 ? event.entitlementIds : line.entitlementIds,
-    expiresAt: event.expiresAt,
-  }),
-}
+)
 
 /** What an event's own fields say, for a line of which it is the first that we know. */
 function opened(event: OrderedEvent): Line {

@@ -1,0 +1,145 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { type Acknowledged, lostOf, writeAll } from '../support/acknowledged.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { register } from '../support/requests.ts'
+
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
+
+/** On the disk, not in memory. */
+const FOLDER = await mkdtemp('/var/tmp/homeport-power-')
+const ENV = { RATE_LIMITS: 'off' }
+const KILLS = 200
+const POWER_CUTS = 50
+const disk = await makeDisk()
+/** A disk of its own in a file is mounted, which takes root. */
+const withDisk = test.skipIf(disk === null)
+const withStrace = test.skipIf(disk === null || Bun.which('strace') === null)
+
+beforeAll(buildExecutable, 60_000)
+afterAll(async () => {
+  Bun.spawnSync(['umount', join(FOLDER, 'mounted')])
+  await rm(FOLDER, { recursive: true, force: true })
+})
+
+test(`1: after ${KILLS} kills under load nothing that was acknowledged is lost, and it is ready within 2 s`, async () => {
+  await using homeport = await installExecutable()
+  const dataDir = join(homeport.folder, 'data')
+  let token = ''
+  let written = 0
+  let slowest = 0
+  for (let cycle = 0; cycle < KILLS; cycle++) {
+    const start = performance.now()
+    const server = await homeport.start(ENV)
+    slowest = Math.max(slowest, performance.now() - start)
+    if (token === '') ({ accessToken: token } = await register(server, 'ann@example.com'))
+    const load = writeAll(server, token, `kill${cycle}`)
+    await Bun.sleep(50 + Math.random() * 450)
+    load.stop()
+    await server.stop('SIGKILL')
+    await load.done
+    written += expectAll(load.acknowledged, dataDir)
+  }
+  console.log(
+    `1: ${written} acknowledged over ${KILLS} kills, none lost; slowest start ${Math.round(slowest)} ms`,
+  )
+  expect(slowest).toBeLessThan(2_000)
+}, 600_000)
+
+withDisk(
+  `2: ${POWER_CUTS} power cuts under load lose nothing that was acknowledged`,
+  async () => {
+    await using homeport = await installExecutable()
+    let written = 0
+    for (let cycle = 0; cycle < POWER_CUTS; cycle++) {
+      const { acknowledged, dataDir } = await cutPower(homeport, `cut${cycle}`, [])
+      written += expectAll(acknowledged, dataDir)
+    }
+    console.log(`2: ${written} acknowledged over ${POWER_CUTS} power cuts, none lost`)
+  },
+  600_000,
+)
+
+withStrace(
+  '3: where fsync does nothing, the same power cuts lose what was acknowledged',
+  async () => {
+    await using homeport = await installExecutable()
+    const pretend = [
+      'strace',
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'inject=fdatasync:retval=0',
+    ]
+    let losses = 0
+    for (let cycle = 0; cycle < 5; cycle++) {
+      const { acknowledged, dataDir } = await cutPower(homeport, `lie${cycle}`, pretend)
+      const count = Object.values(acknowledged).flat().length
+      const isLost = lossIn(acknowledged, dataDir)
+      console.log(`3: of ${count} acknowledged ${isLost}`)
+      if (isLost !== 'none lost') losses++
+    }
+    expect(losses).toBeGreaterThanOrEqual(1)
+  },
+  120_000,
+)
+
+/** A disk that may be so damaged that nothing can be read has lost as well. */
+function lossIn(acknowledged: Acknowledged, dataDir: string): string {
+  try {
+    const { lost } = lostOf(acknowledged, dataDir)
+    return lost.length === 0 ? 'none lost' : `${lost.length} lost`
+  } catch (error) {
+    return `all lost: ${(error as Error).message}`
+  }
+}
+
+/** Expects everything to be there, and returns how much that is. */
+function expectAll(acknowledged: Acknowledged, dataDir: string): number {
+  expect(lostOf(acknowledged, dataDir)).toEqual({
+    lost: [],
+    rowsWithoutFile: [],
+    integrity: ['ok'],
+  })
+  return Object.values(acknowledged).flat().length
+}
+
+/** Lets the server write onto a new disk, under `wrapper`, and takes from it what it has not synced. */
+async function cutPower(homeport: Homeport, name: string, wrapper: string[]) {
+  const [image, mounted] = [join(FOLDER, 'image'), join(FOLDER, 'mounted')]
+  Bun.spawnSync(['umount', mounted])
+  await Bun.$`cp --sparse=always ${disk} ${image} && mount -o loop ${image} ${mounted}`.quiet()
+  const server = await homeport.start({ ...ENV, DATA_DIR: join(mounted, 'data') }, wrapper)
+  const { accessToken } = await register(server, 'ann@example.com')
+  const load = writeAll(server, accessToken, name)
+  await Bun.sleep(100 + Math.random() * 400)
+  const pids = wrapper.length === 0 ? [server.process.pid] : childrenOf(server.process.pid)
+  for (const pid of pids) process.kill(pid, 'SIGSTOP')
+  load.stop()
+  // What the file system has not given to its disk is not in the copy.
+  await Bun.$`cp --sparse=always ${image} ${image}.cut`.quiet()
+  for (const pid of pids) process.kill(pid, 'SIGKILL')
+  await server.stop('SIGKILL')
+  await load.done
+  await Bun.$`umount ${mounted} && mv ${image}.cut ${image} && mount -o loop ${image} ${mounted}`.quiet()
+  return { acknowledged: load.acknowledged, dataDir: join(mounted, 'data') }
+}
+
+function childrenOf(pid: number): number[] {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(pid)])
+  return stdout.toString().trim().split('\n').map(Number)
+}
+
+/** An empty file system in a file, or null where none can be mounted. */
+async function makeDisk(): Promise<string | null> {
+  const path = join(FOLDER, 'empty')
+  await mkdir(join(FOLDER, 'mounted'))
+  const made =
+    await Bun.$`truncate -s 128M ${path} && mkfs.ext4 -q ${path} && mount -o loop ${path} ${FOLDER}/mounted && umount ${FOLDER}/mounted`
+      .quiet()
+      .nothrow()
+  return made.exitCode === 0 ? path : null
+}

@@ -1,0 +1,68 @@
+import { Database } from 'bun:sqlite'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { PASSWORD } from './app.ts'
+import type { Server } from './executable.ts'
+import { deliver, postJson, uploadText } from './requests.ts'
+
+/** What the server has answered with success, so that it must be there whatever happens. */
+export type Acknowledged = { events: string[]; emails: string[]; keys: string[] }
+
+/** Delivers events, registers people and uploads files without a pause until it is stopped; `name` makes them new. */
+export function writeAll(server: Server, token: string, name: string) {
+  const acknowledged: Acknowledged = { events: [], emails: [], keys: [] }
+  let isOver = false
+  const writers = [...Array(6).fill(deliverEvents), registerPeople, ...Array(2).fill(uploadFiles)]
+  const done = Promise.all(writers.map(repeat))
+  return { acknowledged, stop, done }
+
+  /** What is acknowledged from now on does not count. */
+  function stop() {
+    isOver = true
+  }
+
+  async function repeat(write: (id: string) => Promise<void>, writer: number) {
+    for (let count = 0; !isOver; count++) await write(`${name}-${writer}-${count}`).catch(() => {})
+  }
+
+  async function deliverEvents(id: string) {
+    const { status } = await deliver(server, id)
+    if (status === 200 && !isOver) acknowledged.events.push(id)
+  }
+
+  async function registerPeople(id: string) {
+    const email = `${id}@example.com`
+    const { status } = await postJson(server, '/api/auth/register/v1', {
+      email,
+      password: PASSWORD,
+    })
+    if (status === 200 && !isOver) acknowledged.emails.push(email)
+  }
+
+  async function uploadFiles(id: string) {
+    const url = await uploadText(server, token, id)
+    const key = URL.parse(url)?.pathname.split('/').at(-1)
+    if (key && !isOver) acknowledged.keys.push(key)
+  }
+}
+
+/** What of it is not in a data directory that nobody uses, and what is wrong with its database. */
+export function lostOf({ events, emails, keys }: Acknowledged, dataDir: string) {
+  using client = new Database(join(dataDir, 'homeport.db'))
+  const known = (sql: string) => new Set(client.query(sql).values().flat())
+  const [eventIds, addresses, stored] = [
+    known('SELECT event_id FROM billing_events'),
+    known('SELECT email FROM users'),
+    known('SELECT key FROM attachments'),
+  ]
+  const isThere = (key: string) => existsSync(join(dataDir, 'files', key.slice(0, 1), key))
+  return {
+    lost: [
+      ...events.filter((id) => !eventIds.has(id)),
+      ...emails.filter((email) => !addresses.has(email)),
+      ...keys.filter((key) => !stored.has(key) || !isThere(key)),
+    ],
+    rowsWithoutFile: [...stored].filter((key) => !isThere(String(key))),
+    integrity: client.query('PRAGMA integrity_check').values().flat(),
+  }
+}
