@@ -182,6 +182,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     logLevel: read('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, (text) =>
       oneOf(LOG_LEVELS, text),
     ),
+    logFile: read<string | null>('LOG_FILE', null, 'a path', (text) => resolve(text)),
     /** Null: text on a terminal, else JSON. */
     logFormat: read<(typeof LOG_FORMATS)[number] | null>(
       'LOG_FORMAT',

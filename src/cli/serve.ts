@@ -79,9 +79,14 @@ export const serve: LocalCommand = {
     stack.defer(() => checking.abort())
     const damaged = waitForDamage(databasePath(chosen), checking.signal)
     await notifier.ready()
-    const reason = await Promise.race([signals.first, handover.requested, failed, damaged])
+    const failures = [failed, damaged, services.db.diskFailure]
+    const reason = await Promise.race([signals.first, handover.requested, ...failures])
     log.info({ reason }, 'stopping')
     if (reason !== 'handover') await notifier.stopping()
+    if (reason === 'disk') {
+      log.fatal('the disk did not keep what was written: look at it, such as with "dmesg"')
+      return EXIT.failed
+    }
     if (reason !== 'damage') return reason === 'bug' ? EXIT.failed : EXIT.done
     log.fatal('the database is damaged: restore it from a backup')
     await services.db.stopWriting('the database is damaged')

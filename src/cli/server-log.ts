@@ -1,15 +1,18 @@
-import type { Config } from '../config.ts'
+import { type Config, ConfigError } from '../config.ts'
 import { createLog, type Log } from '../lib/log.ts'
+import { createLogFile } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { VERSION } from '../version.ts'
 import { localUrl } from './local-url.ts'
 
-/** The log of the server on standard output: JSON, but text on a terminal, unless LOG_FORMAT says which. */
+/** The log of the server: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
 export async function createServerLog(config: Config): Promise<Log> {
-  if (!isForPeople(config)) return createLog(config.logLevel)
+  const { logFile, logLevel } = config
+  if (logFile !== null) return createLog(logLevel, createLogOutput(openLogFile(logFile)))
+  if (!isForPeople(config)) return createLog(logLevel)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
-  return createLog(config.logLevel, createLogOutput(1, createTextFormat(hasColors)))
+  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)))
 }
 
 /** Says what the operator should know of the configuration, and last where the server listens. */
@@ -37,6 +40,17 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   } else log.info({ version: VERSION, url: url.href, dataDir, pid: process.pid }, 'listening')
 }
 
-function isForPeople({ logFormat }: Config): boolean {
+function openLogFile(path: string) {
+  try {
+    return createLogFile(path)
+  } catch (error) {
+    throw new ConfigError(
+      `LOG_FILE cannot be opened (${(error as { code?: string }).code}): ${path}`,
+    )
+  }
+}
+
+function isForPeople({ logFormat, logFile }: Config): boolean {
+  if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }

@@ -4,12 +4,12 @@ const BUFFER_LIMIT = 64 * 1024
 const FLUSH_INTERVAL = 500
 
 /**
- * Writes lines to a file descriptor, gathered for up to 500 ms or 64 KiB: a system call a line would
+ * Writes lines to a file descriptor or a file of our own, gathered for up to 500 ms or 64 KiB: a system call a line would
  * cost a busy server more than the line itself. What is gathered is written when the process exits.
  * With a `format`, for somebody who reads along, each line is written at once.
  */
 export function createLogOutput(
-  descriptor: number,
+  target: number | { write: (bytes: Uint8Array) => void },
   format?: (line: string) => string,
 ): { write(line: string): void } {
   let lines: string[] = []
@@ -31,7 +31,8 @@ export function createLogOutput(
     lines = []
     length = 0
     try {
-      for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
+      if (typeof target !== 'number') target.write(bytes)
+      else for (let at = 0; at < bytes.length; ) at += writeSync(target, bytes, at)
     } catch {
       // Nobody reads the log (any more): serving goes on.
     }

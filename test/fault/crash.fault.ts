@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Acknowledged, lostOf, writeAll } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { register } from '../support/requests.ts'
+import { deliver, register } from '../support/requests.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
@@ -72,7 +72,7 @@ withStrace(
       '-o',
       '/dev/null',
       '-e',
-      'inject=fdatasync:retval=0',
+      'inject=fsync,fdatasync:retval=0:when=20+',
     ]
     let losses = 0
     for (let cycle = 0; cycle < 5; cycle++) {
@@ -85,6 +85,39 @@ withStrace(
     expect(losses).toBeGreaterThanOrEqual(1)
   },
   120_000,
+)
+
+withStrace(
+  '4: when fsync fails nothing more is acknowledged, and the server ends; what was is there',
+  async () => {
+    await using homeport = await installExecutable()
+    const failing = [
+      'strace',
+      '-f',
+      '-qq',
+      '-o',
+      '/dev/null',
+      '-e',
+      'inject=fsync,fdatasync:error=EIO:when=60+',
+    ]
+    const server = await homeport.start(ENV, failing)
+    const events: string[] = []
+    const send = async (id: string) =>
+      (await deliver(server, id).catch(() => ({ status: 0 }))).status
+    for (let at = 0; at < 500; at++) {
+      if ((await send(`E${at}`)) !== 200) break
+      events.push(`E${at}`)
+    }
+    const failedAt = performance.now()
+    expect(events.length).toBeLessThan(500)
+    for (let at = 0; at < 20; at++) expect(await send(`F${at}`)).not.toBe(200)
+    expect(await server.process.exited).toBe(1)
+    expect(performance.now() - failedAt).toBeLessThan(5_000)
+    await homeport.untilLogged('the disk did not keep what was written')
+    const dataDir = join(homeport.folder, 'data')
+    expectAll({ events, emails: [], keys: [] }, dataDir)
+  },
+  30_000,
 )
 
 /** A disk that may be so damaged that nothing can be read has lost as well. */

@@ -11,6 +11,8 @@ import { createWriter, type WriteStats } from './write.ts'
 export type OpenDb<Tables> = Db<Tables> & {
   client: Database
   writeStats(): WriteStats
+  /** Resolves when the disk could not keep what was written: nothing is taken from then on. */
+  diskFailure: Promise<'disk'>
   /** Whether a change would get through. */
   isWritable(): Promise<boolean>
   /** Frees the pages that are kept in memory; they are read again when they are needed. */
@@ -60,10 +62,14 @@ export function createDb<Tables>(
   const read = compilingDrizzle(reader, snapshot.open)
   const checkpoints =
     checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
-  const writer = createWriter(client, compilingDrizzle(client), () => {
+  const { promise: diskFailure, resolve: noteDiskFailure } = Promise.withResolvers<'disk'>()
+  const onCommit = () => {
     snapshot.close()
     checkpoints?.noteCommit()
-  })
+  }
+  const writer = createWriter(client, compilingDrizzle(client), onCommit, () =>
+    noteDiskFailure('disk'),
+  )
   return {
     tables,
     read,
@@ -71,6 +77,7 @@ export function createDb<Tables>(
     prepareWrite: writer.prepareWrite,
     writeStats: writer.stats,
     client,
+    diskFailure,
     isWritable: () => writer.write(async () => rewriteVersion(client)).catch(() => false),
     dropCaches() {
       for (const one of [client, reader]) one.run('PRAGMA shrink_memory')

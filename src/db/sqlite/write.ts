@@ -30,6 +30,7 @@ export function createWriter(
   client: Database,
   queries: BunSQLiteDatabase,
   onCommit: () => void = () => {},
+  onDiskFailure: () => void = () => {},
 ) {
   const queue: Job[] = []
   const savepoint = client.query('SAVEPOINT job')
@@ -129,6 +130,11 @@ export function createWriter(
         queue.unshift(...batch.slice(outcomes.length))
       } catch (error) {
         const failure = asStorageError(error) ?? error
+        if (sqliteCode(error) === 'SQLITE_IOERR_FSYNC') {
+          // The system has dropped what it could not write: another fsync may succeed without it.
+          refusal = error
+          onDiskFailure()
+        }
         for (const job of batch) job.reject(failure)
       }
       await endOfTurn()
