@@ -21,8 +21,9 @@ export function signIn(server: Server, email: string) {
   return postJson(server, '/api/auth/login/v1', { email, password: PASSWORD })
 }
 
-export async function deliver(server: Server, id: string) {
-  const event = { id, type: 'RENEWAL', event_timestamp_ms: 1_783_000_000_000 }
+/** Delivers an event; `note` is carried along. */
+export async function deliver(server: Server, id: string, note = '') {
+  const event = { id, type: 'RENEWAL', event_timestamp_ms: 1_783_000_000_000, note }
   const reply = await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
   const { code } = (await reply.json()) as { code: string }
   return { status: reply.status, code }

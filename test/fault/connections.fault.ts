@@ -1,0 +1,179 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { watchServer } from '../support/watch.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const HEAD = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
+
+// Meanwhile the runtime asks for connections in a loop: a core is busy with it.
+test('33: out of file descriptors it lives, and answers again within 5 s', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({}, ['prlimit', '--nofile=128:128'])
+  const sockets = await openMany(server, 500, () => {})
+  await Bun.sleep(1_000)
+  const before = cpuOf(server)
+  await Bun.sleep(1_000)
+  const busy = (cpuOf(server) - before) / 1_000
+  closeAll(sockets)
+  const freed = performance.now()
+  while (!(await isHealthy(server))) await Bun.sleep(50)
+  console.log(
+    `33: ${Math.round(busy * 100)} % of a core, answers ${Math.round(performance.now() - freed)} ms after`,
+  )
+  expect(performance.now() - freed).toBeLessThan(5_000)
+  expect(await server.stop()).toBe(0)
+}, 30_000)
+
+test('38: a body of a gigabyte that is announced is refused unread', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const before = await residentOf(server)
+  const replies = await Promise.all(
+    Array.from({ length: 20 }, () =>
+      answerTo(server, `${HEAD}Content-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(1e5)}`),
+    ),
+  )
+  for (const reply of replies) expect(reply).toMatch(/^HTTP\/1\.1 413/)
+  const grown = (await residentOf(server)) - before
+  console.log(`38: ${Math.round(grown / 1e6)} MB more`)
+  expect(grown).toBeLessThan(20e6)
+  await server.stop()
+}, 30_000)
+
+test('41: 500 clients that send a header a second are closed, and others are served', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const sockets = await openMany(server, 500, (socket) =>
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n'),
+  )
+  const timer = setInterval(() => writeTo(sockets, 'X-a: y\r\n'), 1_000)
+  const closed = await untilClosed(sockets, 20_000)
+  clearInterval(timer)
+  console.log(`41: all closed after ${Math.round(closed)} ms`)
+  expect(closed).toBeLessThan(15_000)
+  expect(await isHealthy(server)).toBe(true)
+  await server.stop()
+}, 40_000)
+
+test('42: 1,000 clients that send a byte a second are closed, and nobody else notices', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const sockets = await openMany(server, 1_000, (socket) =>
+    socket.write(`${HEAD}Content-Length: 1000\r\n\r\n{`),
+  )
+  const timer = setInterval(() => writeTo(sockets, ' '), 1_000)
+  const stopWatching = watchServer(server, () => ready(server), 10)
+  const closed = await untilClosed(sockets, 60_000)
+  clearInterval(timer)
+  const { p99 } = await stopWatching()
+  console.log(`42: all closed after ${Math.round(closed)} ms, others within ${p99.toFixed(1)} ms`)
+  expect(closed).toBeLessThan(40_000)
+  expect(p99).toBeLessThan(50)
+  await server.stop()
+}, 90_000)
+
+test('44: 5,000 idle connections cost little', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const sockets = await openMany(server, 5_000, () => {})
+  const stopWatching = watchServer(server, () => ready(server), 10)
+  await Bun.sleep(2_000)
+  const { p99 } = await stopWatching()
+  const resident = await residentOf(server)
+  console.log(
+    `44: ${sockets.length} connections, p99 ${p99.toFixed(1)} ms, ${Math.round(resident / 1e6)} MB`,
+  )
+  closeAll(sockets)
+  expect(p99).toBeLessThan(50)
+  expect(resident).toBeLessThan(200e6)
+  await server.stop()
+}, 60_000)
+
+test('46: headers of more than 16 KB are refused, and the server goes on', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  for (const size of [17_000, 100_000, 1_000_000]) {
+    expect(
+      await answerTo(server, `GET /health HTTP/1.1\r\nHost: x\r\nX: ${'y'.repeat(size)}\r\n\r\n`),
+    ).toMatch(/^(HTTP\/1\.1 431|$)/)
+  }
+  const many = Array.from({ length: 500 }, (_, at) => `X-${at}: y\r\n`).join('')
+  expect(await answerTo(server, `GET /health HTTP/1.1\r\nHost: x\r\n${many}\r\n`)).toMatch(
+    /^(HTTP\/1\.1 [24]|$)/,
+  )
+  expect(await isHealthy(server)).toBe(true)
+  await server.stop()
+}, 20_000)
+
+async function openMany({ port }: Server, count: number, greet: (socket: Socket) => void) {
+  const sockets: Socket[] = []
+  for (let at = 0; at < count; at++) {
+    const socket = connect(port, '127.0.0.1', () => greet(socket))
+    socket.on('error', () => {})
+    sockets.push(socket)
+    if (at % 100 === 99) await Bun.sleep(10)
+  }
+  await Bun.sleep(200)
+  return sockets
+}
+
+function writeTo(sockets: Socket[], text: string) {
+  for (const socket of sockets) socket.write(text)
+}
+
+function closeAll(sockets: Socket[]) {
+  for (const socket of sockets) socket.destroy()
+}
+
+/** How long it takes, in ms, until the server has closed all of them. */
+async function untilClosed(sockets: Socket[], limit: number): Promise<number> {
+  const start = performance.now()
+  for (const socket of sockets) socket.resume()
+  while (sockets.some((socket) => !socket.destroyed) && performance.now() - start < limit)
+    await Bun.sleep(50)
+  const took = performance.now() - start
+  closeAll(sockets)
+  return took
+}
+
+/** What is answered until the connection is closed, or within two seconds. */
+function answerTo({ port }: Server, request: string): Promise<string> {
+  const { promise, resolve } = Promise.withResolvers<string>()
+  let text = ''
+  const socket = connect(port, '127.0.0.1', () => socket.write(request))
+  socket.on('data', (chunk) => {
+    text += chunk.toString()
+  })
+  socket.on('error', () => {})
+  socket.on('close', () => resolve(text))
+  setTimeout(() => socket.destroy(), 2_000)
+  return promise
+}
+
+async function ready(server: Server) {
+  const reply = await fetch(`${server.url}/api/user/app_settings/v1`)
+  expect(reply.status).toBe(200)
+  await reply.bytes()
+}
+
+async function isHealthy({ url }: Server): Promise<boolean> {
+  const signal = AbortSignal.timeout(1_000)
+  return fetch(`${url}/health`, { signal }).then(
+    ({ ok }) => ok,
+    () => false,
+  )
+}
+
+async function residentOf({ process }: Server): Promise<number> {
+  const status = await Bun.file(`/proc/${process.pid}/status`).text()
+  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
+}
+
+/** CPU time that the process has used, in ms. */
+function cpuOf({ process }: Server): number {
+  const { stdout } = Bun.spawnSync(['sh', '-c', `cut -d' ' -f14,15 /proc/${process.pid}/stat`])
+  const [user = 0, system = 0] = stdout.toString().trim().split(' ').map(Number)
+  return (user + system) * 10
+}
