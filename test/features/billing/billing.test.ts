@@ -22,19 +22,11 @@ test('so is every type of every store', async () => {
   expect(await app.services.billing.list({ failed: true })).toEqual([])
 })
 
-test('an event whose type is a name that every object has is an unknown one', async () => {
-  await using app = await createTestApp()
-  for (const type of ['constructor', '__proto__', 'toString']) {
-    const event = { id: type, type, app_user_id: 'ann', original_transaction_id: '1' }
-    expect((await deliver(app, { event })).json.code).toBe('ignored')
-  }
-  expect(await app.services.billing.list({ failed: true })).toEqual([])
-})
-
 test('an event that changes access is ok, a test and an unknown one are ignored', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
-  for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW']) {
+  // The last one is a name that every object has.
+  for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW', 'constructor']) {
     const { status, json } = await deliver(app, { event: { id: type, type, novel: { deep: [1] } } })
     expect([status, Object.keys(json)]).toEqual([200, ['code', 'message']])
     codes[type] = json.code
@@ -44,6 +36,7 @@ test('an event that changes access is ok, a test and an unknown one are ignored'
     TEST: 'ignored',
     PAYWALL_CLOSE: 'ignored',
     SOMETHING_NEW: 'ignored',
+    constructor: 'ignored',
   })
 })
 
