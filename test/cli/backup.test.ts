@@ -98,29 +98,20 @@ test('22: what is no backup of ours is refused in one line', async () => {
   expect((await run(['restore', 'missing.tar'])).stderr).toContain('cannot be read')
 }, 20_000)
 
-test('a backup is encrypted for whoever BACKUP_KEY says', async () => {
+test('a backup for a recipient can be read with the secret key alone', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   const identity = await generateIdentity()
   const recipient = await identityToRecipient(identity)
-  for (const [write, read] of [
-    ['correct horse', 'correct horse'],
-    [recipient, identity],
-  ] as const) {
-    const path = await smallBackup(homeport, { BACKUP_KEY: write })
-    expect(path).toEndWith('.tar.age')
-    expect((await run(['restore', '--verify', path], { BACKUP_KEY: read })).exitCode).toBe(0)
-    for (const other of [{}, { BACKUP_KEY: recipient }]) {
-      const { exitCode, stderr } = await run(['restore', '--verify', path], other)
-      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('BACKUP_KEY')])
-    }
-    const { stderr } = await run(['restore', '--verify', path], {
-      BACKUP_KEY: await generateIdentity(),
-    })
-    expect(stderr).toContain('cannot be decrypted')
-    await rm(path)
+  const path = await smallBackup(homeport, { BACKUP_KEY: recipient })
+  expect(path).toEndWith('.tar.age')
+  const verify = (env: Record<string, string>) => run(['restore', '--verify', path], env)
+  expect((await verify({ BACKUP_KEY: identity })).exitCode).toBe(0)
+  for (const env of [{}, { BACKUP_KEY: recipient }, { BACKUP_KEY: await generateIdentity() }]) {
+    const { exitCode, stderr } = await verify(env)
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('BACKUP_KEY')])
   }
-}, 60_000)
+}, 20_000)
 
 test('BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder', async () => {
   await using homeport = await installExecutable()

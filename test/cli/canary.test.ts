@@ -36,22 +36,21 @@ test('143: what is secret, and what anybody sends, is in no line of the log and 
     .response
   for (const { method, path } of routes) {
     const [bare = ''] = path.split('?')
-    for (const token of [accessToken, CANARY]) {
-      for (const body of [
-        JSON.stringify({ email, password: CANARY, token: CANARY, code: CANARY }),
-        `{"${CANARY}`,
-      ]) {
-        await ask(method, `${bare}?key=${CANARY}&token=${CANARY}`, {
-          headers: {
-            authorization: `Bearer ${token}`,
-            'content-type': 'application/json',
-            'user-agent': CANARY,
-            cookie: CANARY,
-            env: body.endsWith('}') ? 'test' : CANARY,
-          },
-          ...(method === 'GET' ? {} : { body }),
-        }).catch(() => {})
-      }
+    const whole = JSON.stringify({ email, password: CANARY, token: CANARY, code: CANARY })
+    for (const [token, env, body] of [
+      [accessToken, 'test', whole],
+      [CANARY, CANARY, `{"${CANARY}`],
+    ] as const) {
+      await ask(method, `${bare}?key=${CANARY}&token=${CANARY}`, {
+        headers: {
+          authorization: `Bearer ${token}`,
+          'content-type': 'application/json',
+          'user-agent': CANARY,
+          cookie: CANARY,
+          env,
+        },
+        ...(method === 'GET' ? {} : { body }),
+      }).catch(() => {})
     }
   }
   for (const path of [`/${CANARY}`, `/files/${CANARY}.webp`, `/auth/reset?token=${CANARY}`])
@@ -63,14 +62,13 @@ test('143: what is secret, and what anybody sends, is in no line of the log and 
   ]) {
     await homeport.run(args, ENV)
   }
-  await homeport.run(['backup'], ENV)
   const metrics = await fetch(`${server.url}/metrics`, {
     headers: { authorization: `Bearer ${ENV.METRICS_TOKEN}` },
   })
   const shown = await metrics.text()
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
-  expect(log.split('\n').length).toBeGreaterThan(routes.length * 3)
+  expect(log.split('\n').length).toBeGreaterThan(routes.length * 2)
   expect(log.split('\n').filter((line) => line.includes(CANARY))).toEqual([])
   expect(log).not.toContain(accessToken)
   expect([metrics.status, shown.includes(CANARY), shown.includes('homeport_http')]).toEqual([
