@@ -4,38 +4,50 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
 
-/** Makes `dist/homeport`: one file with the server, sharp, the migrations and the first content. */
-const result = await Bun.build({
-  entrypoints: ['./src/main.ts'],
-  plugins: [embedSharp(`${process.platform}-${process.arch}`)],
-  // Renamed identifiers break @elysiajs/bearer at run time.
-  minify: { syntax: true, whitespace: true, identifiers: false },
-  sourcemap: 'linked',
-  bytecode: true,
-  format: 'esm',
-  compile: {
-    outfile: './dist/homeport',
-    assets: ['./drizzle', './data/seed'],
-    autoloadBunfig: false,
-    autoloadDotenv: true,
-  },
-})
-for (const message of result.logs) console.error(message)
-if (!result.success) process.exit(1)
-console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)
+export type Build = {
+  outfile: string
+  /** As sharp names it: `linux-x64`, `linuxmusl-arm64`. */
+  platform: string
+  /** As Bun names it; without it the machine's own. */
+  target?: Bun.Build.CompileTarget
+  /** Where a package is. */
+  folderOf: (name: string) => string
+}
+
+/** Makes one file with the server, sharp, the migrations and the first content. Throws what is wrong with the sources. */
+export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
+  const result = await Bun.build({
+    entrypoints: [join(import.meta.dir, 'src/main.ts')],
+    plugins: [embedSharp(platform, folderOf)],
+    // Renamed identifiers break @elysiajs/bearer at run time.
+    minify: { syntax: true, whitespace: true, identifiers: false },
+    sourcemap: 'linked',
+    bytecode: true,
+    format: 'esm',
+    compile: {
+      outfile,
+      ...(target ? { target } : {}),
+      assets: ['./drizzle', './data/seed'],
+      autoloadBunfig: false,
+      autoloadDotenv: true,
+    },
+  })
+  if (!result.success) throw new Error(result.logs.join('\n'))
+}
 
 /**
  * Embeds sharp's addon and libvips as files, and puts a loader in the addon's place that unpacks both
  * beside each other (the addon finds the library relative to itself) and opens them.
  */
-function embedSharp(platform: string): BunPlugin {
-  const require = createRequire(import.meta.url)
+function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const addon = nativeFile(`@img/sharp-${platform}`, '.node')
   const library = nativeFile(`@img/sharp-libvips-${platform}`, /\.so|\.dylib/)
   return {
     name: 'embed-sharp',
     setup(build) {
-      build.onResolve({ filter: /^sharp$/ }, () => ({ path: require.resolve('sharp') }))
+      build.onResolve({ filter: /^sharp$/ }, () => ({
+        path: createRequire(import.meta.url).resolve('sharp'),
+      }))
       build.onResolve({ filter: new RegExp(`^@img/sharp-${platform}/sharp\\.node$`) }, () => ({
         path: 'addon',
         namespace: 'native',
@@ -49,7 +61,7 @@ function embedSharp(platform: string): BunPlugin {
         contents: loader(),
         loader: 'ts',
       }))
-      build.onLoad({ filter: /libvips-cpp\.(so|dylib)|sharp-[\w-]+\.node$/ }, ({ path }) => ({
+      build.onLoad({ filter: /libvips-cpp\..*(so|dylib)|sharp-[\w.-]+\.node$/ }, ({ path }) => ({
         contents: readFileSync(path),
         loader: 'file',
       }))
@@ -57,7 +69,7 @@ function embedSharp(platform: string): BunPlugin {
   }
 
   function nativeFile(name: string, ending: string | RegExp) {
-    const folder = join(dirname(require.resolve(`${name}/package`)), 'lib')
+    const folder = join(folderOf(name), 'lib')
     const file = readdirSync(folder).find((one) =>
       typeof ending === 'string' ? one.endsWith(ending) : ending.test(one),
     )
@@ -83,4 +95,14 @@ import { loadNative } from ${JSON.stringify(native)}
 export const addon = loadNative([${list.join(', ')}])
 `
   }
+}
+
+if (import.meta.main) {
+  const { resolve } = createRequire(import.meta.url)
+  await buildExecutable({
+    outfile: './dist/homeport',
+    platform: `${process.platform}-${process.arch}`,
+    folderOf: (name) => dirname(resolve(`${name}/package`)),
+  })
+  console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)
 }

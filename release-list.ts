@@ -1,0 +1,88 @@
+import { join } from 'node:path'
+
+/** A package as the lockfile has it; `integrity` is a hash in the way of npm. */
+export type Locked = { name: string; version: string; integrity: string; needs: string[] }
+
+type Lock = {
+  workspaces: { '': { dependencies: Record<string, string> } }
+  packages: Record<string, [id: string, registry: string, info: Info, integrity: string]>
+}
+type Info = {
+  dependencies?: Record<string, string>
+  optionalDependencies?: Record<string, string>
+  optionalPeers?: string[]
+}
+
+/** All packages of the lockfile by their place in it: their name, with that of whoever needs another version before it. */
+export async function readLock() {
+  const text = await Bun.file(join(import.meta.dir, 'bun.lock')).text()
+  const { packages, workspaces } = Bun.JSON5.parse(text) as Lock
+  const all = new Map<string, Locked>()
+  for (const [place, [id, , info, integrity]] of Object.entries(packages)) {
+    const at = id.lastIndexOf('@')
+    const needs = Object.keys({ ...info.dependencies, ...info.optionalDependencies })
+    all.set(place, { name: id.slice(0, at), version: id.slice(at + 1), integrity, needs })
+  }
+  return { all, direct: Object.keys(workspaces[''].dependencies) }
+}
+
+/** What goes into the executable for a platform of sharp's: what it depends on, without what is for other platforms. */
+export async function packagesFor(platform: string): Promise<Locked[]> {
+  const { all, direct } = await readLock()
+  const found = new Map<string, Locked>()
+  for (const name of direct) visit(name, '')
+  return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
+
+  function visit(name: string, user: string) {
+    if (name.startsWith('@img/sharp-') && !name.endsWith(`-${platform}`)) return
+    const own = `${user}/${name}`
+    const place = all.has(own) ? own : name
+    const locked = all.get(place)
+    if (!locked || found.has(place)) return
+    found.set(place, locked)
+    for (const need of locked.needs) visit(need, place)
+  }
+}
+
+/** What is inside of an executable, in the way of SPDX 2.3. */
+export function spdxOf(file: string, version: string, created: string, packages: Locked[]) {
+  const idOf = (name: string) => `SPDXRef-${name.replaceAll(/[^\w.]+/g, '-')}`
+  const root = 'SPDXRef-homeport'
+  const entry = (id: string, name: string, versionInfo: string, checksum?: string) => ({
+    SPDXID: id,
+    name,
+    versionInfo,
+    downloadLocation: 'NOASSERTION',
+    filesAnalyzed: false,
+    ...(checksum ? { checksums: [{ algorithm: 'SHA512', checksumValue: checksum }] } : {}),
+  })
+  const hexOf = (integrity: string) =>
+    Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
+  const parts = [
+    entry('SPDXRef-bun', 'bun', Bun.version),
+    ...packages.map((one) =>
+      entry(idOf(`${one.name}-${one.version}`), one.name, one.version, hexOf(one.integrity)),
+    ),
+  ]
+  return {
+    spdxVersion: 'SPDX-2.3',
+    dataLicense: 'CC0-1.0',
+    SPDXID: 'SPDXRef-DOCUMENT',
+    name: file,
+    documentNamespace: `https://homeport.invalid/spdx/${file}`,
+    creationInfo: { created, creators: ['Tool: homeport-release'] },
+    packages: [entry(root, 'homeport', version), ...parts],
+    relationships: [
+      {
+        spdxElementId: 'SPDXRef-DOCUMENT',
+        relationshipType: 'DESCRIBES',
+        relatedSpdxElement: root,
+      },
+      ...parts.map(({ SPDXID }) => ({
+        spdxElementId: root,
+        relationshipType: 'CONTAINS',
+        relatedSpdxElement: SPDXID,
+      })),
+    ],
+  }
+}

@@ -1,0 +1,74 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildExecutable } from './build.ts'
+import { version } from './package.json' with { type: 'json' }
+import { type Locked, packagesFor, spdxOf } from './release-list.ts'
+
+/**
+ * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), and `SHA256SUMS` of all. With
+ * `--check` each is built twice, which must give the same bytes. Names of platforms on the command line choose some.
+ */
+const TARGETS = [
+  { label: 'linux-x64', platform: 'linux-x64', target: 'bun-linux-x64-baseline' },
+  { label: 'linux-arm64', platform: 'linux-arm64', target: 'bun-linux-arm64' },
+  { label: 'linux-x64-musl', platform: 'linuxmusl-x64', target: 'bun-linux-x64-musl' },
+  { label: 'linux-arm64-musl', platform: 'linuxmusl-arm64', target: 'bun-linux-arm64-musl' },
+  { label: 'macos-arm64', platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
+] as const
+
+const FOLDER = join(import.meta.dir, 'dist', 'release')
+const PACKAGES = join(FOLDER, 'packages')
+const AGAIN = join(FOLDER, 'again')
+const REGISTRY = 'https://registry.npmjs.org'
+
+const words = process.argv.slice(2)
+const isCheck = words.includes('--check')
+const chosen = words.filter((word) => !word.startsWith('--'))
+const created = (await Bun.$`git log -1 --format=%cI`.text()).trim()
+const sums: string[] = []
+
+await rm(FOLDER, { recursive: true, force: true })
+for (const { label, platform, target } of TARGETS) {
+  if (chosen.length > 0 && !chosen.includes(label)) continue
+  const file = `homeport-${version}-${label}`
+  const outfile = join(FOLDER, file)
+  const packages = await packagesFor(platform)
+  for (const locked of packages)
+    if (locked.name.startsWith('@img/sharp-')) await fetchPackage(locked)
+  const build = { platform, target, folderOf: (name: string) => join(PACKAGES, name) }
+  await buildExecutable({ ...build, outfile })
+  const sum = await sumOf(outfile)
+  if (isCheck) {
+    // Its name goes into the file.
+    await buildExecutable({ ...build, outfile: join(AGAIN, file) })
+    if ((await sumOf(join(AGAIN, file))) !== sum) throw new Error(`two builds of ${file} differ`)
+  }
+  await rm(`${outfile}.map`)
+  const list = `${file}.spdx.json`
+  const spdx = spdxOf(file, version, new Date(created).toISOString(), packages)
+  await Bun.write(join(FOLDER, list), JSON.stringify(spdx, null, 2))
+  sums.push(`${sum}  ${file}`, `${await sumOf(join(FOLDER, list))}  ${list}`)
+  console.log(
+    `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', built twice alike' : ''}`,
+  )
+}
+for (const folder of [PACKAGES, AGAIN]) await rm(folder, { recursive: true, force: true })
+await Bun.write(join(FOLDER, 'SHA256SUMS'), `${sums.join('\n')}\n`)
+
+/** Fetches a package that is not for this machine, and unpacks it when it is what the lockfile says. */
+async function fetchPackage({ name, version: wanted, integrity }: Locked) {
+  const url = `${REGISTRY}/${name}/-/${name.split('/').at(-1)}-${wanted}.tgz`
+  const bytes = await (await fetch(url)).bytes()
+  const found = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`
+  if (found !== integrity) throw new Error(`${url} is not what bun.lock says`)
+  const folder = join(PACKAGES, name)
+  await mkdir(folder, { recursive: true })
+  await new Bun.Archive(bytes).extract(`${folder}.unpacked`)
+  await Bun.$`rm -rf ${folder} && mv ${folder}.unpacked/package ${folder} && rmdir ${folder}.unpacked`.quiet()
+}
+
+async function sumOf(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher('sha256')
+  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
+  return hasher.digest('hex')
+}
