@@ -18,7 +18,7 @@ export type Build = {
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   const result = await Bun.build({
     entrypoints: [join(import.meta.dir, 'src/main.ts')],
-    plugins: [embedSharp(platform, folderOf)],
+    plugins: [embedSharp(platform, folderOf), hidePaths()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: 'linked',
@@ -33,6 +33,22 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     },
   })
   if (!result.success) throw new Error(result.logs.join('\n'))
+}
+
+/**
+ * Bun writes where a module was at the build into the executable, where the module asks for that. These ask for the sake
+ * of threads that are not started; without it the same sources give the same bytes in every folder.
+ */
+function hidePaths(): BunPlugin {
+  return {
+    name: 'hide-paths',
+    setup(build) {
+      build.onLoad({ filter: /node_modules\/(pino|thread-stream)\/.*\.js$/ }, ({ path }) => ({
+        contents: readFileSync(path, 'utf8').replaceAll('__dirname', "'/'"),
+        loader: 'js',
+      }))
+    },
+  }
 }
 
 /**
