@@ -9,12 +9,14 @@ import { migrateCommand } from './migrate.ts'
 import { serve } from './serve.ts'
 import { restart } from './service/restart.ts'
 import { serviceInstall, serviceUninstall } from './service/service.ts'
+import { upgrade } from './service/upgrade.ts'
 import { version } from './version.ts'
 
 /** Every command of `homeport`. */
 export const commands: (ServiceCommand | LocalCommand)[] = [
   serve,
   restart,
+  upgrade,
   init,
   migrateCommand,
   backup,

@@ -1,5 +1,7 @@
+import type { Config } from '../../config.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
+import { DataError } from '../data-directory.ts'
 import { processCommand, restartCommand } from './handover.ts'
 
 /** Migrating a large database takes a while. */
@@ -12,22 +14,31 @@ export const restart: LocalCommand = {
   options: [['--data-dir <path>', 'wins over DATA_DIR']],
   run: async (given, { json }) => {
     const config = given()
-    const answer = await askServer(config, restartCommand, null, 'work')
-    if (answer === null) return say(`No server runs on ${config.dataDir}.`)
-    const { pid } = answer.outcome as { pid: number }
-    for (let waited = 0; waited < TIMEOUT; waited += RETRY) {
-      const serving = await askServer(config, processCommand, null, 'work').catch(() => null)
-      if ((serving?.outcome as { pid: number } | undefined)?.pid === pid) {
-        console.log(json ? JSON.stringify({ pid }) : `Process ${pid} serves now.`)
-        return EXIT.done
-      }
-      await Bun.sleep(RETRY)
-    }
-    return say(`Process ${pid} does not serve yet: see its log.`)
+    const { pid } = await restartServer(config)
+    console.log(json ? JSON.stringify({ pid }) : `Process ${pid} serves now.`)
+    return EXIT.done
   },
 }
 
-function say(sentence: string): number {
-  process.stderr.write(`${sentence}\n`)
-  return EXIT.failed
+/** Has the server replaced by the file that is there now, and waits until that one serves. Throws when it does not. */
+export async function restartServer(config: Config): Promise<{ pid: number }> {
+  const answer = await askServer(config, restartCommand, null, 'work')
+  if (answer === null) throw new DataError(`No server runs on ${config.dataDir}.`)
+  const { pid } = answer.outcome as { pid: number }
+  for (let waited = 0; waited < TIMEOUT; waited += RETRY) {
+    const serving = await askServer(config, processCommand, null, 'work').catch(() => null)
+    if ((serving?.outcome as { pid: number } | undefined)?.pid === pid) return { pid }
+    if (!isAlive(pid)) break
+    await Bun.sleep(RETRY)
+  }
+  throw new DataError(`Process ${pid} does not serve: its log says why.`)
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch {
+    return false
+  }
 }

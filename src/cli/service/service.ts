@@ -14,6 +14,8 @@ const PLACES = {
   sysctl: '/etc/sysctl.d/60-homeport.conf',
   home: '/var/lib/homeport',
 }
+export const SERVICE_UNIT = PLACES.unit
+
 /** What waits to be accepted by a socket that is closed goes to the one that takes its place. */
 const SYSCTL = 'net.ipv4.tcp_migrate_req = 1\n'
 

@@ -1,0 +1,114 @@
+import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { copyFile, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sha256 } from '../../src/lib/crypto.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { deliver } from '../support/requests.ts'
+
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
+
+beforeAll(buildExecutable, 60_000)
+
+const started: number[] = []
+afterEach(() => {
+  for (const pid of started.splice(0)) Bun.spawnSync(['kill', '-9', String(pid)])
+})
+
+test('an upgrade from a URL is checked by its sum, put in place and serves; the old file is kept', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const file = join(homeport.folder, 'homeport')
+  const sum = sha256(await readFile(file), 'hex')
+  using releases = Bun.serve({
+    hostname: '127.0.0.1',
+    port: 0,
+    fetch: ({ url }) =>
+      new Response(
+        url.endsWith('SHA256SUMS') ? `${sum}  homeport-9\n` : Bun.file(`${file}.release`),
+      ),
+  })
+  await copyFile(file, `${file}.release`)
+  const { stdout, stderr } = await homeport.run(['upgrade', `${releases.url}homeport-9`, '--json'])
+  expect([stderr, JSON.parse(stdout).previous]).toEqual(['', `${file}.previous`])
+  started.push(await servingPid(homeport))
+  expect(started).not.toContain(server.process.pid)
+  expect((await deliver(server, 'E1')).status).toBe(200)
+}, 30_000)
+
+test('what is no better version is refused, and changes nothing', async () => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'])
+  const file = join(homeport.folder, 'homeport')
+  const before = sha256(await readFile(file), 'hex')
+  const wrong = { garbage: 'x', older: script('{"version":"0","schemaVersion":1}', 'exit 1') }
+  for (const [name, content] of Object.entries(wrong))
+    await Bun.write(join(homeport.folder, name), content)
+  for (const [args, reason] of [
+    [['garbage'], 'not a homeport that runs on this machine'],
+    [['older'], 'older than the data'],
+    [['older', '--sha256', 'a'.repeat(64)], 'not the one that is expected'],
+    [['missing'], 'cannot be read'],
+    [['http://127.0.0.1:1/homeport'], 'cannot be fetched'],
+  ] as const) {
+    const { exitCode, stderr } = await homeport.run(['upgrade', ...args])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
+  }
+  expect(sha256(await readFile(file), 'hex')).toBe(before)
+}, 30_000)
+
+test('a version that cannot start is taken back while the old one serves on', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const file = join(homeport.folder, 'homeport')
+  const before = sha256(await readFile(file), 'hex')
+  await Bun.write(
+    join(homeport.folder, 'bad'),
+    script('{"version":"9","schemaVersion":99}', 'exit 5'),
+  )
+  const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'])
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('serves on')])
+  expect(sha256(await readFile(file), 'hex')).toBe(before)
+  expect((await deliver(server, 'E1')).status).toBe(200)
+  await server.stop()
+}, 30_000)
+
+test('a version that takes over, migrates and dies is taken back with the data as before', async () => {
+  await using homeport = await installExecutable()
+  const dataDir = join(homeport.folder, 'data')
+  const server = await homeport.start()
+  await deliver(server, 'E1')
+  // It has the old server go, makes the snapshot that a migration makes, changes the schema, and dies.
+  const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
+sleep 0.5
+mkdir -p data/snapshots
+cp data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
+printf 'broken' > data/homeport.db
+exit 7`
+  await Bun.write(join(homeport.folder, 'bad'), script('{"version":"9","schemaVersion":99}', dying))
+  const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'], { PATH: '/usr/bin:/bin' })
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringContaining('What the new one made of the data is in'),
+  ])
+  await server.process.exited
+  const again = await homeport.start()
+  expect((await deliver(again, 'E1')).code).toBe('duplicate')
+  await again.stop()
+  expect(await Bun.file(join(dataDir, 'homeport.db')).exists()).toBe(true)
+}, 30_000)
+
+/** A program that tells a version, and does something else when it is to serve. */
+function script(described: string, serve: string): string {
+  return `#!/bin/sh\nif [ "$1" = version ]; then echo '${described}'; exit 0; fi\n${serve}\n`
+}
+
+async function servingPid({ folder }: Homeport): Promise<number> {
+  const unix = join(folder, 'data', 'homeport.sock')
+  const reply = await fetch('http://localhost/server%20process', {
+    unix,
+    method: 'POST',
+    body: 'null',
+  })
+  const { outcome } = (await reply.json()) as { outcome: { pid: number } }
+  return outcome.pid
+}
