@@ -2,18 +2,27 @@
 const QUIET_SHARE = 0.02
 
 /**
- * Calls `work` once after each busy time, when the process was quiet for `interval` ms. Returns what ends that.
+ * Calls `work` once after each busy time, when the process was quiet for `interval` ms. `cpuTime` is what it has
+ * used until now, in ms. Returns what ends that.
  */
-export function onQuietAfterLoad(work: () => void, interval = 20_000): () => void {
+export function onQuietAfterLoad(
+  work: () => void,
+  { interval = 20_000, cpuTime = ownCpuTime } = {},
+): () => void {
   let wasBusy = false
-  let before = process.cpuUsage()
+  let before = cpuTime()
   const timer = setInterval(() => {
-    const { user, system } = process.cpuUsage(before)
-    const isBusy = (user + system) / 1000 > interval * QUIET_SHARE
+    const now = cpuTime()
+    const isBusy = now - before > interval * QUIET_SHARE
     if (wasBusy && !isBusy) work()
     wasBusy = isBusy
-    before = process.cpuUsage()
+    before = now
   }, interval)
   timer.unref()
   return () => clearInterval(timer)
+}
+
+function ownCpuTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }

@@ -1,19 +1,16 @@
 import { expect, test } from 'bun:test'
 import { onQuietAfterLoad } from '../../src/lib/quiet-time.ts'
 
-test('work waits for the end of a busy time, and is done once', async () => {
-  let done = 0
-  const stop = onQuietAfterLoad(() => done++, 150)
-  busyFor(200)
-  await Bun.sleep(0)
-  expect(done).toBe(0)
-  while (done === 0) await Bun.sleep(50)
-  await Bun.sleep(400)
-  expect(done).toBe(1)
+test('work waits for the end of a busy time, and is done once after each', async () => {
+  // CPU time in ms at each look: 50 ms more is busy, nothing more is quiet.
+  const looks = [0, 0, 50, 100, 100, 100, 150, 150, 150]
+  const done: number[] = []
+  let look = 0
+  const stop = onQuietAfterLoad(() => done.push(look), {
+    interval: 5,
+    cpuTime: () => looks[Math.min(look++, looks.length - 1)] ?? 0,
+  })
+  while (look < looks.length + 3) await Bun.sleep(5)
   stop()
+  expect(done).toEqual([5, 8])
 })
-
-function busyFor(ms: number) {
-  const end = performance.now() + ms
-  while (performance.now() < end);
-}
