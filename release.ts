@@ -5,7 +5,7 @@ import { version } from './package.json' with { type: 'json' }
 import { type Locked, packagesFor, spdxOf } from './release-list.ts'
 
 /**
- * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), and `SHA256SUMS` of all. With
+ * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all, and the script that installs it. With
  * `--check` each is built twice, which must give the same bytes. Names of platforms on the command line choose some.
  */
 const TARGETS = [
@@ -53,6 +53,7 @@ for (const { label, platform, target } of TARGETS) {
   )
 }
 for (const folder of [PACKAGES, AGAIN]) await rm(folder, { recursive: true, force: true })
+await Bun.write(join(FOLDER, 'install.sh'), Bun.file(join(import.meta.dir, 'install.sh')))
 await Bun.write(join(FOLDER, 'SHA256SUMS'), `${sums.join('\n')}\n`)
 
 /** Fetches a package that is not for this machine, and unpacks it when it is what the lockfile says. */
