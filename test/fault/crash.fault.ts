@@ -65,15 +65,7 @@ withStrace(
   '3: where fsync does nothing, the same power cuts lose what was acknowledged',
   async () => {
     await using homeport = await installExecutable()
-    const pretend = [
-      'strace',
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      'inject=fsync,fdatasync:retval=0:when=20+',
-    ]
+    const pretend = injecting('retval=0:when=20+')
     let losses = 0
     for (let cycle = 0; cycle < 5; cycle++) {
       const { acknowledged, dataDir } = await cutPower(homeport, `lie${cycle}`, pretend)
@@ -91,15 +83,7 @@ withStrace(
   '4: when fsync fails nothing more is acknowledged, and the server ends; what was is there',
   async () => {
     await using homeport = await installExecutable()
-    const failing = [
-      'strace',
-      '-f',
-      '-qq',
-      '-o',
-      '/dev/null',
-      '-e',
-      'inject=fsync,fdatasync:error=EIO:when=60+',
-    ]
+    const failing = injecting('error=EIO:when=60+')
     const server = await homeport.start(ENV, failing)
     const events: string[] = []
     const send = async (id: string) =>
@@ -119,6 +103,12 @@ withStrace(
   },
   30_000,
 )
+
+/** Runs a program with something else in the place of its fsyncs. */
+function injecting(what: string): string[] {
+  const quiet = ['-f', '-qq', '-o', '/dev/null']
+  return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${what}`]
+}
 
 /** A disk that may be so damaged that nothing can be read has lost as well. */
 function lossIn(acknowledged: Acknowledged, dataDir: string): string {
