@@ -34,12 +34,20 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   const env: Record<string, string | undefined> = { ...environment, ...flags }
   const faults: string[] = []
   const names: string[] = []
-  const tlsDomains = read<string[]>('TLS_DOMAINS', [], 'host names, with commas', (text) =>
-    list(text.toLowerCase(), isHostName),
+  const tlsDomains = read<string[]>(
+    'TLS_DOMAINS',
+    [],
+    'host names without wildcards, separated by commas',
+    (text) => list(text.toLowerCase(), isHostName),
   )
   const tlsCert = read<string | null>('TLS_CERT', null, 'a path', (text) => resolve(text))
   const tlsKey = read<string | null>('TLS_KEY', null, 'a path', (text) => resolve(text))
   const isTls = tlsDomains.length > 0 || tlsCert !== null
+  const port = read('PORT', isTls ? 443 : 3000, 'a port from 0 to 65535', (text) =>
+    wholeNumber(text, 65_535),
+  )
+  const authority = port === 443 ? tlsDomains[0] : `${tlsDomains[0]}:${port}`
+  const ownUrl = tlsDomains.length > 0 ? `https://${authority}` : null
   const config = {
     /** Certificates for these are obtained by ACME, unless the files of one are given. */
     tlsDomains,
@@ -54,20 +62,13 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       'a port',
       (text) => wholeNumber(text, 65_535),
     ),
-    port: read('PORT', isTls ? 443 : 3000, 'a port from 0 to 65535', (text) =>
-      wholeNumber(text, 65_535),
-    ),
+    port,
     host: read('HOST', '0.0.0.0', 'an IP address or host name', (text) =>
       isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined,
     ),
     dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
     nativeDir: read<string | null>('NATIVE_DIR', null, 'a path', (text) => resolve(text)),
-    baseUrl: read<string | null>(
-      'BASE_URL',
-      tlsDomains[0] ? `https://${tlsDomains[0]}` : null,
-      'an http or https URL without a path',
-      origin,
-    ),
+    baseUrl: read<string | null>('BASE_URL', ownUrl, 'an http or https URL without a path', origin),
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
     appName: read<string | null>('APP_NAME', null, 'a name of one line', (text) =>
@@ -164,8 +165,11 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       isWord(text) ? text : undefined,
     ),
     /** A passphrase, or a recipient of age; to read backups, a passphrase or an identity. */
-    backupKey: read<string | null>('BACKUP_KEY', null, 'a passphrase or a key of age', (text) =>
-      text.length >= 8 ? text : undefined,
+    backupKey: read<string | null>(
+      'BACKUP_KEY',
+      null,
+      'a passphrase of at least 8 characters, or a key of age',
+      (text) => (text.length >= 8 ? text : undefined),
     ),
     backupDir: read<string | null>('BACKUP_DIR', null, 'a path', (text) => resolve(text)),
     /** In UTC; null for no backups by itself. */

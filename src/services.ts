@@ -248,6 +248,7 @@ export async function createServices(deps: ServicesDeps) {
       countFailedEvents: billing.countFailed,
       countWaitingMails: outbox.count,
       ratesUpdatedAt,
+      areRatesOn: feed !== null,
       newestBackupAt: deps.newestBackupAt ?? (async () => null),
       now,
     }),

@@ -183,7 +183,7 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
   const lock = takeLock(join(dataDir, 'homeport.lock'))
   if (lock) return lock
   throw new DataError(
-    `another homeport is using ${dataDir}: "homeport status" shows it; stop it before you start one here`,
+    `another homeport is using ${dataDir}: stop it first ("homeport status" shows it)`,
   )
 }
 

@@ -11,6 +11,7 @@ import { isServing, serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { databasePath, openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
+import { configCommand } from './effective-config.ts'
 import { readinessCommand } from './health.ts'
 import { createListener } from './listener.ts'
 import { announce, createServerLog } from './server-log.ts'
@@ -58,7 +59,7 @@ export const serve: LocalCommand = {
     // What nobody waits for comes after what somebody may: phones are answered by now.
     const commands = await serveCommands(
       services,
-      [...dataCommands, readinessCommand, holdCommand, ...handover.commands],
+      [...dataCommands, readinessCommand, configCommand, holdCommand, ...handover.commands],
       log,
     )
     const stopTimers = startTimers([...timersOf(services), ...backupTimers(chosen, log)], log)

@@ -37,7 +37,11 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     log.info(
       `Homeport ${VERSION} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
     )
-  } else log.info({ version: VERSION, url: url.href, dataDir, pid: process.pid }, 'listening')
+  } else
+    log.info(
+      { version: VERSION, url: (config.isTls && baseUrl) || url.href, dataDir, pid: process.pid },
+      'listening',
+    )
 }
 
 function openLogFile(path: string) {

@@ -9,6 +9,8 @@ type ReadingsDeps = {
   countWaitingMails: () => Promise<number>
   /** When the rates that are served were published. */
   ratesUpdatedAt: () => Promise<string>
+  /** Whether they are ever refreshed. */
+  areRatesOn: boolean
   /** When the newest backup was written; null without one. */
   newestBackupAt: () => Promise<Date | null>
   now: () => Date
@@ -63,7 +65,8 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
     {
       name: 'homeport_rates_age_seconds',
       help: 'Age of the currency rates that are served',
-      read: async () => secondsSince(Date.parse(await deps.ratesUpdatedAt())),
+      read: async () =>
+        deps.areRatesOn ? secondsSince(Date.parse(await deps.ratesUpdatedAt())) : null,
     },
     {
       name: 'homeport_backup_age_seconds',

@@ -39,6 +39,11 @@ test('21: a restore brings back what was there at the backup, and moves aside wh
   const { aside } = JSON.parse(restored.stdout)
   expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
   await again.stop()
+
+  // Restores in one second keep what each of them has found.
+  for (const _ of [1, 2]) expect((await run(['restore', 'first.tar', '--yes'])).exitCode).toBe(0)
+  const kept = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('before-'))
+  expect(kept).toHaveLength(3)
 }, 30_000)
 
 test('14: every changed byte and every cut of an archive is found, and nothing is restored then', async () => {
@@ -105,6 +110,11 @@ test('a backup for a recipient can be read with the secret key alone', async () 
   const recipient = await identityToRecipient(identity)
   const path = await smallBackup(homeport, { BACKUP_KEY: recipient })
   expect(path).toEndWith('.tar.age')
+  // Whoever types the command need not know what the server was started with.
+  const server = await homeport.start({ BACKUP_KEY: recipient })
+  expect((await run(['backup', '--out', 'by-hand.tar'])).exitCode).toBe(0)
+  expect((await run(['restore', '--verify', 'by-hand.tar'])).stderr).toContain('BACKUP_KEY')
+  await server.stop()
   const verify = (env: Record<string, string>) => run(['restore', '--verify', path], env)
   expect((await verify({ BACKUP_KEY: identity })).exitCode).toBe(0)
   for (const env of [{}, { BACKUP_KEY: recipient }, { BACKUP_KEY: await generateIdentity() }]) {

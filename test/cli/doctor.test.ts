@@ -1,29 +1,31 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 const HOUR = 60 * 60 * 1000
 
-test('doctor finds nothing wrong where nothing is, and tells nobody a secret', async () => {
+test('doctor judges what the server was started with, and tells nobody a secret', async () => {
   await using homeport = await installExecutable()
   await using smtp = await startSmtp()
   using feed = serveFeed(new Date())
+  const port = freePort()
   const env = {
     WEBHOOK_TOKEN: 'secret-webhook-token',
     SMTP_URL: smtp.url,
     RATES_URL: `http://127.0.0.1:${feed.port}/?key=secret-key`,
     MIN_FREE_BYTES: '0',
+    RATES_PROVIDER: 'ecb',
+    PORT: String(port),
+    BASE_URL: `http://127.0.0.1:${port}`,
   }
-  const server = await homeport.start(env)
+  await homeport.launch(env)
+  await homeport.untilLogged('listening')
   await homeport.run(['backup'])
-  const { stdout, stderr, exitCode } = await homeport.run(['doctor', '--json'], {
-    ...env,
-    BASE_URL: server.url,
-  })
+  const { stdout, stderr, exitCode } = await homeport.run(['doctor', '--json'])
   expect(exitCode).toBe(0)
   expect(stdout + stderr).not.toContain('secret-')
   const states = Object.fromEntries(

@@ -1,5 +1,5 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
-import { copyFile, readFile } from 'node:fs/promises'
+import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -18,7 +18,9 @@ test('an upgrade from a URL is checked by its sum, put in place and serves; the 
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
-  const sum = sha256(await readFile(file), 'hex')
+  // A byte more, so that it is another file.
+  await Bun.write(`${file}.release`, Buffer.concat([await readFile(file), Buffer.from(' ')]))
+  const sum = sha256(await readFile(`${file}.release`), 'hex')
   using releases = Bun.serve({
     hostname: '127.0.0.1',
     port: 0,
@@ -27,7 +29,6 @@ test('an upgrade from a URL is checked by its sum, put in place and serves; the 
         url.endsWith('SHA256SUMS') ? `${sum}  homeport-9\n` : Bun.file(`${file}.release`),
       ),
   })
-  await copyFile(file, `${file}.release`)
   const { stdout, stderr } = await homeport.run(['upgrade', `${releases.url}homeport-9`, '--json'])
   expect([stderr, JSON.parse(stdout).previous]).toEqual(['', `${file}.previous`])
   started.push(await servingPid(homeport))
@@ -46,7 +47,7 @@ test('what is no better version is refused, and changes nothing', async () => {
   for (const [args, reason] of [
     [['garbage'], 'not a homeport that runs on this machine'],
     [['older'], 'older than the data'],
-    [['older', '--sha256', 'a'.repeat(64)], 'not the one that is expected'],
+    [['older', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
     [['missing'], 'cannot be read'],
     [['http://127.0.0.1:1/homeport'], 'cannot be fetched'],
   ] as const) {

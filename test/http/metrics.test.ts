@@ -21,7 +21,8 @@ test('metrics tell requests by the pattern of their route, and nothing of who as
 })
 
 test('metrics tell changes, mails, rates, backups and the process', async () => {
-  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  const rates = { RATES_PROVIDER: 'ecb', RATES_URL: 'http://127.0.0.1:1' }
+  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', ...rates })
   const value = (text: string, name: string) =>
     Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
   const before = await metricsOf(app)

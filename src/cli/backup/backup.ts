@@ -10,6 +10,7 @@ import type { Services } from '../../services.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
+import { effectiveConfig } from '../effective-config.ts'
 import { createProgress } from '../progress.ts'
 import { backupDirOf, backupName, removeOldBackups, removeUnfinished } from './backups.ts'
 import { type Written, writeBackup } from './write-backup.ts'
@@ -36,10 +37,10 @@ export const backup: LocalCommand = {
   options: [
     ['--out <path>', 'a file or a folder; wins over BACKUP_DIR'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
-    ['--keep <count>', 'afterwards remove the older backups of the folder, all but so many'],
+    ['--keep <count>', 'afterwards keep only the newest of the folder, so many'],
   ],
   run: async (given, { out, keep, json }) => {
-    const config = given()
+    const config = await effectiveConfig(given())
     const kept = typeof keep === 'string' ? readLimit(keep, '--keep') : null
     await requireData(config)
     // What we make is for our own eyes.

@@ -22,13 +22,23 @@ export function restoreFolder(dataDir: string): string {
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
-  const aside = `before-restore-${now.toISOString().replaceAll(/\.\d+|[-:]/g, '')}`
+  const aside = unusedName(
+    dataDir,
+    `before-restore-${now.toISOString().replaceAll(/\.\d+|[-:]/g, '')}`,
+  )
   for (const part of PARTS.slice(1))
     await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
   await writeDurably(join(folder, ASIDE), aside)
   await renameDurably(folder, restoredFolder(dataDir))
   await finishRestore(dataDir)
   return join(dataDir, aside)
+}
+
+function unusedName(folder: string, name: string): string {
+  for (let number = 1; ; number++) {
+    const numbered = number === 1 ? name : `${name}-${number}`
+    if (!existsSync(join(folder, numbered))) return numbered
+  }
 }
 
 /** Ends a restore that was cut off, and removes what an undecided one or a backup has left behind. */

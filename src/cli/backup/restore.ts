@@ -14,12 +14,11 @@ import { createProgress } from '../progress.ts'
 import { type Read, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
 
-type Outcome = Read & { path: string; seconds: number; aside: string | null }
+type Outcome = Read & { path: string; seconds: number; isRestored: boolean; aside: string | null }
 
 export const restore: LocalCommand = {
   name: 'restore',
-  summary:
-    'Put a backup in the place of the data, which is moved aside; the server must be stopped',
+  summary: 'Replace the data, which is moved aside, with a backup; the server must be stopped',
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
@@ -47,7 +46,7 @@ export const restore: LocalCommand = {
 async function check(config: Config, path: string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
   try {
-    return { ...(await read(config, path, folder, true)), aside: null }
+    return { ...(await read(config, path, folder, true)), isRestored: false, aside: null }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
@@ -61,11 +60,13 @@ async function replaceData(config: Config, path: string, size: number, isConfirm
   if (bavail * bsize < size) {
     throw new DataError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
-  if (existsSync(databasePath(config)) && !isConfirmed) {
+  const hasData = existsSync(databasePath(config))
+  if (hasData && !isConfirmed) {
     confirmRisk(`The data in ${dataDir} is moved aside and replaced by the backup.`)
   }
   const done = await read(config, path, restoreFolder(dataDir), false)
-  return { ...done, aside: await commitRestore(dataDir, new Date()) }
+  const aside = await commitRestore(dataDir, new Date())
+  return { ...done, isRestored: true, aside: hasData ? aside : null }
 }
 
 async function read({ backupKey: key }: Config, path: string, folder: string, onlyCheck: boolean) {
@@ -79,11 +80,10 @@ async function read({ backupKey: key }: Config, path: string, folder: string, on
   }
 }
 
-function describe({ path, version, createdAt, files, bytes, seconds, aside }: Outcome): string {
+function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
+  const { seconds, isRestored, aside } = rest
   const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
-  if (aside === null) return `${path} is a good backup ${what}.`
-  return [
-    `Restored the backup ${what}.`,
-    `What was there is in ${aside}: remove it when all is well. Start the server now.`,
-  ].join('\n')
+  if (!isRestored) return `${path} is a good backup ${what}.`
+  const kept = aside === null ? [] : [`What was there is in ${aside}: remove it when all is well.`]
+  return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
 }

@@ -1,5 +1,6 @@
 import { EXIT, type LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
+import { effectiveConfig } from '../effective-config.ts'
 import { type Check, type Finding, failed, reasonOf } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
@@ -9,11 +10,12 @@ const SIGNS = { ok: '✓', warning: '!', failed: '✗' } as const
 export const doctor: LocalCommand = {
   name: 'doctor',
   summary:
-    'Look for what is wrong, here and with those that are asked, and say what to do; exit 1 when something is',
+    'Check disk, database, secrets, mail, DNS and certificate, and say what to do; exit 1 on a fault',
   options: [['--data-dir <path>', 'wins over DATA_DIR']],
   run: async (given, { json }) => {
-    const config = given()
-    await requireData(config)
+    const own = given()
+    await requireData(own)
+    const config = await effectiveConfig(own)
     const findings: (Finding & { name: string })[] = []
     for (const check of [...localChecks(config), ...networkChecks(config)]) {
       const found = { name: check.name, ...(await examine(check)) }

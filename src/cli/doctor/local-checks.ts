@@ -38,7 +38,7 @@ export function localChecks(config: Config): Check[] {
   async function server() {
     return (await isServing(config))
       ? ok('is running')
-      : warning('is not running', 'Start it: "systemctl start homeport", or "homeport serve".')
+      : failed('is not running', 'Start it: "systemctl start homeport", or "homeport serve".')
   }
 
   async function disk() {
@@ -54,7 +54,7 @@ export function localChecks(config: Config): Check[] {
     const { applied, known } = await migrationStatus(config)
     const path = databasePath(config)
     if (!isIntact(path)) return failed('is damaged', 'Restore the newest backup: homeport restore.')
-    const size = megabytes(Bun.file(path).size)
+    const size = megabytes(Bun.file(path).size + Bun.file(`${path}-wal`).size)
     return applied === known.length
       ? ok(`undamaged, ${size}`)
       : warning(`undamaged, ${known.length - applied} migrations to come`, 'Start the server.')

@@ -25,7 +25,11 @@ export function networkChecks(config: Config): Check[] {
   ]
 
   async function mail() {
-    if (smtpUrl === null) return warning('SMTP_URL is not set', 'Mails are only written to files.')
+    if (smtpUrl === null)
+      return warning(
+        'SMTP_URL is not set',
+        'Set SMTP_URL and MAIL_FROM, or mails are only written to files.',
+      )
     return trySmtp(smtpUrl).then(
       () => ok(`${new URL(smtpUrl).host} takes mails`),
       (error) =>
@@ -53,7 +57,7 @@ export function networkChecks(config: Config): Check[] {
     const before = Date.now()
     const reply = await ask(feed?.url ?? rcApiUrl).catch(() => null)
     const theirs = Date.parse(reply?.headers.get('date') ?? '')
-    if (Number.isNaN(theirs)) return warning('nobody to compare it with', NO_WAY_OUT)
+    if (Number.isNaN(theirs)) return warning('could not be checked: no server answers', NO_WAY_OUT)
     const off = Math.round(((before + Date.now()) / 2 - theirs) / 1000)
     return Math.abs(off * 1000) < CLOCK_TOLERANCE
       ? ok('right')
@@ -61,7 +65,7 @@ export function networkChecks(config: Config): Check[] {
   }
 
   async function billing() {
-    if (rcApiKey === null) return ok('RC_API_KEY is not set: nothing is asked for')
+    if (rcApiKey === null) return ok('skipped: RC_API_KEY is not set')
     const { host } = new URL(rcApiUrl)
     // Without a path: asking for a customer would make one.
     return ask(rcApiUrl).then(
@@ -71,7 +75,7 @@ export function networkChecks(config: Config): Check[] {
   }
 
   async function address() {
-    if (baseUrl === null) return warning('BASE_URL is not set', 'Nothing can be looked up.')
+    if (baseUrl === null) return warning('BASE_URL is not set', 'Set BASE_URL or TLS_DOMAINS.')
     const { hostname } = new URL(baseUrl)
     const found = await lookup(hostname, { all: true }).catch(() => [])
     if (found.length === 0) {
@@ -90,8 +94,12 @@ export function networkChecks(config: Config): Check[] {
     if (!baseUrl?.startsWith('https:')) {
       return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
     }
-    const until = await certificateEnd(new URL(baseUrl)).catch(() => null)
-    if (until === null) return failed('none that is valid', 'See how TLS is set up for BASE_URL.')
+    const until = await certificateEnd(new URL(baseUrl)).catch(reasonOf)
+    if (typeof until === 'string') {
+      return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
+        ? failed(`is not valid (${until})`, 'See the log of whatever renews it.')
+        : warning(`could not be checked (${until})`, 'First make the address answer.')
+    }
     const text = `valid until ${until.toISOString().slice(0, 10)}`
     const isShort = until.getTime() - Date.now() < EXPIRES_SOON
     return isShort ? warning(text, 'It should have been renewed by now: see its log.') : ok(text)

@@ -33,7 +33,7 @@ export async function fetchExecutable(
   const found = hasher.digest('hex')
   if (expected !== null && found !== expected.toLowerCase()) {
     throw new UsageError(
-      `${source} has the SHA-256 ${found}, which is not the one that is expected.`,
+      `The SHA-256 of ${source} is ${found}, which does not match the expected one.`,
     )
   }
   await chmod(target, 0o755)
@@ -51,7 +51,7 @@ export async function describeExecutable(path: string): Promise<Described> {
     // Said below.
   }
   throw new UsageError(
-    'The file is not a homeport that runs on this machine: see the names of the releases.',
+    `The file is not a homeport that runs on this machine: take the one for ${process.platform} on ${process.arch}.`,
   )
 }
 

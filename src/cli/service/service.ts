@@ -21,7 +21,7 @@ const SYSCTL = 'net.ipv4.tcp_migrate_req = 1\n'
 
 export const serviceInstall: LocalCommand = {
   name: 'service install',
-  summary: 'As root: make a service of systemd of this file, with a user and folders of its own',
+  summary: 'As root: install this file as a systemd service, with a user and folders of its own',
   options: [
     ['--print', 'only show the unit'],
     ['--yes', 'do it without asking'],
@@ -59,7 +59,7 @@ export const serviceInstall: LocalCommand = {
 
 export const serviceUninstall: LocalCommand = {
   name: 'service uninstall',
-  summary: 'As root: stop the service and take it away; data and configuration stay',
+  summary: 'As root: stop and remove the service; data and configuration stay',
   options: [['--yes', 'do it without asking']],
   run: async (_given, { yes }) => {
     requireRoot()

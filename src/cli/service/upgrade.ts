@@ -15,7 +15,7 @@ import { SERVICE_UNIT } from './service.ts'
 export const upgrade: LocalCommand = {
   name: 'upgrade',
   summary:
-    'Put another version in the place of this file and restart; back again when it does not get ready',
+    'Replace this file with another version and restart; roll back if that does not become ready',
   arguments: '<file-or-url>',
   options: [
     ['--sha256 <sum>', 'of the file; that of a URL is looked for in SHA256SUMS beside it'],
@@ -32,6 +32,8 @@ export const upgrade: LocalCommand = {
       await fetchExecutable(source, incoming, sum, onProgress)
       progress.end()
       const next = await describeExecutable(incoming)
+      if (await isSame(incoming, executable))
+        throw new UsageError(`Version ${next.version} is in place already.`)
       const { applied } = await migrationStatus(config)
       if (next.schemaVersion < applied) {
         throw new UsageError(
@@ -55,6 +57,11 @@ export const upgrade: LocalCommand = {
       await rm(incoming, { force: true })
     }
   },
+}
+
+async function isSame(a: string, b: string): Promise<boolean> {
+  const [one, other] = [Bun.file(a), Bun.file(b)]
+  return one.size === other.size && Bun.hash(await one.bytes()) === Bun.hash(await other.bytes())
 }
 
 function previousOf(executable: string): string {

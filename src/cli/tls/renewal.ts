@@ -49,6 +49,7 @@ export function keepCertificate({
 
   async function obtain(): Promise<Certificate | null> {
     try {
+      log.info('asking for a certificate')
       const certificate = await acme.obtain()
       failures = 0
       log.info({ validTo: certificate.validTo }, 'a new certificate is used')

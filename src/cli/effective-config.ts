@@ -1,0 +1,18 @@
+import type { Config } from '../config.ts'
+import { dataCommand } from '../lib/command.ts'
+import type { Services } from '../services.ts'
+import { askServer } from './command-socket.ts'
+
+/** What the server was started with, for its own user alone. */
+export const configCommand = dataCommand({
+  name: 'server configuration',
+  summary: 'What backup and doctor ask the server for',
+  work: async ({ config }: Services) => config,
+  print: () => '',
+})
+
+/** The configuration of the server that runs on the data, else that of this terminal. */
+export async function effectiveConfig(own: Config): Promise<Config> {
+  const answer = await askServer(own, configCommand, null, 'work')
+  return answer ? { ...own, ...(answer.outcome as Config) } : own
+}
