@@ -36,8 +36,8 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
 }
 
 /**
- * Bun writes where a module was at the build into the executable, where the module asks for that. These ask for the sake
- * of threads that are not started; without it the same sources give the same bytes in every folder.
+ * Bun writes where a module was at the build into the executable, where the module asks for that: the folder of whoever
+ * builds is nobody's business. These ask for the sake of threads that are not started.
  */
 function hidePaths(): BunPlugin {
   return {

@@ -3,10 +3,12 @@ import { join } from 'node:path'
 import { buildExecutable } from './build.ts'
 import { version } from './package.json' with { type: 'json' }
 import { type Locked, packagesFor, spdxOf } from './release-list.ts'
+import { hashOfFile } from './src/lib/file-hash.ts'
 
 /**
- * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all, and the script that installs it. With
- * `--check` each is built twice, which must give the same bytes. Names of platforms on the command line choose some.
+ * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all, and the script
+ * that installs it. With `--check` each is built twice, which must give the same bytes. Names of platforms on the
+ * command line choose some.
  */
 const TARGETS = [
   { label: 'linux-x64', platform: 'linux-x64', target: 'bun-linux-x64-baseline' },
@@ -37,17 +39,18 @@ for (const { label, platform, target } of TARGETS) {
     if (locked.name.startsWith('@img/sharp-')) await fetchPackage(locked)
   const build = { platform, target, folderOf: (name: string) => join(PACKAGES, name) }
   await buildExecutable({ ...build, outfile })
-  const sum = await sumOf(outfile)
+  const sum = await hashOfFile(outfile)
   if (isCheck) {
     // Its name goes into the file.
     await buildExecutable({ ...build, outfile: join(AGAIN, file) })
-    if ((await sumOf(join(AGAIN, file))) !== sum) throw new Error(`two builds of ${file} differ`)
+    if ((await hashOfFile(join(AGAIN, file))) !== sum)
+      throw new Error(`two builds of ${file} differ`)
   }
   await rm(`${outfile}.map`)
   const list = `${file}.spdx.json`
   const spdx = spdxOf(file, version, new Date(created).toISOString(), packages)
   await Bun.write(join(FOLDER, list), JSON.stringify(spdx, null, 2))
-  sums.push(`${sum}  ${file}`, `${await sumOf(join(FOLDER, list))}  ${list}`)
+  sums.push(`${sum}  ${file}`, `${await hashOfFile(join(FOLDER, list))}  ${list}`)
   console.log(
     `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', built twice alike' : ''}`,
   )
@@ -66,10 +69,4 @@ async function fetchPackage({ name, version: wanted, integrity }: Locked) {
   await mkdir(folder, { recursive: true })
   await new Bun.Archive(bytes).extract(`${folder}.unpacked`)
   await Bun.$`rm -rf ${folder} && mv ${folder}.unpacked/package ${folder} && rmdir ${folder}.unpacked`.quiet()
-}
-
-async function sumOf(path: string): Promise<string> {
-  const hasher = new Bun.CryptoHasher('sha256')
-  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
-  return hasher.digest('hex')
 }

@@ -5,6 +5,7 @@ import { isCurrency } from './lib/locale.ts'
 import {
   anyText,
   appLink,
+  httpsOrigin,
   isHostName,
   isNetwork,
   isWord,
@@ -46,8 +47,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   const port = read('PORT', isTls ? 443 : 3000, 'a port from 0 to 65535', (text) =>
     wholeNumber(text, 65_535),
   )
-  const authority = port === 443 ? tlsDomains[0] : `${tlsDomains[0]}:${port}`
-  const ownUrl = tlsDomains.length > 0 ? `https://${authority}` : null
+  const ownUrl = tlsDomains[0] === undefined ? null : httpsOrigin(tlsDomains[0], port)
   const config = {
     /** Certificates for these are obtained by ACME, unless the files of one are given. */
     tlsDomains,

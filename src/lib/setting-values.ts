@@ -64,6 +64,11 @@ export function origin(text: string): string | undefined {
     : undefined
 }
 
+/** What URLs of a host begin with that is served over https at a port. */
+export function httpsOrigin(host: string, port: number): string {
+  return port === 443 ? `https://${host}` : `https://${host}:${port}`
+}
+
 /** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
 export function outsideUrl(text: string): string | undefined {
   const url = URL.parse(text)

@@ -1,6 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { timeStamp } from '../../lib/time-stamp.ts'
 
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
 
@@ -11,8 +12,7 @@ export function backupDirOf({ backupDir, dataDir }: Config): string {
 
 /** A name for a backup of `now`; names in a row are in the order of time. */
 export function backupName(now: Date, isEncrypted: boolean): string {
-  const stamp = now.toISOString().replaceAll(/\.\d+|[-:]/g, '')
-  return `homeport-${stamp}.tar${isEncrypted ? '.age' : ''}`
+  return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
 /** The backups in a folder, the newest first. What has another name is nobody's business here. */

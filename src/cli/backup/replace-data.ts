@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
+import { timeStamp } from '../../lib/time-stamp.ts'
 import { backupFolder } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'
@@ -22,10 +23,7 @@ export function restoreFolder(dataDir: string): string {
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
-  const aside = unusedName(
-    dataDir,
-    `before-restore-${now.toISOString().replaceAll(/\.\d+|[-:]/g, '')}`,
-  )
+  const aside = unusedName(dataDir, `before-restore-${timeStamp(now)}`)
   for (const part of PARTS.slice(1))
     await mkdir(join(folder, part), { recursive: true, mode: 0o700 })
   await writeDurably(join(folder, ASIDE), aside)

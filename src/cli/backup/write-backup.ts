@@ -3,6 +3,7 @@ import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { appliedIn } from '../../db/sqlite/open.ts'
 import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
+import { hashOfFile } from '../../lib/file-hash.ts'
 import { VERSION } from '../../version.ts'
 import { programCommand } from '../self-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
@@ -129,9 +130,8 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
 
 /** Whoever has only the recipient's public key cannot look inside, but see that the disk kept what was written. */
 async function checkHash(path: string, expected: string) {
-  const hasher = new Bun.CryptoHasher('sha256')
-  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
-  if (hasher.digest('hex') !== expected) throw new ArchiveError(`${path} was not kept as written.`)
+  if ((await hashOfFile(path)) !== expected)
+    throw new ArchiveError(`${path} was not kept as written.`)
 }
 
 async function checkArchive(path: string, key: string | null, onRead: (bytes: number) => void) {

@@ -9,14 +9,14 @@ const SUM_LIMIT = 1024 * 1024
 
 /**
  * Puts the executable at `source`, a path or a URL, to `target`, and checks its SHA-256. That of a URL is in the file
- * `SHA256SUMS` beside it, unless `sum` is given. Throws `UsageError` when there is none or it is another.
+ * `SHA256SUMS` beside it, unless `sum` is given. Returns it. Throws `UsageError` when there is none or it is another.
  */
 export async function fetchExecutable(
   source: string,
   target: string,
   sum: string | null,
   onProgress: (done: number, total: number) => void,
-) {
+): Promise<string> {
   const url = /^https?:\/\//.test(source) ? new URL(source) : null
   const expected = sum ?? (url && (await sumBeside(url)))
   const { content, size } = url ? await download(url) : await openFile(source)
@@ -37,6 +37,7 @@ export async function fetchExecutable(
     )
   }
   await chmod(target, 0o755)
+  return found
 }
 
 /** Asks an executable what it is. Throws `UsageError` when it is none for this machine. */

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
+import { hashOfFile } from '../../lib/file-hash.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { DataError, databasePath, migrationStatus } from '../data-directory.ts'
@@ -29,10 +30,10 @@ export const upgrade: LocalCommand = {
       const progress = createProgress()
       const sum = typeof sha256 === 'string' ? sha256 : null
       const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
-      await fetchExecutable(source, incoming, sum, onProgress)
+      const hash = await fetchExecutable(source, incoming, sum, onProgress)
       progress.end()
       const next = await describeExecutable(incoming)
-      if (await isSame(incoming, executable))
+      if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${next.version} is in place already.`)
       const { applied } = await migrationStatus(config)
       if (next.schemaVersion < applied) {
@@ -57,11 +58,6 @@ export const upgrade: LocalCommand = {
       await rm(incoming, { force: true })
     }
   },
-}
-
-async function isSame(a: string, b: string): Promise<boolean> {
-  const [one, other] = [Bun.file(a), Bun.file(b)]
-  return one.size === other.size && Bun.hash(await one.bytes()) === Bun.hash(await other.bytes())
 }
 
 function previousOf(executable: string): string {

@@ -1,4 +1,5 @@
 import { pathOf, targetOf } from '../../http/request-url.ts'
+import { httpsOrigin } from '../../lib/setting-values.ts'
 
 type HttpPortDeps = {
   hostname: string
@@ -27,9 +28,8 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
         return new Response(answer ?? 'Not found.', { status: answer === undefined ? 404 : 200 })
       }
       const asked = URL.parse(request.url)?.hostname ?? ''
-      const name = domains.includes(asked) ? asked : domains[0]
-      const authority = httpsPort === 443 ? name : `${name}:${httpsPort}`
-      const location = `https://${authority}${targetOf(request)}`
+      const name = domains.includes(asked) ? asked : (domains[0] ?? asked)
+      const location = httpsOrigin(name, httpsPort) + targetOf(request)
       return new Response(null, { status: 308, headers: { location } })
     },
   })
