@@ -73,7 +73,7 @@ export async function isServing(config: Config): Promise<boolean> {
 /** Sends a part of a command to the server that holds the data; null when none answers. */
 export async function askServer(
   config: Config,
-  command: ServiceCommand,
+  command: Pick<ServiceCommand, 'name'>,
   input: unknown,
   part: 'risk' | 'work',
 ): Promise<{ outcome: unknown } | null> {

@@ -20,6 +20,12 @@ import { createNotifier } from './service/notify.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
 
+/** After these nothing is written any more. */
+const FAULTS = new Map([
+  ['disk', 'the disk did not keep what was written: look at it, such as with "dmesg"'],
+  ['damage', 'the database is damaged: restore it from a backup'],
+])
+
 export const serve: LocalCommand = {
   name: 'serve',
   summary: 'Run the server (the default)',
@@ -84,13 +90,10 @@ export const serve: LocalCommand = {
     const reason = await Promise.race([signals.first, handover.requested, ...failures])
     log.info({ reason }, 'stopping')
     if (reason !== 'handover') await notifier.stopping()
-    if (reason === 'disk') {
-      log.fatal('the disk did not keep what was written: look at it, such as with "dmesg"')
-      return EXIT.failed
-    }
-    if (reason !== 'damage') return reason === 'bug' ? EXIT.failed : EXIT.done
-    log.fatal('the database is damaged: restore it from a backup')
-    await services.db.stopWriting('the database is damaged')
+    const fault = FAULTS.get(reason)
+    if (fault === undefined) return reason === 'bug' ? EXIT.failed : EXIT.done
+    log.fatal(fault)
+    await services.db.stopWriting(fault)
     return EXIT.failed
   },
 }

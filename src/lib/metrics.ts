@@ -70,6 +70,6 @@ export const processReadings: Reading[] = [
   {
     name: 'process_start_time_seconds',
     help: 'Start of the process, in seconds since 1970',
-    read: () => Math.round((performance.timeOrigin / 1000) * 1000) / 1000,
+    read: () => Math.round(performance.timeOrigin) / 1000,
   },
 ]

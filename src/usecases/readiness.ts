@@ -28,12 +28,7 @@ export function createReadiness(deps: ReadinessDeps) {
       ...(await last.probes),
       imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
       rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
-      certificate:
-        deps.areCertificatesFailing === null
-          ? 'off'
-          : deps.areCertificatesFailing()
-            ? 'failing'
-            : 'ok',
+      certificate: certificateState(deps.areCertificatesFailing),
     }
     noteChanges(parts)
     return parts
@@ -60,6 +55,11 @@ export function createReadiness(deps: ReadinessDeps) {
     }
     known = parts
   }
+}
+
+function certificateState(areFailing: (() => boolean) | null): Part {
+  if (areFailing === null) return 'off'
+  return areFailing() ? 'failing' : 'ok'
 }
 
 function ratesState(areStale: () => Promise<boolean>): Promise<Part> {

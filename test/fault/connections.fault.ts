@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { connect, type Socket } from 'node:net'
+import { cpuTime, residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { watchServer } from '../support/watch.ts'
 
@@ -13,9 +14,9 @@ test('33: out of file descriptors it lives, and answers again within 5 s', async
   const server = await homeport.start({}, ['prlimit', '--nofile=128:128'])
   const sockets = await openMany(server, 500, () => {})
   await Bun.sleep(1_000)
-  const before = cpuOf(server)
+  const before = await cpuTime(server.process.pid)
   await Bun.sleep(1_000)
-  const busy = (cpuOf(server) - before) / 1_000
+  const busy = ((await cpuTime(server.process.pid)) - before) / 1_000
   closeAll(sockets)
   const freed = performance.now()
   while (!(await isHealthy(server))) await Bun.sleep(50)
@@ -29,14 +30,14 @@ test('33: out of file descriptors it lives, and answers again within 5 s', async
 test('38: a body of a gigabyte that is announced is refused unread', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
-  const before = await residentOf(server)
+  const before = await residentMemory(server.process.pid)
   const replies = await Promise.all(
     Array.from({ length: 20 }, () =>
       answerTo(server, `${HEAD}Content-Length: ${2 ** 30}\r\n\r\n${'x'.repeat(1e5)}`),
     ),
   )
   for (const reply of replies) expect(reply).toMatch(/^HTTP\/1\.1 413/)
-  const grown = (await residentOf(server)) - before
+  const grown = (await residentMemory(server.process.pid)) - before
   console.log(`38: ${Math.round(grown / 1e6)} MB more`)
   expect(grown).toBeLessThan(20e6)
   await server.stop()
@@ -81,7 +82,7 @@ test('44: 5,000 idle connections cost little', async () => {
   const stopWatching = watchServer(server, () => ready(server), 10)
   await Bun.sleep(2_000)
   const { p99 } = await stopWatching()
-  const resident = await residentOf(server)
+  const resident = await residentMemory(server.process.pid)
   console.log(
     `44: ${sockets.length} connections, p99 ${p99.toFixed(1)} ms, ${Math.round(resident / 1e6)} MB`,
   )
@@ -164,16 +165,4 @@ async function isHealthy({ url }: Server): Promise<boolean> {
     ({ ok }) => ok,
     () => false,
   )
-}
-
-async function residentOf({ process }: Server): Promise<number> {
-  const status = await Bun.file(`/proc/${process.pid}/status`).text()
-  return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1]) * 1024
-}
-
-/** CPU time that the process has used, in ms. */
-function cpuOf({ process }: Server): number {
-  const { stdout } = Bun.spawnSync(['sh', '-c', `cut -d' ' -f14,15 /proc/${process.pid}/stat`])
-  const [user = 0, system = 0] = stdout.toString().trim().split(' ').map(Number)
-  return (user + system) * 10
 }

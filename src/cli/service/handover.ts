@@ -13,29 +13,10 @@ const LOCK_RETRY = 10
 /** The reply to the next process goes out before the server does, in ms. */
 const AFTER_REPLY = 50
 
-const command = { summary: 'What restart asks the server for', print: () => '' }
-
-/** Which process serves. */
-export const processCommand = dataCommand({
-  ...command,
-  name: 'server process',
-  work: async (_services: Services) => ({ pid: process.pid }),
-})
-
-/** Starts the next process, and tells its id once it takes over. Carried out by the server that `createHandover` is of. */
-export const restartCommand = dataCommand({
-  ...command,
-  name: 'server restart',
-  work: async (_services: Services): Promise<{ pid: number }> => {
-    throw new AppError('unavailable', 'Nobody serves here.')
-  },
-})
-
-const handOverCommand = dataCommand({
-  ...command,
-  name: 'server hand-over',
-  work: async (_services: Services) => ({ pid: process.pid }),
-})
+/** What is asked of the server over its socket. */
+export const WHO_SERVES = { name: 'server process' }
+export const RESTART = { name: 'server restart' }
+const HAND_OVER = { name: 'server hand-over' }
 
 /**
  * The server's part when the next process takes its place: that one takes requests and keeps them waiting, asks this
@@ -43,32 +24,41 @@ const handOverCommand = dataCommand({
  */
 export function createHandover() {
   const { promise: requested, resolve } = Promise.withResolvers<'handover'>()
-  const handOver = {
-    ...handOverCommand,
-    work: async () => {
-      setTimeout(() => resolve('handover'), AFTER_REPLY)
-      return { pid: process.pid }
-    },
+  const common = { summary: 'What restart asks the server for', print: () => '' }
+  return {
+    requested,
+    commands: [
+      dataCommand({ ...WHO_SERVES, ...common, work: async (_: Services) => own() }),
+      dataCommand({ ...RESTART, ...common, work: async (_: Services) => restart() }),
+      dataCommand({ ...HAND_OVER, ...common, work: async (_: Services) => handOver() }),
+    ],
   }
-  const restart = {
-    ...restartCommand,
-    work: async () => {
-      const next = spawnNext()
-      const outcome = await Promise.race([requested, next.exited])
-      next.unref()
-      if (outcome === 'handover') return { pid: next.pid }
-      throw new AppError(
-        'unavailable',
-        `The new process ended with exit code ${outcome} and the log says why. The old one serves on.`,
-      )
-    },
+
+  function own() {
+    return { pid: process.pid }
   }
-  return { requested, commands: [processCommand, restart, handOver] }
+
+  /** Starts the next process, and tells its id once it takes over. */
+  async function restart() {
+    const next = spawnNext()
+    const outcome = await Promise.race([requested, next.exited])
+    next.unref()
+    if (outcome === 'handover') return { pid: next.pid }
+    throw new AppError(
+      'unavailable',
+      `The new process ended with exit code ${outcome} and the log says why. The old one serves on.`,
+    )
+  }
+
+  function handOver() {
+    setTimeout(() => resolve('handover'), AFTER_REPLY)
+    return own()
+  }
 }
 
 /** The next process's part: returns when the data is free. Nothing happens where nobody serves. */
 export async function takeOver(config: Config) {
-  if ((await askServer(config, handOverCommand, null, 'work')) === null) return
+  if ((await askServer(config, HAND_OVER, null, 'work')) === null) return
   for (let waited = 0; waited < LOCK_TIMEOUT; waited += LOCK_RETRY) {
     using lock = takeLock(join(config.dataDir, 'homeport.lock'))
     if (lock !== null) return

@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { DataError } from '../data-directory.ts'
-import { processCommand, restartCommand } from './handover.ts'
+import { RESTART, WHO_SERVES } from './handover.ts'
 
 /** Migrating a large database takes a while. */
 const TIMEOUT = 120_000
@@ -22,11 +22,11 @@ export const restart: LocalCommand = {
 
 /** Has the server replaced by the file that is there now, and waits until that one serves. Throws when it does not. */
 export async function restartServer(config: Config): Promise<{ pid: number }> {
-  const answer = await askServer(config, restartCommand, null, 'work')
+  const answer = await askServer(config, RESTART, null, 'work')
   if (answer === null) throw new DataError(`No server runs on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
   for (let waited = 0; waited < TIMEOUT; waited += RETRY) {
-    const serving = await askServer(config, processCommand, null, 'work').catch(() => null)
+    const serving = await askServer(config, WHO_SERVES, null, 'work').catch(() => null)
     if ((serving?.outcome as { pid: number } | undefined)?.pid === pid) return { pid }
     if (!isAlive(pid)) break
     await Bun.sleep(RETRY)

@@ -14,6 +14,9 @@ const PLACES = {
   sysctl: '/etc/sysctl.d/60-homeport.conf',
   home: '/var/lib/homeport',
 }
+/** How `useradd` says that the user is there. */
+const USER_EXISTS = 9
+
 export const SERVICE_UNIT = PLACES.unit
 
 /** What waits to be accepted by a socket that is closed goes to the one that takes its place. */
@@ -110,8 +113,6 @@ async function run(...command: [string, ...string[]]) {
   if (exitCode === 0 || (command[0] === 'useradd' && exitCode === USER_EXISTS)) return
   throw new UsageError(`"${command.join(' ')}" failed: ${said.trim()}`)
 }
-
-const USER_EXISTS = 9
 
 function requireRoot() {
   if (process.getuid?.() !== 0) throw new UsageError('Run this as root: sudo homeport service …')

@@ -52,9 +52,9 @@ export function createWriter(
   let current: Tx | null = null
   let draining: Promise<void> | null = null
   let refusal: unknown = null
-
   let commits = 0
   let changes = 0
+
   return { write: write as Db<never>['write'], prepareWrite, stats, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {

@@ -263,8 +263,8 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /** How many could not be folded. */
-  function countFailed(): Promise<number> {
-    return db.read.$count(billingEvents, eq(billingEvents.outcome, 'failed')).then(Number)
+  async function countFailed(): Promise<number> {
+    return await db.read.$count(billingEvents, eq(billingEvents.outcome, 'failed'))
   }
 
   /** One event by the provider's id, with its body as text; null when it never came. */
