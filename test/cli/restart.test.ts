@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { WEBHOOK_TOKEN } from '../support/app.ts'
-import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
+import { deliverSteadily } from '../support/steady-load.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -12,7 +12,7 @@ test('a restart under load refuses no request and loses none', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
-  const stopLoad = load(server, 500)
+  const stopLoad = deliverSteadily(server, 500)
   const pids: number[] = []
   for (let restarts = 0; restarts < 3; restarts++) {
     await Bun.sleep(300)
@@ -48,39 +48,6 @@ test('a restart to a file that cannot start leaves the server as it is', async (
   expect((await deliver(server, 'E1')).status).toBe(200)
   await server.stop()
 }, 20_000)
-
-/** Delivers so many events a second, each on a new connection, until it is stopped. */
-function load(server: Server, rate: number) {
-  const acknowledged: string[] = []
-  const refused: string[] = []
-  const sent: Promise<void>[] = []
-  const started = performance.now()
-  const timer = setInterval(() => {
-    const due = ((performance.now() - started) / 1000) * rate
-    while (sent.length < due) sent.push(send(`L${sent.length}`))
-  }, 5)
-  return async () => {
-    clearInterval(timer)
-    await Promise.all(sent)
-    return { acknowledged, refused }
-  }
-
-  async function send(id: string) {
-    const event = { id, type: 'TEST', event_timestamp_ms: 1_783_000_000_000 }
-    try {
-      const reply = await fetch(`${server.url}/api/webhooks/billing/v1`, {
-        method: 'POST',
-        keepalive: false,
-        headers: { 'content-type': 'application/json', authorization: `Bearer ${WEBHOOK_TOKEN}` },
-        body: JSON.stringify({ event }),
-      })
-      if (reply.status === 200) acknowledged.push(id)
-      else refused.push(`${id} ${reply.status}`)
-    } catch (error) {
-      refused.push(`${id} ${error}`)
-    }
-  }
-}
 
 test('systemd is told who serves, that it is ready and that it lives; a restart tells the next one', async () => {
   await using homeport = await installExecutable()

@@ -4,6 +4,8 @@ import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
+import { migrateSockets } from '../support/socket-migration.ts'
+import { deliverSteadily } from '../support/steady-load.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
@@ -14,7 +16,8 @@ afterEach(() => {
   for (const pid of started.splice(0)) Bun.spawnSync(['kill', '-9', String(pid)])
 })
 
-test('an upgrade from a URL is checked by its sum, put in place and serves; the old file is kept', async () => {
+test('an upgrade from a URL is checked by its sum and takes over under load; the old file is kept', async () => {
+  await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
@@ -29,11 +32,16 @@ test('an upgrade from a URL is checked by its sum, put in place and serves; the 
         url.endsWith('SHA256SUMS') ? `${sum}  homeport-9\n` : Bun.file(`${file}.release`),
       ),
   })
+  const stopLoad = deliverSteadily(server, 500)
   const { stdout, stderr } = await homeport.run(['upgrade', `${releases.url}homeport-9`, '--json'])
   expect([stderr, JSON.parse(stdout).previous]).toEqual(['', `${file}.previous`])
   started.push(await servingPid(homeport))
   expect(started).not.toContain(server.process.pid)
-  expect((await deliver(server, 'E1')).status).toBe(200)
+  const { acknowledged, refused } = await stopLoad()
+  if (migration.isOn) expect(refused).toEqual([])
+  else expect(refused.length).toBeLessThan(3)
+  expect(acknowledged.length).toBeGreaterThan(100)
+  for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
 }, 30_000)
 
 test('what is no better version is refused, and changes nothing', async () => {

@@ -1,0 +1,38 @@
+import { WEBHOOK_TOKEN } from './app.ts'
+import type { Server } from './executable.ts'
+
+/**
+ * Delivers so many events a second, each on a new connection. The function that it returns stops it, and tells which
+ * were acknowledged and which were not, with the reason.
+ */
+export function deliverSteadily(server: Server, rate: number) {
+  const acknowledged: string[] = []
+  const refused: string[] = []
+  const sent: Promise<void>[] = []
+  const started = performance.now()
+  const timer = setInterval(() => {
+    const due = ((performance.now() - started) / 1000) * rate
+    while (sent.length < due) sent.push(send(`L${sent.length}`))
+  }, 5)
+  return async () => {
+    clearInterval(timer)
+    await Promise.all(sent)
+    return { acknowledged, refused }
+  }
+
+  async function send(id: string) {
+    const event = { id, type: 'TEST', event_timestamp_ms: 1_783_000_000_000 }
+    try {
+      const reply = await fetch(`${server.url}/api/webhooks/billing/v1`, {
+        method: 'POST',
+        keepalive: false,
+        headers: { 'content-type': 'application/json', authorization: `Bearer ${WEBHOOK_TOKEN}` },
+        body: JSON.stringify({ event }),
+      })
+      if (reply.status === 200) acknowledged.push(id)
+      else refused.push(`${id} ${reply.status}`)
+    } catch (error) {
+      refused.push(`${id} ${error}`)
+    }
+  }
+}
