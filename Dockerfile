@@ -1,24 +1,26 @@
-# Builds the one file, then puts it alone on a slim system, run by nobody special.
-FROM node:22-bookworm-slim AS build
+# Builds the one file for the platform of the image, wherever it is built, and puts it alone on what it needs: the C and
+# C++ runtimes, certificates to check others by, and no shell.
+ARG BUILD_BASE=node:22-bookworm-slim
+ARG BASE=gcr.io/distroless/cc-debian12
+FROM --platform=$BUILDPLATFORM $BUILD_BASE AS build
+ARG TARGETARCH
 WORKDIR /src
 COPY package.json bun.lock ./
-RUN npx -y bun@1.4.4 install --frozen-lockfile
+RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
+ && npx -y bun@1.4.4 install --frozen-lockfile --os linux --cpu "$CPU"
 COPY . .
-RUN npx -y bun@1.4.4 run build
+RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
+ && npx -y bun@1.4.4 build.ts "linux-$CPU" \
+ && mkdir /empty
 
-FROM debian:bookworm-slim
-# libvips, inside the executable, needs the C++ runtime; https to the rates provider needs the certificates.
-RUN apt-get update \
- && apt-get install -y --no-install-recommends ca-certificates libstdc++6 \
- && rm -rf /var/lib/apt/lists/* \
- && useradd --system --uid 10001 --no-create-home homeport \
- && install -d -o homeport -g homeport -m 700 /data
+FROM $BASE
+COPY --from=build --chown=10001:10001 --chmod=700 /empty /data
 COPY --from=build /src/dist/homeport /usr/local/bin/homeport
-USER homeport
+USER 10001:10001
 ENV DATA_DIR=/data PORT=3000
 VOLUME /data
 EXPOSE 3000
 # Builders of OCI images drop this: docs/deployment.md has the same for the command that runs it.
 HEALTHCHECK --interval=30s --timeout=5s --start-period=5s CMD ["homeport", "health"]
-ENTRYPOINT ["homeport"]
+ENTRYPOINT ["/usr/local/bin/homeport"]
 CMD ["serve"]

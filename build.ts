@@ -14,6 +14,15 @@ export type Build = {
   folderOf: (name: string) => string
 }
 
+/** What a release is built for; the platform is sharp's word, the target Bun's. */
+export const TARGETS = {
+  'linux-x64': { platform: 'linux-x64', target: 'bun-linux-x64-baseline' },
+  'linux-arm64': { platform: 'linux-arm64', target: 'bun-linux-arm64' },
+  'linux-x64-musl': { platform: 'linuxmusl-x64', target: 'bun-linux-x64-musl' },
+  'linux-arm64-musl': { platform: 'linuxmusl-arm64', target: 'bun-linux-arm64-musl' },
+  'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
+} as const
+
 /** Makes one file with the server, sharp, the migrations and the first content. Throws what is wrong with the sources. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   const result = await Bun.build({
@@ -114,10 +123,12 @@ export const addon = loadNative([${list.join(', ')}])
 }
 
 if (import.meta.main) {
+  // The Dockerfile names another platform than the machine's own, whose packages it has installed.
+  const label = process.argv[2] as keyof typeof TARGETS | undefined
   const { resolve } = createRequire(import.meta.url)
   await buildExecutable({
     outfile: './dist/homeport',
-    platform: `${process.platform}-${process.arch}`,
+    ...(label ? TARGETS[label] : { platform: `${process.platform}-${process.arch}` }),
     folderOf: (name) => dirname(resolve(`${name}/package`)),
   })
   console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)

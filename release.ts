@@ -1,6 +1,6 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { buildExecutable } from './build.ts'
+import { buildExecutable, TARGETS } from './build.ts'
 import { version } from './package.json' with { type: 'json' }
 import { type Locked, packagesFor, spdxOf } from './release-list.ts'
 import { hashOfFile } from './src/lib/file-hash.ts'
@@ -10,14 +10,6 @@ import { hashOfFile } from './src/lib/file-hash.ts'
  * that installs it. With `--check` each is built twice, which must give the same bytes. Names of platforms on the
  * command line choose some.
  */
-const TARGETS = [
-  { label: 'linux-x64', platform: 'linux-x64', target: 'bun-linux-x64-baseline' },
-  { label: 'linux-arm64', platform: 'linux-arm64', target: 'bun-linux-arm64' },
-  { label: 'linux-x64-musl', platform: 'linuxmusl-x64', target: 'bun-linux-x64-musl' },
-  { label: 'linux-arm64-musl', platform: 'linuxmusl-arm64', target: 'bun-linux-arm64-musl' },
-  { label: 'macos-arm64', platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
-] as const
-
 const FOLDER = join(import.meta.dir, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
 const AGAIN = join(FOLDER, 'again')
@@ -30,7 +22,7 @@ const created = (await Bun.$`git log -1 --format=%cI`.text()).trim()
 const sums: string[] = []
 
 await rm(FOLDER, { recursive: true, force: true })
-for (const { label, platform, target } of TARGETS) {
+for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   if (chosen.length > 0 && !chosen.includes(label)) continue
   const file = `homeport-${version}-${label}`
   const outfile = join(FOLDER, file)

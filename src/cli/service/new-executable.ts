@@ -40,6 +40,11 @@ export async function fetchExecutable(
   return found
 }
 
+/** Where the version before is kept. */
+export function previousOf(executable: string): string {
+  return `${executable}.previous`
+}
+
 /** Asks an executable what it is. Throws `UsageError` when it is none for this machine. */
 export async function describeExecutable(path: string): Promise<Described> {
   try {

@@ -4,6 +4,7 @@ import { chmod, chown, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/pr
 import { UsageError } from '../../lib/command.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { confirmRisk } from '../confirm.ts'
+import { previousOf } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 
 const NAME = 'homeport'
@@ -51,9 +52,10 @@ export const serviceInstall: LocalCommand = {
     await mkdir(PLACES.home, { recursive: true, mode: 0o700 })
     await chown(PLACES.home, await idOf('-u'), await idOf('-g'))
     await writeFile(PLACES.sysctl, SYSCTL)
-    await run('sysctl', '--quiet', '--load', PLACES.sysctl)
     await writeFile(PLACES.unit, unit)
     await run('systemctl', 'daemon-reload')
+    // Its program alone is on every system that has systemd; in a container it is skipped.
+    await run('systemctl', 'restart', 'systemd-sysctl')
     await run('systemctl', 'enable', '--now', NAME)
     console.log(next(isNew))
     return EXIT.done
@@ -69,8 +71,8 @@ export const serviceUninstall: LocalCommand = {
     if (!existsSync(PLACES.unit)) throw new UsageError('There is no service to take away.')
     if (!yes) confirmRisk('The service is stopped and taken away.')
     await run('systemctl', 'disable', '--now', NAME)
-    for (const path of [PLACES.unit, PLACES.sysctl, PLACES.executable])
-      await rm(path, { force: true })
+    const executables = [PLACES.executable, previousOf(PLACES.executable)]
+    for (const path of [PLACES.unit, PLACES.sysctl, ...executables]) await rm(path, { force: true })
     await run('systemctl', 'daemon-reload')
     console.log(
       `The service is gone. ${PLACES.home}, ${PLACES.environment} and the user ${NAME} stay.`,
@@ -107,6 +109,8 @@ async function idOf(flag: '-u' | '-g'): Promise<number> {
 
 /** Runs a program of the system. Throws with what it says; a user that is there already is fine. */
 async function run(...command: [string, ...string[]]) {
+  if (Bun.which(command[0]) === null)
+    throw new UsageError(`This machine has no "${command[0]}", which the service needs.`)
   const child = Bun.spawn(command, { stdio: ['ignore', 'ignore', 'pipe'] })
   const said = await child.stderr.text()
   const exitCode = await child.exited

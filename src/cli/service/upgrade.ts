@@ -9,7 +9,7 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { DataError, databasePath, migrationStatus } from '../data-directory.ts'
 import { createProgress } from '../progress.ts'
-import { describeExecutable, fetchExecutable } from './new-executable.ts'
+import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_UNIT } from './service.ts'
 
@@ -58,10 +58,6 @@ export const upgrade: LocalCommand = {
       await rm(incoming, { force: true })
     }
   },
-}
-
-function previousOf(executable: string): string {
-  return `${executable}.previous`
 }
 
 /** Null when the new version serves, or nobody did before; else what went wrong. */
