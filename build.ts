@@ -67,6 +67,12 @@ function hidePaths(): BunPlugin {
 function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const addon = nativeFile(`@img/sharp-${platform}`, '.node')
   const library = nativeFile(`@img/sharp-libvips-${platform}`, /\.so|\.dylib/)
+  // The executable keeps the loader's source, which must not tell the folder that it was built in.
+  const files: Record<string, string> = {
+    '#addon': addon.source,
+    '#library': library.source,
+    '#load-native': join(import.meta.dir, 'src/features/attachments/images/native.ts'),
+  }
   return {
     name: 'embed-sharp',
     setup(build) {
@@ -78,6 +84,9 @@ function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
         namespace: 'native',
       }))
       build.onResolve({ filter: /^native-parts$/ }, () => ({ path: 'parts', namespace: 'native' }))
+      build.onResolve({ filter: /^#(addon|library|load-native)$/ }, ({ path }) => ({
+        path: files[path] as string,
+      }))
       build.onLoad({ filter: /^addon$/, namespace: 'native' }, () => ({
         contents: `module.exports = require('native-parts').addon`,
         loader: 'js',
@@ -105,19 +114,12 @@ function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
   }
 
   function loader(): string {
-    const parts = [addon, library]
-    const imports = parts.map(
-      ({ source }, index) =>
-        `import part${index} from ${JSON.stringify(source)} with { type: 'file' }`,
-    )
-    const list = parts.map(
-      ({ path, hash }, index) =>
-        `{ embedded: part${index}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`,
-    )
-    const native = join(import.meta.dir, 'src/features/attachments/images/native.ts')
-    return `${imports.join('\n')}
-import { loadNative } from ${JSON.stringify(native)}
-export const addon = loadNative([${list.join(', ')}])
+    const part = (name: string, { path, hash }: typeof addon) =>
+      `{ embedded: ${name}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`
+    return `import addonFile from '#addon' with { type: 'file' }
+import libraryFile from '#library' with { type: 'file' }
+import { loadNative } from '#load-native'
+export const addon = loadNative([${part('addonFile', addon)}, ${part('libraryFile', library)}])
 `
   }
 }
