@@ -1,15 +1,17 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type Acknowledged, lostOf, writeAll } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { deliver, register } from '../support/requests.ts'
+import { deliver, register, signIn } from '../support/requests.ts'
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
 /** On the disk, not in memory. */
 const FOLDER = await mkdtemp('/var/tmp/homeport-power-')
 const ENV = { RATE_LIMITS: 'off' }
+const MB = 1024 * 1024
 const KILLS = 200
 const POWER_CUTS = 50
 const disk = await makeDisk()
@@ -17,10 +19,15 @@ const disk = await makeDisk()
 const withDisk = test.skipIf(disk === null)
 const withStrace = test.skipIf(disk === null || Bun.which('strace') === null)
 
+const group = await makeGroup()
+/** A control group of its own is made, which takes root. */
+const withMemoryLimit = test.skipIf(group === null)
+
 beforeAll(buildExecutable, 60_000)
 afterAll(async () => {
   Bun.spawnSync(['umount', join(FOLDER, 'mounted')])
   await rm(FOLDER, { recursive: true, force: true })
+  if (group) await rmdir(group.folder)
 })
 
 test(`1: after ${KILLS} kills under load nothing that was acknowledged is lost, and it is ready within 2 s`, async () => {
@@ -104,6 +111,39 @@ withStrace(
   30_000,
 )
 
+withMemoryLimit(
+  '32: where the system gives no more memory the server is killed; what was acknowledged is there',
+  async () => {
+    await using homeport = await installExecutable()
+    const enter = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]
+    const server = await homeport.start(ENV, enter)
+    const { accessToken } = await register(server, 'ann@example.com')
+    const load = writeAll(server, accessToken, 'memory')
+    await Bun.sleep(500)
+    const { folder, limit, usage } = group as Group
+    const used = Number(await Bun.file(join(folder, usage)).text())
+    await Bun.write(join(folder, limit), String(used + 8 * MB))
+    // Each needs some memory of its own to hash the password.
+    const signIns = Array.from({ length: 64 }, () =>
+      signIn(server, 'ann@example.com').catch(() => null),
+    )
+    const signal = await Promise.race([
+      server.process.exited.then(() => server.process.signalCode),
+      Bun.sleep(20_000),
+    ])
+    load.stop()
+    await Promise.all([load.done, ...signIns])
+    expect(signal).toBe('SIGKILL')
+    const start = performance.now()
+    const again = await homeport.start(ENV)
+    expect(performance.now() - start).toBeLessThan(2_000)
+    await again.stop()
+    const written = expectAll(load.acknowledged, join(homeport.folder, 'data'))
+    console.log(`32: killed with ${written} acknowledged, none lost`)
+  },
+  60_000,
+)
+
 /** Runs a program with something else in the place of its fsyncs. */
 function injecting(what: string): string[] {
   const quiet = ['-f', '-qq', '-o', '/dev/null']
@@ -165,4 +205,19 @@ async function makeDisk(): Promise<string | null> {
       .quiet()
       .nothrow()
   return made.exitCode === 0 ? path : null
+}
+
+type Group = { folder: string; limit: string; usage: string }
+
+/** A group of processes whose memory can be limited, in either version of the kernel's interface. */
+async function makeGroup(): Promise<Group | null> {
+  for (const [parent, limit, usage] of [
+    ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes', 'memory.usage_in_bytes'],
+    ['/sys/fs/cgroup', 'memory.max', 'memory.current'],
+  ] as const) {
+    const folder = join(parent, `homeport-${process.pid}`)
+    await mkdir(folder).catch(() => {})
+    if (existsSync(join(folder, limit))) return { folder, limit, usage }
+  }
+  return null
 }

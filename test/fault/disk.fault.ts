@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { asker, deliver, register } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
@@ -11,6 +12,9 @@ const disks: string[] = []
 const probe = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', await makeFolder()])
 /** Small disks are mounted, which takes root. */
 const onOwnDisk = test.skipIf(probe.exitCode !== 0)
+
+/** The kernel is told that a file system is damaged. */
+const onFailingDisk = test.skipIf(probe.exitCode !== 0 || !existsSync('/sys/fs/ext4'))
 
 beforeAll(buildExecutable, 60_000)
 afterAll(async () => {
@@ -141,6 +145,46 @@ onOwnDisk(
     await server.stop()
   },
   120_000,
+)
+
+onFailingDisk(
+  '8: on a disk that turns read-only writes get 503 and reads go on; once it is well nothing is lost',
+  async () => {
+    await using homeport = await installExecutable()
+    const folder = await makeFolder()
+    const [image, mounted] = [`${folder}.image`, folder]
+    const mount = async () => {
+      await Bun.$`mount -o loop,errors=remount-ro ${image} ${mounted}`.quiet()
+      return basename((await Bun.$`findmnt -no SOURCE ${mounted}`.text()).trim())
+    }
+    await Bun.$`truncate -s 64M ${image} && mkfs.ext4 -q ${image}`.quiet()
+    const device = await mount()
+    const environment = { DATA_DIR: join(mounted, 'data') }
+    const server = await homeport.start(environment)
+    const { accessToken } = await register(server, 'ann@example.com')
+    const read = async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      return (await asker(server)('GET', '/api/user/profile/v1', { headers })).status
+    }
+    expect((await deliver(server, 'E1')).status).toBe(200)
+    // What the kernel does when it finds the file system damaged.
+    await Bun.write(`/sys/fs/ext4/${device}/trigger_fs_error`, '1')
+    for (let at = 0; at < 20; at++) {
+      expect([(await deliver(server, `F${at}`)).status, await read()]).toEqual([503, 200])
+    }
+    const isReady = async () => (await asker(server)('GET', '/ready')).status === 200
+    for (let tries = 0; tries < 40 && (await isReady()); tries++) await Bun.sleep(50)
+    expect(await isReady()).toBe(false)
+    await server.stop()
+    await Bun.$`umount ${mounted}; e2fsck -fy ${image}`.quiet().nothrow()
+    await mount()
+    const again = await homeport.start(environment)
+    expect((await deliver(again, 'E1')).code).toBe('duplicate')
+    expect((await deliver(again, 'F1')).code).toBe('ok')
+    await again.stop()
+    await rm(image)
+  },
+  60_000,
 )
 
 onOwnDisk(

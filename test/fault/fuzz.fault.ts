@@ -11,3 +11,27 @@ test(`58: ${COUNT} requests made from the document and spoilt get no 5xx, and re
   console.log(`58: seed ${seed}, ${JSON.stringify(statuses)}`)
   expect({ seed, faults }).toEqual({ seed, faults: [] })
 }, 600_000)
+
+test('55: no pattern of the document takes long over 64 KB that almost match', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off', LOG_LEVEL: 'error' })
+  const { json } = await app.ask('GET', '/docs/json')
+  const patterns = new Set(patternsOf(json))
+  expect(patterns.size).toBeGreaterThan(0)
+  const pieces = ['a', '0', '-', '.', ' ', '+', '/', 'a@', 'a.', 'a-', '0-', '%', 'é', '.a@a.', '=']
+  for (const pattern of patterns) {
+    const expression = new RegExp(pattern, 'u')
+    for (const piece of pieces) {
+      const start = performance.now()
+      expression.test(`${piece.repeat(65_536 / piece.length)}!`)
+      const ms = performance.now() - start
+      if (ms > 50) throw new Error(`${pattern} takes ${ms.toFixed(0)} ms over "${piece}"`)
+    }
+  }
+  console.log(`55: ${patterns.size} patterns`)
+})
+
+function patternsOf(value: unknown): string[] {
+  if (typeof value !== 'object' || value === null) return []
+  const own = 'pattern' in value && typeof value.pattern === 'string' ? [value.pattern] : []
+  return [...own, ...Object.values(value).flatMap(patternsOf)]
+}

@@ -1,0 +1,127 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { TOTP } from 'totp-generator'
+import { PASSWORD } from '../support/app.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { createSealer, readKeyForPayloads } from '../support/messages.ts'
+import { asker, deliver, register, signIn } from '../support/requests.ts'
+
+const MULTIARCH = await readdir('/usr/lib').catch(() => [])
+/** Debian's package `libfaketime`. */
+const FAKETIME = (
+  await Promise.all(
+    MULTIARCH.map(async (name) => {
+      const path = `/usr/lib/${name}/faketime/libfaketimeMT.so.1`
+      return (await Bun.file(path).exists()) ? path : null
+    }),
+  )
+).find((path) => path !== null)
+const withFaketime = test.skipIf(FAKETIME === undefined)
+const PROFILE = '/api/user/profile/v1'
+const STEP = 30_000
+
+beforeAll(buildExecutable, 60_000)
+
+withFaketime(
+  '34: the clock jumps by days and decades: tokens are judged by it, nothing fails, jobs run once',
+  async () => {
+    await using homeport = await installExecutable()
+    await using clock = fakeClock(homeport.folder)
+    const server = await homeport.start(clock.environment)
+    const ask = asker(server)
+    const { accessToken, refreshToken } = (await register(server, 'ann@example.com')) as {
+      accessToken: string
+      refreshToken: string
+    }
+    const readProfile = async () => {
+      const headers = { authorization: `Bearer ${accessToken}` }
+      return (await ask('GET', PROFILE, { headers })).status
+    }
+    for (const [jump, status] of [
+      ['+0', 200],
+      ['+1d', 401],
+      // It is not older than it may be.
+      ['-1d', 200],
+      ['+0', 200],
+      ['+20y', 401],
+      ['+0', 200],
+    ] as const) {
+      await clock.set(jump)
+      expect([jump, await readProfile()]).toEqual([jump, status])
+      expect((await signIn(server, 'ann@example.com')).status).toBe(200)
+      expect((await deliver(server, `E${jump}`)).status).toBe(200)
+      expect((await ask('GET', '/ready')).status).toBe(200)
+    }
+    const renewed = await ask('POST', '/api/auth/refresh/v1', {
+      headers: { 'content-type': 'application/json' },
+      body: JSON.stringify({ refreshToken }),
+    })
+    expect(renewed.status).toBe(200)
+    expect(await server.stop()).toBe(0)
+    const log = await Bun.file(join(homeport.folder, 'log')).text()
+    expect(log).not.toContain('"level":"error"')
+    expect(log.split('\n').length).toBeLessThan(100)
+  },
+  30_000,
+)
+
+withFaketime(
+  '35: what was used once is not taken again when the clock is set back',
+  async () => {
+    await using homeport = await installExecutable()
+    await using clock = fakeClock(homeport.folder)
+    const server = await homeport.start({ ...clock.environment, RATE_LIMITS: 'off' })
+    const { accessToken } = await register(server, 'ann@example.com')
+    const ask = async (path: string, body: unknown) => {
+      const headers = {
+        authorization: `Bearer ${accessToken}`,
+        'content-type': 'application/json',
+      }
+      return asker(server)('POST', path, { headers, body: JSON.stringify(body) })
+    }
+    // Sealed messages first: setting up two-factor ends the session of the token.
+    const { patchName } = createSealer(await readKeyForPayloads(server.url), () => new Date())
+    const message = patchName(accessToken, 'Ann')
+    const patch = async () => {
+      const headers = { 'content-type': 'application/jose', env: 'production' }
+      return (await fetch(server.url + PROFILE, { method: 'PATCH', headers, body: message })).status
+    }
+    expect(await patch()).toBe(200)
+    await clock.set('-60')
+    expect(await patch()).toBe(409)
+    await clock.set('+0')
+
+    const { secret } = (await ask('/api/auth/two_factor/v1', { password: PASSWORD })).body.response
+    const codeAt = async (timestamp: number) => (await TOTP.generate(secret, { timestamp })).otp
+    const code = await codeAt(Date.now())
+    await ask('/api/auth/two_factor/v1/confirm', { code })
+    const pass = async (used: string) => {
+      const reply = await (await signIn(server, 'ann@example.com')).json()
+      const { challengeToken } = (reply as { response: { challengeToken: string } }).response
+      return (await ask('/api/auth/login/v1/two_factor', { challengeToken, code: used })).status
+    }
+    const next = await codeAt(Date.now() + STEP)
+    expect(await pass(next)).toBe(200)
+    await clock.set('-60')
+    for (const used of [code, next]) expect(await pass(used)).toBe(401)
+    expect(await server.stop()).toBe(0)
+  },
+  30_000,
+)
+
+/** A clock for the server alone, set by how much it differs: `+1d`, `-60` in seconds. */
+function fakeClock(folder: string) {
+  const file = join(folder, 'clock')
+  const environment = {
+    LD_PRELOAD: FAKETIME ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+  return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
+
+  async function set(difference: string) {
+    await writeFile(file, `${difference}\n`)
+  }
+}
