@@ -1,4 +1,5 @@
 import { isIP } from 'node:net'
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
 import { isCurrency } from './lib/locale.ts'
@@ -67,6 +68,27 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined,
     ),
     dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
+    /** A PostgreSQL server in the place of the SQLite file, for several instances. */
+    databaseUrl: read<string | null>(
+      'DATABASE_URL',
+      null,
+      'a URL such as postgres://user:password@host:5432/name?sslmode=verify-full',
+      (text) => (/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+    ),
+    /** Connections to it of this instance. */
+    databasePool: read('DATABASE_POOL', 16, 'a number from 3 to 500', (text) => {
+      const count = wholeNumber(text, 500)
+      return count !== undefined && count >= 3 ? count : undefined
+    }),
+    /** Seals what instances share. */
+    secretKey: read<string | null>(
+      'SECRET_KEY',
+      null,
+      'at least 32 characters, such as from "openssl rand -hex 32"',
+      (text) => (text.length >= 32 ? text : undefined),
+    ),
+    /** What this instance is called in logs and metrics. */
+    instance: read('INSTANCE', hostname(), 'a name', anyText),
     nativeDir: read<string | null>('NATIVE_DIR', null, 'a path', (text) => resolve(text)),
     baseUrl: read<string | null>('BASE_URL', ownUrl, 'an http or https URL without a path', origin),
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
@@ -204,6 +226,11 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   }
   if ((tlsCert === null) !== (tlsKey === null)) {
     faults.push('TLS_CERT and TLS_KEY are needed together')
+  }
+  if (config.databaseUrl !== null && config.secretKey === null) {
+    faults.push(
+      'SECRET_KEY is needed by DATABASE_URL: take the output of "openssl rand -hex 32", the same for every instance',
+    )
   }
   if (config.webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token))) {
     faults.push(

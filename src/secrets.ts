@@ -5,11 +5,12 @@ import { join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
+import type { KeptText } from './lib/key-ring.ts'
 
-/** Keys that nobody sets: made on the first start, kept in `DATA_DIR/secrets`, readable by us alone. */
+/** Keys that nobody sets: made on the first start, kept where only we can read them. */
 export type Secrets = {
-  /** The file of the keys that sign access tokens: they come and go, see `lib/key-ring.ts`. */
-  accessTokenKeys: string
+  /** The keys that sign access tokens: they come and go, see `lib/key-ring.ts`. */
+  accessTokenKeys: KeptText
   /** Derives the successor of a refresh token. */
   refreshKey: Buffer
   /** Signs the URLs of private files. */
@@ -18,8 +19,8 @@ export type Secrets = {
   sealKey: Buffer
   /** Hashes recovery codes, which are too short for a hash without a key. */
   recoveryKey: Buffer
-  /** The file of the keys that payloads are sealed for: they come and go, see `lib/key-ring.ts`. */
-  encryptionKeys: string
+  /** The keys that payloads are sealed for: they come and go, see `lib/key-ring.ts`. */
+  encryptionKeys: KeptText
   /** Makes the pseudonyms that stand for deleted people in the billing log. */
   pseudonymKey: Buffer
 }
@@ -94,42 +95,38 @@ export async function discardBadSecrets(folder: string, schemaVersion: number) {
   return lost
 }
 
-/** The secrets of `folder`; what is missing is made. Check them before. */
-export async function loadSecrets(folder: string): Promise<Secrets> {
-  await makeFolder(folder)
+/** The secrets that `keep` keeps under their names; what is missing is made. Check them before. */
+export async function loadSecrets(keep: (name: SecretName) => KeptText): Promise<Secrets> {
+  const accessTokenKeys = keep('access-token.jwk')
+  await accessTokenKeys.readOrMake(makeSigningKey)
   return {
-    accessTokenKeys: await keptFile(folder, 'access-token.jwk', makeSigningKey),
-    refreshKey: await symmetricKey(folder, 'refresh-token.key'),
-    fileUrlKey: await symmetricKey(folder, 'file-url.key'),
-    sealKey: await symmetricKey(folder, 'seal.key'),
-    recoveryKey: await symmetricKey(folder, 'recovery-code.key'),
-    encryptionKeys: join(folder, 'encryption-keys.json'),
-    pseudonymKey: await symmetricKey(folder, 'pseudonym.key'),
+    accessTokenKeys,
+    refreshKey: await symmetricKey(keep('refresh-token.key')),
+    fileUrlKey: await symmetricKey(keep('file-url.key')),
+    sealKey: await symmetricKey(keep('seal.key')),
+    recoveryKey: await symmetricKey(keep('recovery-code.key')),
+    encryptionKeys: keep('encryption-keys.json'),
+    pseudonymKey: await symmetricKey(keep('pseudonym.key')),
   }
 }
 
-async function symmetricKey(folder: string, name: SecretName): Promise<Buffer> {
-  const hex = await keep(folder, name, async () => randomBytes(32).toString('hex'))
-  return Buffer.from(hex.trim(), 'hex')
-}
-
-async function keep(
-  folder: string,
-  name: SecretName,
-  make: () => Promise<string>,
-): Promise<string> {
-  return readFile(await keptFile(folder, name, make), 'utf8')
-}
-
-/** The path of a secret, which is made where it is missing. */
-async function keptFile(
-  folder: string,
-  name: SecretName,
-  make: () => Promise<string>,
-): Promise<string> {
+/** A secret in a file of `folder`, which one process alone uses. */
+export function secretFile(folder: string, name: SecretName): KeptText {
   const path = join(folder, name)
-  if (!existsSync(path)) await writeDurably(path, await make(), 0o600)
-  return path
+  return {
+    async readOrMake(make) {
+      await makeFolder(folder)
+      if (!existsSync(path)) await writeDurably(path, await make(), 0o600)
+      return readFile(path, 'utf8')
+    },
+    replace: (text) => writeDurably(path, text, 0o600),
+    watch() {},
+  }
+}
+
+async function symmetricKey({ readOrMake }: KeptText): Promise<Buffer> {
+  const hex = await readOrMake(async () => randomBytes(32).toString('hex'))
+  return Buffer.from(hex.trim(), 'hex')
 }
 
 /** Until it is rotated it is kept alone, so that tools that know the first versions can read it. */

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
-import type { OpenDb } from './db/sqlite/open.ts'
+import type { OpenDb } from './db/db.ts'
 import { createReplays } from './encryption/replays.ts'
 import { createImageQueue } from './features/attachments/images/image-queue.ts'
 import { createVariants } from './features/attachments/images/variants.ts'
@@ -92,14 +92,14 @@ export async function createServices(deps: ServicesDeps) {
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const outbox: PeopleOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
   const encryptionKeys = await createKeyRing({
-    path: secrets.encryptionKeys,
+    kept: secrets.encryptionKeys,
     use: 'enc',
     alg: 'ECDH-ES',
     acceptedAfter: SEALED_REQUESTS_ACCEPTED_MS,
     now,
   })
   const signingKeys = await createKeyRing({
-    path: secrets.accessTokenKeys,
+    kept: secrets.accessTokenKeys,
     use: 'sig',
     alg: 'ES256',
     acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
@@ -231,7 +231,7 @@ export async function createServices(deps: ServicesDeps) {
     version: VERSION,
     servingSince: deps.servingSince ?? null,
     dataDir: config.dataDir,
-    databasePath: db.client.filename,
+    databasePath: db.place,
     countPeople: people.directory.count,
     countEvents: billing.count,
     countWaiting: outbox.count,

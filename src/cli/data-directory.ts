@@ -1,34 +1,19 @@
 import { constants, existsSync, statfsSync } from 'node:fs'
-import { access, chmod, mkdir, readdir, readFile, stat } from 'node:fs/promises'
+import { access, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { sqliteColumns } from '../db/sqlite/columns.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
-import { migrate, readMigrations, schemaVersion } from '../db/sqlite/migrate.ts'
-import {
-  appliedIn,
-  copyDatabase,
-  createDb,
-  isReplicated,
-  openDatabase,
-  reasonNotToOpen,
-} from '../db/sqlite/open.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
-import { buildTables } from '../features.ts'
-import { asset } from '../lib/asset-path.ts'
-import { syncPath } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
-import { checkSecrets, discardBadSecrets, loadSecrets, type SecretName } from '../secrets.ts'
+import { loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
 import { backupDirOf, listBackups } from './backup/backups.ts'
 import { finishRestore } from './backup/replace-data.ts'
+import { DataError } from './data-error.ts'
+import { openPostgres } from './open-postgres.ts'
+import { databasePath, openSqlite } from './open-sqlite.ts'
 import { programCommand } from './self-command.ts'
-
-/** The data directory cannot be used; the message says why and what to do. */
-export class DataError extends Error {
-  override readonly name = 'DataError'
-}
 
 /** With less free space not even the database can be opened. */
 const MIN_START_BYTES = 1024 * 1024
@@ -103,41 +88,19 @@ async function openLocked(
   // What we make is for our own eyes, whatever the terminal or the service manager says.
   process.umask(0o077)
   opening.use(await lockData(config))
-  await finishRestore(config.dataDir)
-  const path = databasePath(config)
-  const migrations = readMigrations(asset('drizzle'))
-  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
-  const secrets = join(config.dataDir, 'secrets')
-  const before = existsSync(path) ? appliedIn(path) : 0
-  const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
-  await checkSecrets(secrets, newSecrets ? 0 : before)
-
-  const client = openDatabase(path)
-  await snapshot(config, client, migrations.length)
-  const migrated = migrate(client, migrations)
-  if (!config.litestream && isReplicated(client)) {
-    log.warn('Litestream replicates the database: set LITESTREAM=on, or its copies get damaged')
-  }
-  const db = createDb(
-    client,
-    buildTables(sqliteColumns),
-    config.litestream ? null : programCommand('checkpoint'),
-  )
-  opening.defer(async () => {
-    await db.stopWriting('closing')
-    db.close()
-  })
+  if (config.databaseUrl === null) await finishRestore(config.dataDir)
+  const { dataDir, databaseUrl } = config
+  const engine =
+    databaseUrl === null ? await openSqlite(config, log, newSecrets) : await openPostgres(config)
+  opening.use(engine)
+  const { db, migrated, replaced } = engine
   const services = await createServices({
     config,
     db,
     log,
     pegs: await readPegs(),
-    // Secrets without a database are refused at the next start, so they are made after it.
-    secrets: await loadSecrets(secrets),
-    imageCommand: programCommand(
-      'image-worker',
-      config.nativeDir ?? join(config.dataDir, 'native'),
-    ),
+    secrets: await loadSecrets(engine.keep),
+    imageCommand: programCommand('image-worker', config.nativeDir ?? join(dataDir, 'native')),
     newestBackupAt: async () => (await listBackups(backupDirOf(config)))[0]?.at ?? null,
     ...overrides,
   })
@@ -158,21 +121,6 @@ async function openLocked(
     newSecrets: replaced,
     [Symbol.asyncDispose]: () => stack.disposeAsync(),
   }
-}
-
-export function databasePath(config: Config): string {
-  return join(config.dataDir, 'homeport.db')
-}
-
-/** How many of the program's migrations the database has had (0 without one), and all of them. */
-export async function migrationStatus(
-  config: Config,
-): Promise<{ applied: number; known: string[] }> {
-  const migrations = readMigrations(asset('drizzle'))
-  const path = databasePath(config)
-  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
-  const known = migrations.map(({ tag }) => tag)
-  return { applied: existsSync(path) ? appliedIn(path) : 0, known }
 }
 
 /** Takes the data directory for this process, or says who has it. */
@@ -218,30 +166,6 @@ async function userName(uid: number): Promise<string> {
   const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
   const line = users.split('\n').find((one) => one.split(':')[2] === String(uid))
   return line?.split(':')[0] ?? `user ${uid}`
-}
-
-async function refuseUnusable(config: Config, path: string, refusal: string | null) {
-  if (refusal !== null) throw new DataError(refusal)
-  const missing = !existsSync(path) || Bun.file(path).size === 0
-  const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
-  if (missing && secrets.length > 0) {
-    throw new DataError(
-      `${path} is missing or empty though ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
-    )
-  }
-}
-
-/** Keeps a copy of the database before its schema changes. */
-async function snapshot(config: Config, client: ReturnType<typeof openDatabase>, target: number) {
-  const version = schemaVersion(client)
-  if (version === 0 || version >= target) return
-  const folder = join(config.dataDir, 'snapshots')
-  await mkdir(folder, { recursive: true, mode: 0o700 })
-  const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
-  copyDatabase(client, path)
-  await chmod(path, 0o600)
-  await syncPath(path)
-  await syncPath(folder)
 }
 
 function codeOf(error: unknown): string {

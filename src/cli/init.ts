@@ -1,7 +1,8 @@
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
-import { DataError, openData } from './data-directory.ts'
+import { openData } from './data-directory.ts'
+import { DataError } from './data-error.ts'
 
 export const init: LocalCommand = {
   name: 'init',

@@ -4,7 +4,7 @@ import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
-import { DataError } from './data-directory.ts'
+import { DataError } from './data-error.ts'
 import { drain } from './drain.ts'
 import type { Certificate } from './tls/certificate.ts'
 

@@ -1,6 +1,7 @@
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
-import { migrationStatus, openData, requireData } from './data-directory.ts'
+import { openData, requireData } from './data-directory.ts'
+import { migrationStatus } from './open-sqlite.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',

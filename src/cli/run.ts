@@ -9,7 +9,8 @@ import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
 import { confirmRisk } from './confirm.ts'
-import { DataError, openData, requireData } from './data-directory.ts'
+import { openData, requireData } from './data-directory.ts'
+import { DataError } from './data-error.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {

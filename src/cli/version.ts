@@ -1,5 +1,4 @@
-import { readMigrations } from '../db/sqlite/migrate.ts'
-import { asset } from '../lib/asset-path.ts'
+import { readMigrations } from '../db/migrations.ts'
 import { SHARP_VERSION, VERSION } from '../version.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 
@@ -19,7 +18,7 @@ function describe() {
     bun,
     platform: `${process.platform}-${process.arch}`,
     // How many migrations a database of this program has had.
-    schemaVersion: readMigrations(asset('drizzle')).length,
+    schemaVersion: readMigrations('sqlite').length,
     embedded: { bun, sqlite, boringssl, sharp: SHARP_VERSION },
   }
 }

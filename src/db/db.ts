@@ -31,4 +31,36 @@ export type Db<Tables> = {
   write: <T>(work: (tx: Tx) => Promise<T>) => Promise<T>
   /** Prepares a query of changes once. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
+  /** Keeps a value that is read often and seldom changes in memory; `name` tells it from others. */
+  cached: <T>(name: string, load: () => Promise<T>) => Cached<T>
 }
+
+export type Cached<T> = {
+  /** The value, the same object until it changes. A change by another instance is seen within a second. */
+  read: () => Promise<T>
+  /** Has the value loaded again after the change that it is told of in. */
+  changed: (tx: Tx) => Promise<void>
+}
+
+/** The data layer with what its process has to do. */
+export type OpenDb<Tables> = Db<Tables> & {
+  /** The path of the database or the URL of its server, without a password. */
+  place: string
+  /** Several instances may work on the data at once. */
+  isShared: boolean
+  /** Whether it is for this instance to run the timer that is due at `slot`: for one of them it is. */
+  claimTimer(name: string, slot: Date): Promise<boolean>
+  writeStats(): WriteStats
+  /** Resolves when the disk could not keep what was written: nothing is taken from then on. */
+  diskFailure: Promise<'disk'>
+  /** Whether a change would get through. */
+  isWritable(): Promise<boolean>
+  /** Frees the pages that are kept in memory; they are read again when they are needed. */
+  dropCaches(): void
+  /** Refuses further changes and waits for those under way. */
+  stopWriting(reason: unknown): Promise<void>
+  close(): void | Promise<void>
+}
+
+/** Changes that wait now; commits, and changes in them, since the start. */
+export type WriteStats = { waiting: number; commits: number; changes: number }

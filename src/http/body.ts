@@ -1,5 +1,6 @@
 import type { TSchema } from 'elysia'
 import { AppError } from '../lib/errors.ts'
+import { isStorableText } from '../lib/storable-text.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 
@@ -23,18 +24,18 @@ async function parseJson({ request }: { request: Request }): Promise<unknown> {
   }
   const value = readJson(await readBody(request, JSON_LIMIT))
   // Half of a character would be stored as another one: two different passwords would be the same.
-  if (!isWellFormed(value)) {
-    throw new AppError('validation_failed', 'The body contains an unpaired surrogate.', {
-      details: [{ path: 'body', message: 'must be well-formed Unicode' }],
+  if (!isStorable(value)) {
+    throw new AppError('validation_failed', 'The body contains text that cannot be stored.', {
+      details: [{ path: 'body', message: 'must be well-formed Unicode without U+0000' }],
     })
   }
   return value
 }
 
-function isWellFormed(value: unknown): boolean {
-  if (typeof value === 'string') return value.isWellFormed()
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return isStorableText(value)
   if (value === null || typeof value !== 'object') return true
-  return Object.entries(value).every(([key, inner]) => key.isWellFormed() && isWellFormed(inner))
+  return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner))
 }
 
 /** JSON out of UTF-8 bytes, nested at most 32 deep; anything else is a malformed request. */

@@ -1,6 +1,4 @@
-import { existsSync } from 'node:fs'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
-import { writeDurably } from './durable-file.ts'
 import { AppError } from './errors.ts'
 import { createSemaphore } from './semaphore.ts'
 
@@ -18,9 +16,18 @@ export type KeyRing = Awaited<ReturnType<typeof createKeyRing>>
 /** A public key as a JWK (RFC 7517). */
 export type PublicKey = Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'use' | 'alg', string>
 
+/** Where secret text is kept: a file, or a row that several instances share. */
+export type KeptText = {
+  /** What is kept; `make` makes it where there is nothing yet. */
+  readOrMake: (make: () => Promise<string>) => Promise<string>
+  /** Keeps `text` in the place of what this one has read or written last. Throws `conflict` when that has changed. */
+  replace: (text: string) => Promise<void>
+  /** Calls `changed` with what another instance has put in its place. */
+  watch: (changed: (text: string) => void) => void
+}
+
 type KeyRingDeps = {
-  /** The file in which the keys are kept. */
-  path: string
+  kept: KeptText
   use: 'sig' | 'enc'
   alg: 'ES256' | 'ECDH-ES'
   /** How long a key is accepted after its successor has come into use, in ms. */
@@ -32,15 +39,16 @@ type KeyRingDeps = {
 const PUBLISH_AHEAD = 24 * 60 * 60 * 1000
 
 /** The P-256 keys of one use: the current one, one that is to come, older ones that are still accepted. */
-export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyRingDeps) {
+export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyRingDeps) {
   const exclusive = createSemaphore({
     limit: 1,
     queueLimit: 100,
     onFull: () => new AppError('unavailable', 'The keys are busy.'),
   })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
-  let keys: StoredKey[] = existsSync(path) ? storedIn(await Bun.file(path).json()) : []
-  if (keys.length === 0) await keep([await makeKey(alg, now().getTime())])
+  const first = async () => JSON.stringify([await makeKey(alg, now().getTime())])
+  let keys = storedIn(await kept.readOrMake(first))
+  kept.watch((text) => take(storedIn(text)))
   return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 
   /** The key that is in use. */
@@ -128,14 +136,19 @@ export async function createKeyRing({ path, use, alg, acceptedAfter, now }: KeyR
   }
 
   async function keep(next: StoredKey[]) {
-    await writeDurably(path, JSON.stringify(next), 0o600)
+    await kept.replace(JSON.stringify(next))
+    take(next)
+  }
+
+  function take(next: StoredKey[]) {
     keys = next
     imported.clear()
   }
 }
 
 /** A key that was never rotated may stand alone, without times. */
-function storedIn(content: StoredKey[] | StoredKey['jwk']): StoredKey[] {
+function storedIn(text: string): StoredKey[] {
+  const content: StoredKey[] | StoredKey['jwk'] = JSON.parse(text)
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]
 }
 

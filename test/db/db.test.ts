@@ -5,19 +5,14 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
 import type { Tx } from '../../src/db/db.ts'
+import { type Migration, readMigrations } from '../../src/db/migrations.ts'
 import { sqliteColumns } from '../../src/db/sqlite/columns.ts'
-import {
-  type Migration,
-  migrate,
-  readMigrations,
-  schemaVersion,
-} from '../../src/db/sqlite/migrate.ts'
+import { migrate, schemaVersion } from '../../src/db/sqlite/migrate.ts'
 import { createDb, openDatabase, reasonNotToOpen } from '../../src/db/sqlite/open.ts'
 import { buildTables } from '../../src/features.ts'
-import { asset } from '../../src/lib/asset-path.ts'
 import { AppError } from '../../src/lib/errors.ts'
 
-const migrations = readMigrations(asset('drizzle'))
+const migrations = readMigrations('sqlite')
 const cleanups: (() => unknown)[] = []
 
 afterEach(async () => {

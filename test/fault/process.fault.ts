@@ -2,9 +2,9 @@ import { Database } from 'bun:sqlite'
 import { beforeAll, expect, test } from 'bun:test'
 import { rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { migrate, readMigrations } from '../../src/db/sqlite/migrate.ts'
+import { readMigrations } from '../../src/db/migrations.ts'
+import { migrate } from '../../src/db/sqlite/migrate.ts'
 import { openDatabase } from '../../src/db/sqlite/open.ts'
-import { asset } from '../../src/lib/asset-path.ts'
 import { lostOf, writeAll } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register } from '../support/requests.ts'
@@ -71,7 +71,7 @@ test('18: the log that a long reader has kept is short again within a minute', a
 
 test('25: killed at any moment of a migration, the schema is the old or the new one', async () => {
   await using homeport = await installExecutable()
-  const migrations = readMigrations(asset('drizzle'))
+  const migrations = readMigrations('sqlite')
   const dataDir = join(homeport.folder, 'data')
   const path = join(dataDir, 'homeport.db')
   const seen = new Set<number>()

@@ -9,6 +9,7 @@ import type { FoldingSizes } from '../../src/features/billing/projection/line-fo
 import type { PasswordCost } from '../../src/features/people/credentials/passwords.ts'
 import type { IdentityProviders } from '../../src/features/people/social/identity-providers.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { createTestDatabase, isOnPostgres } from './databases.ts'
 import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
@@ -49,6 +50,13 @@ async function makeTemplate(): Promise<string> {
   return dataDir
 }
 
+async function copyTemplate(dataDir: string) {
+  // The end of a file takes it away, and files may share a process.
+  if (template && !existsSync(await template)) template = null
+  template ??= makeTemplate()
+  await cp(await template, dataDir, { recursive: true })
+}
+
 /**
  * The whole application on a data directory of its own, with a clock that tests move. A test that
  * leaves an error in the log fails, unless it has called `expectErrors`.
@@ -57,11 +65,9 @@ export async function createTestApp(
   environment: Record<string, string> = {},
   { mode = 'plain', ...world }: World = {},
 ) {
-  // The end of a file takes it away, and files may share a process.
-  if (template && !existsSync(await template)) template = null
-  template ??= makeTemplate()
+  const database = await createTestDatabase()
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
-  await cp(await template, dataDir, { recursive: true })
+  if (!isOnPostgres) await copyTemplate(dataDir)
   const lines: string[] = []
   const clock = { now: new Date(), advance }
   let errorsExpected = false
@@ -72,6 +78,7 @@ export async function createTestApp(
       WEBHOOK_TOKEN,
       RATES_PROVIDER: 'off',
       MIN_FREE_BYTES: '0',
+      ...database.environment,
       ...environment,
     },
   )
@@ -145,6 +152,7 @@ export async function createTestApp(
 
   async function dispose() {
     await data[Symbol.asyncDispose]()
+    await database[Symbol.asyncDispose]()
     await rm(dataDir, { recursive: true, force: true })
     const errors = lines.filter((line) => /"level":"(error|fatal)"/.test(line))
     if (errors.length > 0 && !errorsExpected) throw new Error(`logged: ${errors.join('')}`)

@@ -2,6 +2,7 @@ import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { WEBHOOK_TOKEN } from './app.ts'
+import { createTestDatabase } from './databases.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
 /** After so many ms a build was broken off. */
@@ -56,12 +57,14 @@ async function build() {
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
   await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
+  const database = await createTestDatabase({ isEmpty: true })
   const started: Bun.Subprocess[] = []
   return { folder, run, start, launch, untilLogged, [Symbol.asyncDispose]: dispose }
 
   async function dispose() {
     for (const process of started) process.kill('SIGKILL')
     await Promise.all(started.map(({ exited }) => exited))
+    await database[Symbol.asyncDispose]()
     await rm(folder, { recursive: true, force: true })
   }
 
@@ -69,7 +72,7 @@ export async function installExecutable() {
   async function run(args: string[], environment: Record<string, string> = {}, input = '') {
     const command = Bun.spawn([join(folder, 'homeport'), ...args], {
       cwd: folder,
-      env: environment,
+      env: { ...database.environment, ...environment },
       stdin: new Blob([input]),
       stdout: 'pipe',
       stderr: 'pipe',
@@ -109,6 +112,7 @@ export async function installExecutable() {
         WEBHOOK_TOKEN,
         RATES_PROVIDER: 'off',
         MIN_FREE_BYTES: '0',
+        ...database.environment,
         ...environment,
       },
       stdin: 'ignore',

@@ -1,6 +1,6 @@
 import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import type { Migration } from '../../db/sqlite/migrate.ts'
+import type { Migration } from '../../db/migrations.ts'
 import { isIntact, reasonNotToOpen } from '../../db/sqlite/open.ts'
 import { ArchiveError, type ArchiveInfo, unpackArchive } from './archive.ts'
 import { openArchive } from './encryption.ts'

@@ -3,13 +3,14 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { readMigrations } from '../../db/sqlite/migrate.ts'
-import { asset } from '../../lib/asset-path.ts'
+import { readMigrations } from '../../db/migrations.ts'
 import { UsageError } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { confirmRisk } from '../confirm.ts'
-import { DataError, databasePath, lockData } from '../data-directory.ts'
+import { lockData } from '../data-directory.ts'
+import { DataError } from '../data-error.ts'
+import { databasePath } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
 import { type Read, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
@@ -71,7 +72,7 @@ async function replaceData(config: Config, path: string, size: number, isConfirm
 
 async function read({ backupKey: key }: Config, path: string, folder: string, onlyCheck: boolean) {
   const progress = createProgress()
-  const migrations = readMigrations(asset('drizzle'))
+  const migrations = readMigrations('sqlite')
   const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
   try {
     return await readBackup({ path, key, folder, migrations, onlyCheck, onProgress })

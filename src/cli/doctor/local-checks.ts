@@ -6,7 +6,7 @@ import { megabytes } from '../../lib/megabytes.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { backupDirOf, listBackups } from '../backup/backups.ts'
 import { isServing } from '../command-socket.ts'
-import { databasePath, migrationStatus } from '../data-directory.ts'
+import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { type Check, failed, ok, warning } from './check.ts'
 
 const OLD_BACKUP = 2 * 24 * 60 * 60 * 1000

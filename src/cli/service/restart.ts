@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
-import { DataError } from '../data-directory.ts'
+import { DataError } from '../data-error.ts'
 import { RESTART, WHO_SERVES } from './handover.ts'
 
 /** Migrating a large database takes a while. */

@@ -1,17 +1,5 @@
 import type { Database } from 'bun:sqlite'
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
-
-export type Migration = { tag: string; statements: string[] }
-
-/** The migrations that drizzle-kit wrote into `folder`, in their order. */
-export function readMigrations(folder: string): Migration[] {
-  const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
-  return journal.entries.map(({ tag }: { tag: string }) => ({
-    tag,
-    statements: readFileSync(join(folder, `${tag}.sql`), 'utf8').split('--> statement-breakpoint'),
-  }))
-}
+import type { Migration } from '../migrations.ts'
 
 /** The number of migrations that the database has had. */
 export function schemaVersion(client: Database): number {

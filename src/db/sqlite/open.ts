@@ -1,26 +1,16 @@
 import { Database } from 'bun:sqlite'
-import type { Db } from '../db.ts'
+import type { OpenDb } from '../db.ts'
+import type { Migration } from '../migrations.ts'
+import { createCached } from './cached.ts'
 import { createCheckpoints } from './checkpoints.ts'
 import { compilingDrizzle } from './compiling-drizzle.ts'
-import { type Migration, schemaVersion } from './migrate.ts'
+import { schemaVersion } from './migrate.ts'
 import { sqliteCode } from './storage-error.ts'
 import { createTurnSnapshot } from './turn-snapshot.ts'
-import { createWriter, type WriteStats } from './write.ts'
+import { createWriter } from './write.ts'
 
-/** The data layer over SQLite, with what its process has to do. */
-export type OpenDb<Tables> = Db<Tables> & {
-  client: Database
-  writeStats(): WriteStats
-  /** Resolves when the disk could not keep what was written: nothing is taken from then on. */
-  diskFailure: Promise<'disk'>
-  /** Whether a change would get through. */
-  isWritable(): Promise<boolean>
-  /** Frees the pages that are kept in memory; they are read again when they are needed. */
-  dropCaches(): void
-  /** Refuses further changes and waits for those under way. */
-  stopWriting(reason: unknown): Promise<void>
-  close(): void
-}
+/** The data layer over SQLite. */
+type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
 /** `Home` in ASCII: tells our files from other SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
@@ -54,7 +44,7 @@ export function createDb<Tables>(
   client: Database,
   tables: Tables,
   checkpointCommand: string[] | null,
-): OpenDb<Tables> {
+): SqliteDb<Tables> {
   client.run(`PRAGMA wal_autocheckpoint = ${checkpointCommand === null ? 0 : CHECKPOINT_PAGES}`)
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
@@ -75,6 +65,10 @@ export function createDb<Tables>(
     read,
     write: writer.write,
     prepareWrite: writer.prepareWrite,
+    cached: createCached,
+    place: client.filename,
+    isShared: false,
+    claimTimer: async () => true,
     writeStats: writer.stats,
     client,
     diskFailure,

@@ -1,4 +1,5 @@
-import { AppError } from '../../lib/errors.ts'
+import type { AppError } from '../../lib/errors.ts'
+import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
 /** The SQLite result code, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
 export function sqliteCode(error: unknown): string | null {
@@ -13,22 +14,13 @@ export function sqliteCode(error: unknown): string | null {
 export function asStorageError(error: unknown): AppError | null {
   const code = sqliteCode(error) ?? String((error as { code?: unknown } | null)?.code)
   if (/^(SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code)) {
-    return new AppError('insufficient_storage', 'The server has no space left. Try again later.', {
-      cause: error,
-    })
+    return noSpaceLeft(error)
   }
   if (/^(EROFS|EIO|EMFILE|ENFILE)$/.test(code)) return unavailable(error)
   if (/^SQLITE_(BUSY|IOERR|READONLY|NOMEM|CANTOPEN|CORRUPT|NOTADB|LOCKED|PROTOCOL)/.test(code)) {
     return unavailable(error)
   }
   return null
-}
-
-export function unavailable(cause?: unknown): AppError {
-  return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
-    retryAfterSeconds: 5,
-    cause,
-  })
 }
 
 /** Why a file of the database, or its folder, could not be opened or written; null for other errors. */

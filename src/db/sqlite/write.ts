@@ -1,8 +1,9 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
-import type { Db, Prepared, Tx } from '../db.ts'
-import { asStorageError, sqliteCode, unavailable } from './storage-error.ts'
+import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
+import { unavailable } from '../storage-error.ts'
+import { asStorageError, sqliteCode } from './storage-error.ts'
 
 type Job = {
   work: (tx: Tx) => Promise<unknown>
@@ -11,9 +12,6 @@ type Job = {
 }
 type Outcome = { job: Job; value?: unknown; error?: unknown; effects: Effects }
 type Effects = (() => void)[]
-
-/** Changes that wait now; commits, and changes in them, since the start. */
-export type WriteStats = { waiting: number; commits: number; changes: number }
 
 /** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
 const BATCH_LIMIT = 256

@@ -2,22 +2,26 @@ import { Database } from 'bun:sqlite'
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, type TestApp } from '../../support/app.ts'
+import { onSqlite } from '../../support/databases.ts'
 
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-test('a refresh replaces the refresh token, and only its hash is in the database', async () => {
-  await using app = await createTestApp()
-  const first = await app.register()
-  const second = await refresh(app, first.refreshToken)
-  expect(second.status).toBe(200)
-  expect(second.json.response.refreshToken).not.toBe(first.refreshToken)
-  const database = new Database(join(app.dataDir, 'homeport.db'), { readonly: true })
-  const stored = JSON.stringify(database.query('SELECT * FROM refresh_tokens').all())
-  database.close()
-  expect(stored).not.toContain(first.refreshToken)
-  expect(stored).not.toContain(second.json.response.refreshToken)
-})
+onSqlite('it looks into the file of the database')(
+  'a refresh replaces the refresh token, and only its hash is in the database',
+  async () => {
+    await using app = await createTestApp()
+    const first = await app.register()
+    const second = await refresh(app, first.refreshToken)
+    expect(second.status).toBe(200)
+    expect(second.json.response.refreshToken).not.toBe(first.refreshToken)
+    const database = new Database(join(app.dataDir, 'homeport.db'), { readonly: true })
+    const stored = JSON.stringify(database.query('SELECT * FROM refresh_tokens').all())
+    database.close()
+    expect(stored).not.toContain(first.refreshToken)
+    expect(stored).not.toContain(second.json.response.refreshToken)
+  },
+)
 
 test('70: 20 parallel refreshes of one token make one successor', async () => {
   await using app = await createTestApp()

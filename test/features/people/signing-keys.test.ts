@@ -2,7 +2,9 @@ import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { decodeProtectedHeader } from 'jose'
 import { createKeyRing } from '../../../src/lib/key-ring.ts'
+import { secretFile } from '../../../src/secrets.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { onSqlite } from '../../support/databases.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const MINUTE = 60_000
@@ -44,16 +46,20 @@ test('a key that was stolen is refused at once, and phones go on by a refresh', 
   expect(await statusOf(app, json.response.accessToken)).toBe(200)
 })
 
-test('the single key of earlier versions goes on signing', async () => {
-  await using app = await createTestApp()
-  const path = join(app.dataDir, 'secrets', 'access-token.jwk')
-  const jwk = await Bun.file(path).json()
-  const { now } = app.services
-  const ring = await createKeyRing({ path, use: 'sig', alg: 'ES256', acceptedAfter: 0, now })
-  expect(ring.current().jwk.kid).toBe(jwk.kid)
-  await ring.rotate(false)
-  expect(ring.list().map(({ state }) => state)).toEqual(['current', 'next'])
-})
+onSqlite('PostgreSQL keeps no files of keys')(
+  'the single key of earlier versions goes on signing',
+  async () => {
+    await using app = await createTestApp()
+    const folder = join(app.dataDir, 'secrets')
+    const jwk = await Bun.file(join(folder, 'access-token.jwk')).json()
+    const kept = secretFile(folder, 'access-token.jwk')
+    const { now } = app.services
+    const ring = await createKeyRing({ kept, use: 'sig', alg: 'ES256', acceptedAfter: 0, now })
+    expect(ring.current().jwk.kid).toBe(jwk.kid)
+    await ring.rotate(false)
+    expect(ring.list().map(({ state }) => state)).toEqual(['current', 'next'])
+  },
+)
 
 async function published(app: TestApp): Promise<string[]> {
   const { json } = await app.ask('GET', '/.well-known/jwks.json')

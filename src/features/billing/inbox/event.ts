@@ -1,4 +1,5 @@
 import { sha256 } from '../../../lib/crypto.ts'
+import { isStorableText } from '../../../lib/storable-text.ts'
 
 /** What the log and the fold need to know of an event; everything else stays in the raw body. */
 export type BillingEvent = {
@@ -110,7 +111,7 @@ function isObject(value: unknown): value is Fields {
 
 function shortText(value: unknown): string | null {
   if (typeof value !== 'string' || value === '' || value.length > ID_LIMIT) return null
-  return value.isWellFormed() ? value : null
+  return isStorableText(value) ? value : null
 }
 
 function list(value: unknown): string[] {

@@ -2,7 +2,7 @@ import { defineConfig } from 'drizzle-kit'
 
 export default defineConfig({
   dialect: 'sqlite',
-  schema: './drizzle/tables.cjs',
-  out: './drizzle',
+  schema: './drizzle/sqlite/tables.cjs',
+  out: './drizzle/sqlite',
   casing: 'snake_case',
 })

@@ -1,0 +1,14 @@
+import type { OpenDb } from '../db/db.ts'
+import type { Tables } from '../features.ts'
+import type { KeptText } from '../lib/key-ring.ts'
+import type { SecretName } from '../secrets.ts'
+
+/** A database whose schema is up to date, and the place of the secrets that belong to it. */
+export type Engine = {
+  db: OpenDb<Tables>
+  /** The tags of the migrations that it has had now. */
+  migrated: string[]
+  /** Secrets that were lost and are made anew, and what that breaks. */
+  replaced: { name: SecretName; breaks: string }[]
+  keep: (name: SecretName) => KeptText
+} & AsyncDisposable

@@ -1,0 +1,57 @@
+import { createHash } from 'node:crypto'
+import type { Config } from '../config.ts'
+import { readMigrations } from '../db/migrations.ts'
+import { postgresColumns } from '../db/postgres/columns.ts'
+import { isConnectionLost, sqlState } from '../db/postgres/errors.ts'
+import { DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
+import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
+import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
+import { buildTables } from '../features.ts'
+import { DataError } from './data-error.ts'
+import type { Engine } from './engine.ts'
+
+/** Connects to the server of `DATABASE_URL`, and makes or migrates what is in its database. */
+export async function openPostgres(config: Config): Promise<Engine> {
+  const url = config.databaseUrl ?? ''
+  const connections = config.databasePool
+  const pools = openPools(url, connections)
+  try {
+    const migrated = await migrate(pools.changes, readMigrations('postgres'))
+    const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
+    const secrets = createSharedSecrets(
+      pools.changes,
+      createHash('sha256')
+        .update(config.secretKey ?? '')
+        .digest(),
+    )
+    return {
+      db,
+      migrated,
+      replaced: [],
+      keep: secrets.keep,
+      async [Symbol.asyncDispose]() {
+        secrets.stop()
+        await db.stopWriting('closing')
+        await db.close()
+      },
+    }
+  } catch (error) {
+    await Promise.allSettled([pools.reads.close(), pools.changes.close()])
+    throw asDataError(error, url)
+  }
+}
+
+/** Why the server cannot be used, in a sentence. */
+function asDataError(error: unknown, url: string): unknown {
+  const place = withoutPassword(url)
+  const { message } = error as Error
+  if (error instanceof DatabaseRefusal) return new DataError(message)
+  const state = sqlState(error)
+  if (state !== null && /^(28|3D|42501)/.test(state))
+    return new DataError(`${place} refuses the connection: ${message}. Check DATABASE_URL.`)
+  if (isConnectionLost(error))
+    return new DataError(
+      `${place} cannot be reached (${message}): check DATABASE_URL and its server.`,
+    )
+  return error
+}

@@ -1,0 +1,94 @@
+import { existsSync } from 'node:fs'
+import { chmod, mkdir, readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { readMigrations } from '../db/migrations.ts'
+import { sqliteColumns } from '../db/sqlite/columns.ts'
+import { migrate, schemaVersion } from '../db/sqlite/migrate.ts'
+import {
+  appliedIn,
+  copyDatabase,
+  createDb,
+  isReplicated,
+  openDatabase,
+  reasonNotToOpen,
+} from '../db/sqlite/open.ts'
+import { buildTables } from '../features.ts'
+import { syncPath } from '../lib/durable-file.ts'
+import type { Log } from '../lib/log.ts'
+import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
+import { DataError } from './data-error.ts'
+import type { Engine } from './engine.ts'
+import { programCommand } from './self-command.ts'
+
+/** Opens, makes or migrates the database of a data directory that is locked, and checks the secrets beside it. */
+export async function openSqlite(config: Config, log: Log, newSecrets: boolean): Promise<Engine> {
+  const path = databasePath(config)
+  const migrations = readMigrations('sqlite')
+  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
+  const secrets = join(config.dataDir, 'secrets')
+  const before = existsSync(path) ? appliedIn(path) : 0
+  const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
+  await checkSecrets(secrets, newSecrets ? 0 : before)
+  const client = openDatabase(path)
+  await snapshot(config, client, migrations.length)
+  const migrated = migrate(client, migrations)
+  if (!config.litestream && isReplicated(client)) {
+    log.warn('Litestream replicates the database: set LITESTREAM=on, or its copies get damaged')
+  }
+  const db = createDb(
+    client,
+    buildTables(sqliteColumns),
+    config.litestream ? null : programCommand('checkpoint'),
+  )
+  return {
+    db,
+    migrated,
+    replaced,
+    // Secrets without a database are refused at the next start, so they are made after it.
+    keep: (name: SecretName) => secretFile(secrets, name),
+    async [Symbol.asyncDispose]() {
+      await db.stopWriting('closing')
+      db.close()
+    },
+  }
+}
+
+export function databasePath(config: Config): string {
+  return join(config.dataDir, 'homeport.db')
+}
+
+/** How many of the program's migrations the database has had (0 without one), and all of them. */
+export async function migrationStatus(
+  config: Config,
+): Promise<{ applied: number; known: string[] }> {
+  const migrations = readMigrations('sqlite')
+  const path = databasePath(config)
+  await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
+  const known = migrations.map(({ tag }) => tag)
+  return { applied: existsSync(path) ? appliedIn(path) : 0, known }
+}
+
+async function refuseUnusable(config: Config, path: string, refusal: string | null) {
+  if (refusal !== null) throw new DataError(refusal)
+  const missing = !existsSync(path) || Bun.file(path).size === 0
+  const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
+  if (missing && secrets.length > 0) {
+    throw new DataError(
+      `${path} is missing or empty though ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
+    )
+  }
+}
+
+/** Keeps a copy of the database before its schema changes. */
+async function snapshot(config: Config, client: ReturnType<typeof openDatabase>, target: number) {
+  const version = schemaVersion(client)
+  if (version === 0 || version >= target) return
+  const folder = join(config.dataDir, 'snapshots')
+  await mkdir(folder, { recursive: true, mode: 0o700 })
+  const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
+  copyDatabase(client, path)
+  await chmod(path, 0o600)
+  await syncPath(path)
+  await syncPath(folder)
+}

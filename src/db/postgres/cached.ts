@@ -1,0 +1,62 @@
+import type { Cached, Tx } from '../db.ts'
+import type { Run } from './pool.ts'
+
+/** How long an instance relies on what it knows of the changes of others, in ms. */
+const CHECK_EVERY = 1000
+const BUMP = `INSERT INTO shared_versions (name, version) VALUES ($1, 1)
+ON CONFLICT (name) DO UPDATE SET version = shared_versions.version + 1`
+
+/** Values that every instance keeps until one of them changes them: a counter of each is in the database. */
+export function createSharedCache({ read, change }: { read: Run; change: Run }) {
+  let versions = new Map<unknown, unknown>()
+  let checkedAt = Number.NEGATIVE_INFINITY
+  let checking: Promise<void> | null = null
+  let ownChanges = 0
+  return { cached }
+
+  function cached<T>(name: string, load: () => Promise<T>): Cached<T> {
+    let current: { version: unknown; value: Promise<T> } | null = null
+    return { read: readCached, changed }
+
+    function readCached(): Promise<T> {
+      const isKnown = performance.now() - checkedAt < CHECK_EVERY
+      return isKnown
+        ? valueAt(versions.get(name))
+        : checked().then(() => valueAt(versions.get(name)))
+    }
+
+    function valueAt(version: unknown): Promise<T> {
+      if (current?.version === version && current) return current.value
+      const loading = { version, value: load() }
+      current = loading
+      loading.value.catch(() => {
+        if (current === loading) current = null
+      })
+      return loading.value
+    }
+
+    async function changed(tx: Tx) {
+      await change(BUMP, [name])
+      tx.afterCommit(() => {
+        ownChanges++
+        checkedAt = Number.NEGATIVE_INFINITY
+      })
+    }
+  }
+
+  /** Asks once for all who want to know. */
+  function checked(): Promise<void> {
+    checking ??= check().finally(() => {
+      checking = null
+    })
+    return checking
+  }
+
+  async function check() {
+    const startedAt = performance.now()
+    const before = ownChanges
+    const rows = await read('SELECT name, version FROM shared_versions', [])
+    versions = new Map(rows.map(([name, version]) => [name, version]))
+    if (ownChanges === before) checkedAt = startedAt
+  }
+}

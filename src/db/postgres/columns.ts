@@ -1,0 +1,49 @@
+import {
+  boolean,
+  customType,
+  doublePrecision,
+  index,
+  pgTable,
+  primaryKey,
+  uniqueIndex,
+} from 'drizzle-orm/pg-core'
+import type { Columns } from '../columns.ts'
+
+/** Ordered by bytes, as SQLite does. */
+const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
+
+/** The driver gives them as text. */
+const int = customType<{ data: number; driverData: string | number }>({
+  dataType: () => 'bigint',
+  fromDriver: Number,
+})
+
+const milliseconds = customType<{ data: Date; driverData: string | number }>({
+  dataType: () => 'bigint',
+  toDriver: (time) => (time === null ? null : time.getTime()) as number,
+  fromDriver: (ms) => new Date(Number(ms)),
+})
+
+/** As text: the driver stores objects given to `jsonb` as strings of JSON. */
+const json = customType<{ data: unknown; driverData: string }>({
+  dataType: () => 'text',
+  toDriver: (value) => JSON.stringify(value),
+  fromDriver: (content) => JSON.parse(content),
+})
+
+const blob = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
+
+/** The column kit of PostgreSQL: the names and types of SQLite's, so that features are written once. */
+export const postgresColumns = {
+  table: pgTable,
+  text: () => text(),
+  int: () => int(),
+  real: () => doublePrecision(),
+  bool: () => boolean(),
+  ms: milliseconds,
+  json: () => json(),
+  blob: () => blob(),
+  index,
+  uniqueIndex,
+  primaryKey,
+} as unknown as Columns

@@ -1,0 +1,66 @@
+import type { Migration } from '../migrations.ts'
+import type { Connection, Pool } from './pool.ts'
+
+/** The database cannot be worked on; the message says why and what to do. */
+export class DatabaseRefusal extends Error {
+  override readonly name = 'DatabaseRefusal'
+}
+
+/** The lock under which one instance changes the schema while others wait. */
+const LOCK = 0x6d696772
+/** A large database takes a while, in ms. */
+const PATIENCE = 30 * 60 * 1000
+
+/**
+ * Brings the schema up to date, all pending migrations or none, and returns their tags. Throws `DatabaseRefusal` for
+ * a database of another program or of a newer version.
+ */
+export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
+  const connection = await pool.reserve()
+  let isBroken = true
+  try {
+    await connection.run('BEGIN', [])
+    await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], PATIENCE)
+    const applied = await appliedIn(connection)
+    const pending = migrations.slice(applied)
+    if (applied === 0 && pending.length > 0) await refuseForeign(connection)
+    if (applied > migrations.length) throw newer()
+    for (const { statements } of pending)
+      for (const statement of statements) await connection.run(statement, [], PATIENCE)
+    if (pending.length > 0) {
+      await connection.run('CREATE TABLE IF NOT EXISTS homeport (version integer NOT NULL)', [])
+      await connection.run('DELETE FROM homeport', [])
+      await connection.run(`INSERT INTO homeport VALUES (${migrations.length})`, [])
+    }
+    await connection.run('COMMIT', [])
+    isBroken = false
+    return pending.map(({ tag }) => tag)
+  } finally {
+    connection.release(isBroken)
+  }
+}
+
+/** How many migrations the database has had. */
+export async function appliedIn({ run }: Pick<Connection, 'run'>): Promise<number> {
+  const [[found] = []] = await run("SELECT to_regclass('homeport') IS NOT NULL", [])
+  if (found !== true) return 0
+  const [[version] = []] = await run('SELECT version FROM homeport', [])
+  return Number(version ?? 0)
+}
+
+async function refuseForeign({ run }: Connection) {
+  const [[count] = []] = await run(
+    'SELECT count(*) FROM pg_tables WHERE schemaname = current_schema()',
+    [],
+  )
+  if (Number(count) === 0) return
+  throw new DatabaseRefusal(
+    'The database of DATABASE_URL has tables of another program: make one for homeport alone, with CREATE DATABASE.',
+  )
+}
+
+function newer(): DatabaseRefusal {
+  return new DatabaseRefusal(
+    'The database of DATABASE_URL was written by a newer homeport: start that version.',
+  )
+}

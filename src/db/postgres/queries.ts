@@ -1,0 +1,59 @@
+import type { Query, SQL } from 'drizzle-orm'
+import { PgDatabase, PgDialect, PgSession } from 'drizzle-orm/pg-core'
+import { decoderOf, encoderOfAll, type Fields, type Joins, type Values } from '../compiled-query.ts'
+import type { Tx } from '../db.ts'
+import type { Run } from './pool.ts'
+
+/** What features build queries with; each runs by `run`. */
+export type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
+
+const dialect = new PgDialect({ casing: 'snake_case' })
+
+/** drizzle, whose queries decide once how they are encoded and decoded, and never end up in the text of an error. */
+export function queriesOver(run: Run): Queries {
+  const session = new RunningSession(run)
+  return new PgDatabase(dialect, session as never, undefined) as unknown as Queries
+}
+
+class RunningSession extends PgSession {
+  readonly #run: Run
+
+  constructor(run: Run) {
+    super(dialect)
+    this.#run = run
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: what drizzle makes of a query has no type of its own
+  override prepareQuery(query: Query, fields: unknown): any {
+    return compile(this.#run, query, fields as Fields | undefined)
+  }
+
+  /** Changes are made by `write`. */
+  override transaction(): never {
+    throw new Error('use write')
+  }
+
+  override async count(query: SQL): Promise<number> {
+    const { sql, params } = dialect.sqlToQuery(query)
+    const [[count] = []] = await this.#run(sql, params)
+    return Number(count)
+  }
+}
+
+function compile(run: Run, query: Query, fields: Fields | undefined) {
+  const bind = encoderOfAll(query.params)
+  let decode: ((row: unknown[]) => Values) | null = null
+  const prepared = {
+    /** drizzle tells the joins only after the query was made. */
+    joinsNotNullableMap: undefined as Joins,
+    setToken: () => prepared,
+    getQuery: () => query,
+    async execute(values: Values = {}) {
+      const rows = await run(query.sql, bind(values))
+      if (!fields) return rows
+      decode ??= decoderOf(fields, prepared.joinsNotNullableMap)
+      return rows.map(decode)
+    },
+  }
+  return prepared
+}

@@ -1,0 +1,250 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { createSemaphore } from '../../lib/semaphore.ts'
+import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
+import { unavailable } from '../storage-error.ts'
+import { asAppError, isConnectionLost, sqlState } from './errors.ts'
+import type { Connection, Pool } from './pool.ts'
+import { queriesOver } from './queries.ts'
+
+/** A change under way. After a statement has failed the server takes no more of it: that failure is the change's. */
+type Change = {
+  connection: Connection
+  effects: (() => void)[]
+  retry: Retry
+  failure: { error: unknown } | null
+}
+
+type WriterDeps = {
+  pool: Pool
+  /** How many changes run side by side: the size of the pool, less those that hold the lock. */
+  limit: number
+}
+
+/** Tries of a change beside others, before it waits until it is alone. */
+const TRIES_BESIDE = 2
+/** How often a row that is there already, or a parent that is missing, may be the doing of somebody else. */
+const CONSTRAINT_RETRIES = 2
+/** For so long a change is tried again, and waits for its turn, in ms. */
+const PATIENCE = 10_000
+const QUEUE_LIMIT = 10_000
+/** The name of the lock under which changes that met others are alone. */
+const LOCK = 0x686f6d65
+const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = '200ms'"
+
+/**
+ * Every change is one SERIALIZABLE transaction: what is committed is as if one had come after the other, so that no
+ * change locks anything. Those that met another are made again; what they do outside of the database they do after.
+ */
+export function createWriter({ pool, limit }: WriterDeps) {
+  const inside = new AsyncLocalStorage<Change>()
+  const queries = queriesOver(run)
+  const busy = () => unavailable(new Error('too many changes wait'))
+  const side = createSemaphore({
+    limit,
+    queueLimit: QUEUE_LIMIT,
+    maxWait: PATIENCE,
+    onFull: busy,
+  })
+  const alone = createSemaphore({
+    limit: 1,
+    queueLimit: QUEUE_LIMIT,
+    maxWait: PATIENCE,
+    onFull: busy,
+  })
+  const tx = {
+    select: queries.select.bind(queries),
+    selectDistinct: queries.selectDistinct.bind(queries),
+    insert: queries.insert.bind(queries),
+    update: queries.update.bind(queries),
+    delete: queries.delete.bind(queries),
+    $count: queries.$count.bind(queries),
+    attempt,
+    afterCommit: (effect) => void current().effects.push(effect),
+  } as Tx
+  let refusal: unknown = null
+  let waiting = 0
+  let commits = 0
+  const underWay = new Set<Promise<unknown>>()
+  return { write: write as Db<never>['write'], prepareWrite, run, stats, stop }
+
+  function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    if (inside.getStore()) {
+      throw new Error('write inside a write would wait for itself: pass tx on instead')
+    }
+    if (refusal) return Promise.reject(unavailable(refusal))
+    waiting++
+    const outcome = untilCommitted(work)
+      .catch((error) => Promise.reject(asAppError(error)))
+      .finally(() => {
+        waiting--
+        underWay.delete(outcome)
+      })
+    underWay.add(outcome)
+    return outcome
+  }
+
+  function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
+    let query: Q | null = null
+    return (given) => {
+      if (given !== tx || !inside.getStore())
+        throw new Error('a prepared change runs inside write() only')
+      query ??= build(tx).prepare()
+      return query
+    }
+  }
+
+  /** Runs a statement as part of the change that is under way. */
+  async function run(query: string, params: unknown[]) {
+    const change = current()
+    if (change.failure) throw change.failure.error
+    try {
+      return await change.connection.run(query, params)
+    } catch (error) {
+      change.failure ??= { error }
+      throw error
+    }
+  }
+
+  function stats(): WriteStats {
+    return { waiting, commits, changes: commits }
+  }
+
+  /** Refuses every further change with 503 and waits for those under way. */
+  async function stop(reason: unknown) {
+    refusal = reason
+    await Promise.allSettled(underWay)
+  }
+
+  async function untilCommitted<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    const retry = createRetry()
+    for (let tries = 0; tries < TRIES_BESIDE; tries++) {
+      try {
+        return await side(() => once(work, retry))
+      } catch (error) {
+        if (!retry.isWorthwhile(error)) throw error
+      }
+    }
+    return alone(() => side(() => locked(() => untilAlone(work, retry))))
+  }
+
+  async function untilAlone<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+    while (true) {
+      try {
+        return await once(work, retry)
+      } catch (error) {
+        if (!retry.isWorthwhile(error)) throw error
+      }
+    }
+  }
+
+  /** The lock is another transaction's: taken inside of the change, it would come after the change's view of the data. */
+  async function locked<T>(work: () => Promise<T>): Promise<T> {
+    const connection = await pool.reserve()
+    let isBroken = true
+    try {
+      await connection.run(`BEGIN; SET LOCAL lock_timeout = '${PATIENCE}ms'`, [])
+      await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], PATIENCE + 1000)
+      try {
+        return await work()
+      } finally {
+        await connection.run('COMMIT', []).then(
+          () => {
+            isBroken = false
+          },
+          () => {},
+        )
+      }
+    } finally {
+      connection.release(isBroken)
+    }
+  }
+
+  async function once<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+    const connection = await pool.reserve()
+    let isBroken = false
+    try {
+      await connection.run(BEGIN, [])
+      const change: Change = { connection, effects: [], retry, failure: null }
+      const value = await inside.run(change, () => work(tx))
+      if (change.failure) throw change.failure.error
+      await commit(connection)
+      commits++
+      for (const effect of change.effects) effect()
+      return value
+    } catch (error) {
+      isBroken = await undo(connection, error)
+      throw error
+    } finally {
+      connection.release(isBroken)
+    }
+  }
+
+  async function attempt(work: () => Promise<void>): Promise<unknown> {
+    const change = current()
+    const before = change.effects.length
+    await run('SAVEPOINT attempt', [])
+    try {
+      await work()
+      await run('RELEASE SAVEPOINT attempt', [])
+      return null
+    } catch (thrown) {
+      const error = change.failure?.error ?? thrown
+      // What is the whole change's: the server's failures, and meeting another change.
+      if (isConnectionLost(error) || isConflict(error) || change.retry.blames(error)) throw error
+      await change.connection.run('ROLLBACK TO SAVEPOINT attempt', [])
+      change.failure = null
+      change.effects.length = before
+      return error ?? new Error('an attempt threw nothing')
+    }
+  }
+
+  function current(): Change {
+    const change = inside.getStore()
+    if (!change) throw new Error('a change runs inside write() only')
+    return change
+  }
+}
+
+type Retry = ReturnType<typeof createRetry>
+
+/** Decides whether a change that failed is made again. */
+function createRetry() {
+  const deadline = performance.now() + PATIENCE
+  let constraints = 0
+  return {
+    isWorthwhile(error: unknown): boolean {
+      if (performance.now() > deadline) return false
+      if (isConflict(error) || isConnectionLost(error)) return true
+      return blames(error) && ++constraints > 0
+    },
+    blames,
+  }
+
+  /** Whether a constraint may be broken by what somebody else does. */
+  function blames(error: unknown): boolean {
+    return /^2350[35]$/.test(sqlState(error) ?? '') && constraints < CONSTRAINT_RETRIES
+  }
+}
+
+/** Whether another change was met. */
+function isConflict(error: unknown): boolean {
+  return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
+}
+
+/** Throws 503 where it is not known whether it is done: whoever asks again finds out, by what tells askers apart. */
+async function commit(connection: Connection) {
+  try {
+    await connection.run('COMMIT', [])
+  } catch (error) {
+    throw isConnectionLost(error) ? unavailable(error) : error
+  }
+}
+
+/** Ends a failed transaction; returns whether the connection cannot be used any more. */
+async function undo(connection: Connection, error: unknown): Promise<boolean> {
+  if (isConnectionLost(error)) return true
+  return connection.run('ROLLBACK', []).then(
+    () => false,
+    () => true,
+  )
+}

@@ -1,0 +1,37 @@
+import { Database } from 'bun:sqlite'
+import { expect } from 'bun:test'
+import { join } from 'node:path'
+import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
+import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
+
+onSqlite('it locks the file of the database')(
+  '96: while the database is locked or full there is 503 and no row; then the delivery succeeds',
+  async () => {
+    await using app = await createTestApp()
+    app.expectErrors()
+    const event = { id: 'E', type: 'RENEWAL', app_user_id: 'u', fill: 'x'.repeat(100_000) }
+    const foreign = new Database(join(app.dataDir, 'homeport.db'))
+    foreign.run('BEGIN IMMEDIATE')
+    const locked = await deliver(app, { event })
+    expect([locked.status, locked.json.code]).toEqual([503, 'unavailable'])
+    expect(locked.headers.get('retry-after')).toBe('5')
+    foreign.run('ROLLBACK')
+    foreign.close()
+    const client = sqliteClientOf(app)
+    const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
+    client.run(`PRAGMA max_page_count = ${pages}`)
+    const full = await deliver(app, { event })
+    expect([full.status, full.json.code]).toEqual([503, 'unavailable'])
+    expect(await events(app)).toEqual([])
+    client.run('PRAGMA max_page_count = 1000000')
+    expect((await deliver(app, { event })).json.code).toBe('ok')
+  },
+)
+
+function deliver(app: TestApp, json: unknown) {
+  return app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
+}
+
+function events({ services: { db } }: TestApp) {
+  return db.read.select().from(db.tables.billingEvents)
+}

@@ -1,0 +1,72 @@
+import type { Database } from 'bun:sqlite'
+import { test } from 'bun:test'
+import { SQL } from 'bun'
+import { createLog } from '../../src/lib/log.ts'
+
+/** A PostgreSQL server that tests run on in the place of SQLite; see `test/postgres.ts`. */
+const SERVER = process.env['TEST_DATABASE_URL']
+
+export const isOnPostgres = SERVER !== undefined
+
+/** What an instance on a database of its own is started with; nothing on SQLite. */
+export type TestDatabase = { environment: Record<string, string> } & AsyncDisposable
+
+/** A test of what only SQLite has, or only PostgreSQL; `reason` says what. */
+export function onSqlite(_reason: string) {
+  return test.skipIf(isOnPostgres)
+}
+
+/** The database of an application on SQLite. */
+export function sqliteClientOf({ services }: { services: { db: object } }): Database {
+  return (services.db as { client: Database }).client
+}
+
+let admin: SQL | null = null
+let template: Promise<string> | null = null
+
+/** A database for one test: empty, or as the first start leaves it. */
+export async function createTestDatabase({ isEmpty = false } = {}): Promise<TestDatabase> {
+  if (SERVER === undefined) return { environment: {}, [Symbol.asyncDispose]: async () => {} }
+  template ??= makeTemplate()
+  const name = await createDatabase(isEmpty ? 'template1' : await template)
+  return {
+    environment: environmentOf(name),
+    [Symbol.asyncDispose]: async () => {
+      await run(`DROP DATABASE IF EXISTS ${name} WITH (FORCE)`)
+    },
+  }
+}
+
+async function makeTemplate(): Promise<string> {
+  const { openData } = await import('../../src/cli/data-directory.ts')
+  const { readConfig } = await import('../../src/config.ts')
+  const { mkdtemp, rm } = await import('node:fs/promises')
+  const name = await createDatabase('template1')
+  const dataDir = await mkdtemp('/tmp/homeport-template-')
+  const environment = { DATA_DIR: dataDir, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' }
+  const config = readConfig({}, { ...environment, ...environmentOf(name) })
+  await (await openData(config, createLog('error')))[Symbol.asyncDispose]()
+  await rm(dataDir, { recursive: true })
+  return name
+}
+
+async function createDatabase(from: string): Promise<string> {
+  const name = `test_${crypto.randomUUID().replaceAll('-', '')}`
+  await run(`CREATE DATABASE ${name} TEMPLATE ${from}`)
+  return name
+}
+
+function environmentOf(name: string) {
+  const url = new URL(SERVER ?? '')
+  url.pathname = `/${name}`
+  return {
+    DATABASE_URL: url.href,
+    DATABASE_POOL: '8',
+    SECRET_KEY: 'the secret key of all tests here',
+  }
+}
+
+async function run(statement: string) {
+  admin ??= new SQL({ url: SERVER ?? '', max: 1 })
+  await admin.unsafe(statement)
+}
