@@ -1,0 +1,200 @@
+import { open, stat } from 'node:fs/promises'
+import { AppError } from '../../../lib/errors.ts'
+
+type S3Settings = {
+  /** Such as `https://s3.eu-central-1.amazonaws.com`. The bucket goes into the path. */
+  endpoint: string
+  region: string
+  bucket: string
+  /** The folder of all keys inside of the bucket; empty for none. */
+  prefix: string
+  accessKeyId: string
+  secretAccessKey: string
+  sessionToken?: string
+  /** For how long a request may make no progress, in ms. */
+  deadlineMs?: number
+}
+
+export type S3Client = ReturnType<typeof createS3Client>
+
+/** Watches one try of a request: `signal` aborts it unless `moved` is called in time. */
+type Watch = { signal: AbortSignal; moved: () => void }
+
+const DEADLINE = 10_000
+const TRIES = 3
+const BACKOFF = 200
+/** Nothing may decompress a body on the way: its length would no longer be the announced one. */
+const PLAIN = { 'accept-encoding': 'identity' }
+/** As far as clocks may differ, in seconds. */
+const URL_LIFE = 15 * 60
+/** What may still wait to be sent when the last byte was handed over, and the slowest line, in bytes a ms. */
+const SEND_BUFFER = 4 * 1024 * 1024
+const SLOWEST_LINE = 250
+/** Refusals of a request that may be accepted the next time. */
+const PASSING = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
+/** HEAD does not tell whether it is the object or the bucket. */
+const MISSING = /^(GET|DELETE) NoSuchKey$|^HEAD /
+const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
+
+/**
+ * Objects of a bucket. What fails for a reason that may pass is tried three times; what fails in the end is
+ * `unavailable`, with the store's answer as the cause.
+ */
+export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3Settings) {
+  const s3 = new Bun.S3Client(account)
+  const folder = prefix === '' ? '' : `${prefix}/`
+  return { put, get, head, remove, list }
+
+  /** Stores a local file, whole or not at all. */
+  async function put(key: string, path: string): Promise<void> {
+    const { size } = await stat(path)
+    const headers = { 'content-md5': await md5Of(path), 'content-length': String(size) }
+    const buffered = Math.min(size, SEND_BUFFER) / SLOWEST_LINE
+    await withRetries(deadlineMs + buffered, (watch) =>
+      send('PUT', key, watch, { headers, body: leaving(path, watch) }),
+    )
+  }
+
+  /** Writes an object into a local file and syncs it: its size in bytes, or null when there is none. */
+  function get(key: string, path: string): Promise<number | null> {
+    return withRetries(deadlineMs, async (watch) => {
+      const reply = await send('GET', key, watch)
+      if (reply === null) return null
+      const announced = Number(reply.headers.get('content-length') ?? Number.NaN)
+      const size = await write(path, arriving(reply, watch))
+      if (size === announced) return size
+      throw new StoreFault(`${size} of ${announced} bytes of ${key} arrived`, true)
+    })
+  }
+
+  function head(key: string): Promise<{ size: number; lastModified: Date } | null> {
+    return withRetries(deadlineMs, async (watch) => {
+      const reply = await send('HEAD', key, watch)
+      if (reply === null) return null
+      const size = Number(reply.headers.get('content-length'))
+      return { size, lastModified: new Date(reply.headers.get('last-modified') ?? '') }
+    })
+  }
+
+  /** An object that does not exist counts as removed. */
+  async function remove(key: string): Promise<void> {
+    await withRetries(deadlineMs, (watch) => send('DELETE', key, watch))
+  }
+
+  /** All objects, sorted by key. */
+  async function* list(): AsyncGenerator<{ key: string; lastModified: Date }> {
+    let token: string | undefined
+    do {
+      const page = await withRetries(deadlineMs, ({ signal }) => listPage(token, signal))
+      for (const { key, lastModified } of page.contents ?? []) {
+        yield { key: key.slice(folder.length), lastModified: new Date(lastModified ?? '') }
+      }
+      token = page.isTruncated ? page.nextContinuationToken : undefined
+    } while (token !== undefined)
+  }
+
+  /** A listing takes no signal: one that is late is left alone. */
+  async function listPage(token: string | undefined, signal: AbortSignal) {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    signal.addEventListener('abort', () => reject(signal.reason))
+    const wanted = { prefix: folder, ...(token === undefined ? {} : { continuationToken: token }) }
+    const page = await Promise.race([s3.list(wanted), late]).catch(throwFault)
+    if (!page.isTruncated || page.nextContinuationToken) return page
+    throw new StoreFault('S3 does not say where the listing goes on', false)
+  }
+
+  /** The reply of a request that went well, or null when there is no such object. */
+  async function send(
+    method: 'PUT' | 'GET' | 'HEAD' | 'DELETE',
+    key: string,
+    { signal }: Watch,
+    content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
+  ): Promise<Response | null> {
+    const url = s3.presign(folder + key, { method, expiresIn: URL_LIFE })
+    const init = { method, signal, redirect: 'manual', headers: PLAIN, ...content } as const
+    const reply = await fetch(url, init).catch(throwFault)
+    if (reply.ok) return reply
+    const { status } = reply
+    const [, code = '', reason = ''] = ERROR.exec(await reply.text().catch(throwFault)) ?? []
+    if (status === 404 && MISSING.test(`${method} ${code}`)) return null
+    const answer = `S3 answered ${method} of ${key} with ${status} ${code} ${reason}`.trimEnd()
+    throw new StoreFault(answer, status >= 500 || PASSING.test(`${status} ${code}`))
+  }
+}
+
+/** A failure of the store, of the network to it, or its refusal. */
+class StoreFault extends Error {
+  readonly mayPass: boolean
+
+  constructor(message: string, mayPass: boolean) {
+    super(message)
+    this.name = 'StoreFault'
+    this.mayPass = mayPass
+  }
+}
+
+/** The error itself stays out of the cause: it holds the URL, and with it the signature. */
+function throwFault(error: unknown): never {
+  const { code, message } = error as { code?: unknown; message: string }
+  const isNamed = typeof code === 'string' && !message.startsWith(code)
+  throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
+}
+
+/** Does `work` until it succeeds, three times at most. Each try ends when nothing moves for `deadline` ms. */
+async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
+  for (let tries = 1; ; tries++) {
+    if (tries > 1) await Bun.sleep(BACKOFF * 4 ** (tries - 2) * (0.5 + Math.random()))
+    const controller = new AbortController()
+    const timer = setTimeout(() => {
+      controller.abort(new Error(`S3 made no progress for ${Math.round(deadline)} ms`))
+    }, deadline)
+    try {
+      return await work({ signal: controller.signal, moved: () => void timer.refresh() })
+    } catch (error) {
+      if (!(error instanceof StoreFault)) throw error
+      if (error.mayPass && tries < TRIES) continue
+      throw new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
+        retryAfterSeconds: 5,
+        cause: error,
+      })
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
+
+/** The chunks of a file on their way out. A `BunFile` as a body would be read into memory whole for TLS. */
+async function* leaving(path: string, { moved }: Watch): AsyncGenerator<Uint8Array> {
+  for await (const chunk of Bun.file(path).stream()) {
+    moved()
+    yield chunk
+  }
+}
+
+async function* arriving({ body }: Response, { moved }: Watch): AsyncGenerator<Uint8Array> {
+  try {
+    for await (const chunk of body ?? []) {
+      moved()
+      yield chunk
+    }
+  } catch (error) {
+    throwFault(error)
+  }
+}
+
+async function write(path: string, chunks: AsyncIterable<Uint8Array>): Promise<number> {
+  await using file = await open(path, 'w', 0o600)
+  let size = 0
+  for await (const chunk of chunks) {
+    await file.writeFile(chunk)
+    size += chunk.byteLength
+  }
+  await file.sync()
+  return size
+}
+
+async function md5Of(path: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher('md5')
+  for await (const chunk of Bun.file(path).stream()) hasher.update(chunk)
+  return hasher.digest('base64')
+}

@@ -1,0 +1,162 @@
+import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { syncPath } from '../../../lib/durable-file.ts'
+import { newKey } from '../../../lib/ids.ts'
+import type { Files } from './files.ts'
+import type { S3Client } from './s3-client.ts'
+
+type S3FilesDeps = {
+  client: S3Client
+  /** On the same disk as the staging folder. */
+  cacheFolder: string
+  cacheBytes: number
+  now?: () => number
+}
+
+const HOUR_MS = 60 * 60 * 1000
+/** A file may be read by its name for so long after it was opened, in ms. */
+const IN_USE_MS = 60 * 1000
+const PARTIAL = '.part'
+/** Originals and their variants. Whatever else lies in the bucket belongs to others. */
+const KEY = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
+
+/** On S3, read through a cache on the local disk. */
+export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps): Files {
+  const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
+  const downloads = new Map<string, Promise<void>>()
+  const hidden = new Set<string>()
+  let heldUntil = 0
+  return { keep, open, remove, holdRemovals, oldKeys }
+
+  async function keep(temporaryPath: string, key: string) {
+    await client.put(key, temporaryPath)
+    await syncPath(temporaryPath)
+    cache.add(temporaryPath, key)
+  }
+
+  /** Whoever opens the same key meanwhile waits for the same download. */
+  async function open(key: string) {
+    if (hidden.has(key)) return null
+    const found = cache.find(key)
+    if (found) return found
+    const download = downloads.get(key) ?? fetchFile(key).finally(() => downloads.delete(key))
+    downloads.set(key, download)
+    await download
+    return cache.find(key)
+  }
+
+  async function fetchFile(key: string) {
+    const path = cache.newPath()
+    try {
+      if ((await client.get(key, path)) !== null) cache.add(path, key)
+    } finally {
+      await rm(path, { force: true })
+    }
+  }
+
+  async function remove(key: string) {
+    if (now() < heldUntil) hidden.add(key)
+    else await removeNow(key)
+  }
+
+  /** A download that began earlier may still put the file into the cache. */
+  async function removeNow(key: string) {
+    try {
+      await client.remove(key)
+    } finally {
+      await downloads.get(key)?.catch(() => {})
+      cache.drop(key)
+      hidden.delete(key)
+    }
+  }
+
+  /** What is hidden when the process dies is an orphan. */
+  async function holdRemovals(ms: number) {
+    heldUntil = now() + ms
+    if (ms === 0) await removeHidden()
+    else setTimeout(removeHidden, ms).unref()
+  }
+
+  /** Where the store fails, the rest are orphans too. */
+  async function removeHidden() {
+    if (now() < heldUntil) return
+    try {
+      for (const key of hidden) await removeNow(key)
+    } catch {}
+  }
+
+  async function* oldKeys(at: Date): AsyncGenerator<string> {
+    for await (const { key, lastModified } of client.list()) {
+      if (KEY.test(key) && at.getTime() - lastModified.getTime() > HOUR_MS) yield key
+    }
+  }
+}
+
+/** Copies of files, of which those used longest ago go when they exceed `maxBytes`. Valid ones outlive the process. */
+function createFileCache(folder: string, maxBytes: number, now: () => number) {
+  /** In the order of use. */
+  const entries = new Map<string, { size: number; usedAt: number }>()
+  let bytes = 0
+  let eviction: Timer | undefined
+  load()
+  return { newPath, add, find, drop }
+
+  function newPath(): string {
+    return join(folder, newKey() + PARTIAL)
+  }
+
+  function add(path: string, key: string) {
+    renameSync(path, join(folder, key))
+    find(key)
+    evict()
+  }
+
+  /** The file itself is asked, at the cost of a system call, since others may have removed it. */
+  function find(key: string) {
+    const path = join(folder, key)
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    forget(key)
+    if (!found?.isFile()) return null
+    note(key, found.size, now())
+    return { file: Bun.file(path), size: found.size }
+  }
+
+  function drop(key: string) {
+    forget(key)
+    rmSync(join(folder, key), { force: true })
+  }
+
+  function note(key: string, size: number, usedAt: number) {
+    entries.set(key, { size, usedAt })
+    bytes += size
+  }
+
+  function forget(key: string) {
+    bytes -= entries.get(key)?.size ?? 0
+    entries.delete(key)
+  }
+
+  /** What is in use stays, even beyond the limit, and is looked at again later. */
+  function evict() {
+    clearTimeout(eviction)
+    for (const [key, { usedAt }] of entries) {
+      if (bytes <= maxBytes || now() - usedAt < IN_USE_MS) break
+      drop(key)
+    }
+    if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
+  }
+
+  /** Partial files that are young may belong to a process that still serves. */
+  function load() {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    const found = readdirSync(folder)
+      .map((name) => ({ name, stats: lstatSync(join(folder, name)) }))
+      .toSorted((a, b) => a.stats.mtimeMs - b.stats.mtimeMs)
+    for (const { name, stats } of found) {
+      if (KEY.test(name)) note(name, stats.size, stats.mtimeMs)
+      else if (name.endsWith(PARTIAL) && now() - stats.mtimeMs > HOUR_MS) drop(name)
+    }
+    evict()
+  }
+}

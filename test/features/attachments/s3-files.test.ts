@@ -1,0 +1,298 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createS3Client } from '../../../src/features/attachments/storage/s3-client.ts'
+import { createS3Files } from '../../../src/features/attachments/storage/s3-files.ts'
+import type { AppError } from '../../../src/lib/errors.ts'
+import { newKey } from '../../../src/lib/ids.ts'
+import { startS3 } from '../../support/s3-server.ts'
+
+const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
+const HOUR = 60 * 60 * 1000
+
+test('a file is stored, opened and removed', async () => {
+  await using store = await startStore()
+  const { key, path } = await store.keep('some text')
+  expect([...store.s3.objects.keys()]).toEqual([`home/${key}`])
+  expect(await Bun.file(path).exists()).toBe(false)
+  expect(await textOf(await store.files().open(key))).toBe('some text')
+  expect(store.s3.requests.GET).toBe(0)
+  const other = store.others()
+  expect(await textOf(await other.open(key))).toBe('some text')
+  await other.remove(key)
+  expect([store.s3.objects.size, await other.open(key)]).toEqual([0, null])
+  await other.remove(key)
+})
+
+test('an empty file is a file, with a size and a time', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('')
+  const opened = await store.others().open(key)
+  expect([opened?.size, await textOf(opened)]).toEqual([0, ''])
+  const found = await store.client().head(key)
+  expect(found?.size).toBe(0)
+  expect(Math.abs(Date.now() - Number(found?.lastModified))).toBeLessThan(5_000)
+  expect(await store.client().head('none')).toBeNull()
+})
+
+test('all of 250 objects are listed in order, and those of other folders are not', async () => {
+  await using store = await startStore()
+  const keys = Array.from({ length: 250 }, () => `${newKey()}.txt`).toSorted()
+  const strangers = ['homes/a', 'home/notes & <more>.txt', 'home/deep/a.txt', `${newKey()}.txt`]
+  for (const key of [...keys.map((key) => `home/${key}`), ...strangers]) {
+    store.s3.objects.set(key, { bytes: Buffer.alloc(1), lastModified: new Date() })
+  }
+  const listed = await Array.fromAsync(store.client().list())
+  expect(listed.map(({ key }) => key)).toEqual(
+    [...keys, 'notes & <more>.txt', 'deep/a.txt'].toSorted(),
+  )
+  expect(store.s3.requests.LIST).toBe(3)
+  expect(await Array.fromAsync(store.files().oldKeys(new Date()))).toEqual([])
+  const later = new Date(Date.now() + HOUR + 1_000)
+  expect(await Array.fromAsync(store.files().oldKeys(later))).toEqual(keys)
+})
+
+test('a wrong key or bucket is refused at once with an error that says so', async () => {
+  await using store = await startStore()
+  const files = store.files({ secretAccessKey: 'wrong' })
+  expect(await causeOf(files.open('a'))).toStartWith(
+    'S3 answered GET of a with 403 SignatureDoesNotMatch',
+  )
+  expect(store.s3.requests.GET).toBe(1)
+  const listing = Array.fromAsync(files.oldKeys(new Date()))
+  expect(await causeOf(listing)).toStartWith('SignatureDoesNotMatch')
+  const stranger = store.files({ accessKeyId: 'stranger' })
+  expect(await causeOf(stranger.remove('a'))).toContain('403 InvalidAccessKeyId')
+  const elsewhere = store.files({ bucket: 'wrong' })
+  expect(await causeOf(elsewhere.open('a'))).toContain('404 NoSuchBucket')
+  expect(await causeOf(elsewhere.remove('a'))).toContain('404 NoSuchBucket')
+})
+
+test('an address that has expired is refused', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('some text')
+  const s3 = new Bun.S3Client({ ...ACCOUNT, endpoint: store.s3.url, region: 'us-east-1' })
+  const address = s3.presign(`home/${key}`, { expiresIn: 1 })
+  expect(await (await fetch(address, { headers: { range: 'bytes=5-' } })).text()).toBe('text')
+  await Bun.sleep(2_000)
+  expect((await fetch(address)).status).toBe(403)
+})
+
+test('what fails twice is tried again and succeeds', async () => {
+  await using store = await startStore()
+  Object.assign(store.s3.faults, { failing: 1, slowDown: 1 })
+  const { key } = await store.keep('some text')
+  expect(store.s3.requests.PUT).toBe(3)
+  Object.assign(store.s3.faults, { failing: 2 })
+  const other = store.others()
+  expect(await textOf(await other.open(key))).toBe('some text')
+  Object.assign(store.s3.faults, { slowDown: 2 })
+  expect(await Array.fromAsync(store.client().list())).toHaveLength(1)
+})
+
+test('what fails three times is unavailable, and no signature shows', async () => {
+  await using store = await startStore()
+  store.s3.faults.failing = 3
+  expect(await causeOf(store.files().open('a'))).toContain('500 InternalError')
+  expect(store.s3.requests.GET).toBe(3)
+  await store.s3.stop()
+  expect(await causeOf(store.files().open('a'))).toStartWith('ECONNREFUSED')
+})
+
+test('a store that never answers is unavailable after its deadline', async () => {
+  await using store = await startStore()
+  store.s3.faults.hangs = true
+  const { key, path } = store.stage('some text')
+  const files = store.files({ deadlineMs: 100 })
+  const start = performance.now()
+  const list = Array.fromAsync(files.oldKeys(new Date()))
+  const work = [files.open(key), files.keep(path, key), files.remove(key), list]
+  const causes = await Promise.all(work.map(causeOf))
+  expect(performance.now() - start).toBeLessThan(3_000)
+  expect([...new Set(causes)]).toEqual(['S3 made no progress for 100 ms'])
+})
+
+test('a slow store is given time while bytes move', async () => {
+  await using store = await startStore()
+  const content = 'x'.repeat(2_000_000)
+  store.s3.faults.pause = 60
+  const files = store.files({ deadlineMs: 250 })
+  const { key, path } = store.stage(content)
+  await files.keep(path, key)
+  const other = store.others({ deadlineMs: 250 })
+  expect((await other.open(key))?.size).toBe(content.length)
+  expect([store.s3.requests.PUT, store.s3.requests.GET]).toEqual([1, 1])
+})
+
+test('a body that is cut short is fetched again and never served', async () => {
+  await using store = await startStore()
+  const content = 'x'.repeat(300_000)
+  const { key } = await store.keep(content)
+  const other = store.others()
+  store.s3.faults.cut = 3
+  expect(await causeOf(other.open(key))).toContain('closed')
+  expect(readdirSync(store.path('other'))).toEqual([])
+  store.s3.faults.cut = 2
+  expect(await textOf(await other.open(key))).toBe(content)
+  expect(store.s3.requests.GET).toBe(6)
+})
+
+test('an upload that changes on the way is noticed and sent again', async () => {
+  await using store = await startStore()
+  store.s3.faults.corrupt = 1
+  const { key } = await store.keep('some text')
+  expect(store.s3.requests.PUT).toBe(2)
+  expect(store.s3.objects.get(`home/${key}`)?.bytes.toString()).toBe('some text')
+})
+
+test('a file that cannot be stored stays where it was, and the store has no part of it', async () => {
+  await using store = await startStore()
+  store.s3.faults.corrupt = 3
+  const { key, path } = store.stage('some text')
+  expect(await causeOf(store.files().keep(path, key))).toContain('400 BadDigest')
+  expect(readFileSync(path, 'utf8')).toBe('some text')
+  expect([store.s3.objects.size, readdirSync(store.path('cache'))]).toEqual([0, []])
+})
+
+test('an upload that breaks off is started again', async () => {
+  await using store = await startStore()
+  store.s3.faults.cut = 1
+  const { key } = await store.keep('x'.repeat(9_000_000))
+  expect(store.s3.objects.get(`home/${key}`)?.bytes).toHaveLength(9_000_000)
+  expect(store.s3.requests.PUT).toBe(2)
+})
+
+test('who opens a file at the same time waits for the same download', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('some text')
+  const other = store.others()
+  const opened = await Promise.all([1, 2, 3].map(() => other.open(key)))
+  expect(await Promise.all(opened.map(textOf))).toEqual(Array(3).fill('some text'))
+  await other.open(key)
+  expect(store.s3.requests.GET).toBe(1)
+})
+
+test('the cache stays within its bytes but for what was used within the last minute', async () => {
+  await using store = await startStore()
+  const clock = { now: Date.now() }
+  const cacheFolder = store.path('small')
+  const files = store.files({ cacheFolder, cacheBytes: 3_000, now: () => clock.now })
+  const keys: string[] = []
+  for (let at = 0; at < 3; at++) keys.push((await store.keep('x'.repeat(1_000), files)).key)
+  clock.now += 61_000
+  await files.open(keys[0] ?? '')
+  const { key } = await store.keep('x'.repeat(1_000), files)
+  expect(readdirSync(cacheFolder).toSorted()).toEqual(
+    [keys[0] ?? '', keys[2] ?? '', key].toSorted(),
+  )
+  expect(await textOf(await files.open(keys[1] ?? ''))).toHaveLength(1_000)
+  expect(bytesIn(cacheFolder)).toBe(3_000)
+  await store.keep('x'.repeat(1_500), files)
+  expect(bytesIn(cacheFolder)).toBe(4_500)
+  clock.now += 61_000
+  await store.keep('x', files)
+  expect(bytesIn(cacheFolder)).toBe(2_501)
+})
+
+test('the cache outlives the process, and leftovers do not', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('some text')
+  await Bun.write(store.path('cache', 'left.part'), 'x')
+  const later = Date.now() + HOUR + 1_000
+  const next = store.files({ now: () => later })
+  expect(readdirSync(store.path('cache'))).toEqual([key])
+  expect(await textOf(await next.open(key))).toBe('some text')
+  rmSync(store.path('cache', key))
+  expect(await textOf(await next.open(key))).toBe('some text')
+  expect(store.s3.requests.GET).toBe(1)
+  store.files({ now: () => later + HOUR, cacheBytes: 1 })
+  expect(readdirSync(store.path('cache'))).toEqual([])
+})
+
+test('a file that is removed while it is fetched does not stay in the cache', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('x'.repeat(100_000))
+  const other = store.others()
+  store.s3.faults.pause = 20
+  const opening = other.open(key)
+  await Bun.sleep(50)
+  await other.remove(key)
+  await opening
+  expect([await other.open(key), readdirSync(store.path('other'))]).toEqual([null, []])
+})
+
+test('removals that are held hide a file first and remove it later', async () => {
+  await using store = await startStore()
+  const files = store.files()
+  const first = await store.keep('one', files)
+  const second = await store.keep('two', files)
+  await files.holdRemovals(60_000)
+  await files.remove(first.key)
+  expect([await files.open(first.key), store.s3.objects.size]).toEqual([null, 2])
+  await files.holdRemovals(0)
+  expect(store.s3.objects.size).toBe(1)
+  await files.holdRemovals(100)
+  await files.remove(second.key)
+  expect(store.s3.objects.size).toBe(1)
+  await Bun.sleep(300)
+  expect([store.s3.objects.size, readdirSync(store.path('cache'))]).toEqual([0, []])
+})
+
+async function startStore() {
+  const s3 = await startS3(ACCOUNT)
+  const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
+  const path = (...names: string[]) => join(folder, ...names)
+  return { s3, path, client, files, others, stage, keep, [Symbol.asyncDispose]: dispose }
+
+  type Settings = Partial<
+    Parameters<typeof createS3Client>[0] & Parameters<typeof createS3Files>[0]
+  >
+
+  function client(settings: Settings = {}) {
+    const place = { endpoint: s3.url, region: 'us-east-1', prefix: 'home' }
+    return createS3Client({ ...place, ...ACCOUNT, ...settings })
+  }
+
+  function files(settings: Settings = {}) {
+    const { cacheFolder = path('cache'), cacheBytes = 1e9, now = Date.now } = settings
+    return createS3Files({ client: client(settings), cacheFolder, cacheBytes, now })
+  }
+
+  function stage(content: string) {
+    const key = `${newKey()}.txt`
+    const staged = path(`staged-${key}`)
+    writeFileSync(staged, content)
+    return { key, path: staged }
+  }
+
+  async function keep(content: string, into = files()) {
+    const staged = stage(content)
+    await into.keep(staged.path, staged.key)
+    return staged
+  }
+
+  /** As another instance has them, with a cache of its own. */
+  function others(settings: Settings = {}) {
+    return files({ cacheFolder: path('other'), ...settings })
+  }
+
+  async function dispose() {
+    await s3.stop()
+    rmSync(folder, { recursive: true })
+  }
+}
+
+const textOf = async (opened: { file: Blob } | null) => opened?.file.text()
+
+/** Why the store is unavailable. */
+async function causeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
+  expect(Bun.inspect(error)).not.toContain('X-Amz')
+  return ((error as AppError).cause as Error).message
+}
+
+function bytesIn(folder: string): number {
+  return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)
+}

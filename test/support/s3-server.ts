@@ -1,0 +1,230 @@
+import { createHash, createHmac } from 'node:crypto'
+import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { rangeOf } from '../../src/features/attachments/storage/serve.ts'
+
+type S3Options = { bucket: string; accessKeyId: string; secretAccessKey: string; region?: string }
+type Stored = { bytes: Buffer; lastModified: Date }
+
+const PAGE = 100
+const MINUTE = 60 * 1000
+
+/** What goes wrong: for the next so many requests, or while it is set. */
+const NO_FAULTS = {
+  /** Answers with 500. */
+  failing: 0,
+  /** Answers with 503 SlowDown. */
+  slowDown: 0,
+  /** Bodies that end in the middle, either way. */
+  cut: 0,
+  /** Uploads of which a byte changes on the way. */
+  corrupt: 0,
+  /** Requests are never answered. */
+  hangs: false,
+  /** The ms between the pieces of a body, either way. */
+  pause: 0,
+}
+
+/**
+ * An S3 store in memory on loopback that checks signatures, for path-style addresses. It stands on node:http,
+ * since a reply of `Bun.serve` cannot announce more than it sends.
+ */
+export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
+  const objects = new Map<string, Stored>()
+  const faults = { ...NO_FAULTS }
+  const requests = { PUT: 0, GET: 0, HEAD: 0, DELETE: 0, LIST: 0 }
+  const server = createServer((request, response) => {
+    answer(request, response).catch(() => response.destroy())
+  })
+  const { promise: listening, resolve } = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', resolve)
+  await listening
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  return { url, objects, faults, requests, stop, [Symbol.asyncDispose]: stop }
+
+  async function stop() {
+    server.closeAllConnections()
+    server.close()
+  }
+
+  async function answer(request: IncomingMessage, response: ServerResponse) {
+    const { pathname, searchParams } = new URL(request.url ?? '/', url)
+    const [bucket, ...rest] = decodeURIComponent(pathname).slice(1).split('/')
+    const key = rest.join('/')
+    const method = request.method === 'GET' && key === '' ? 'LIST' : request.method
+    requests[method as keyof typeof requests]++
+    if (faults.hangs) return
+    if (take('failing')) return refuse(response, 500, 'InternalError')
+    if (take('slowDown')) return refuse(response, 503, 'SlowDown')
+    const refusal = refusalOf(request, { region, ...account })
+    if (refusal) return refuse(response, 403, refusal)
+    if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
+    if (method === 'LIST') return reply(response, 200, list(searchParams))
+    if (method === 'PUT') return put(request, response, key)
+    if (method === 'DELETE') return reply(response, 204, void objects.delete(key))
+    const found = objects.get(key)
+    if (!found) return refuse(response, 404, 'NoSuchKey')
+    if (method === 'GET') return get(request, response, found)
+    return reply(response, 200, undefined, {
+      'content-length': found.bytes.length,
+      'last-modified': found.lastModified.toUTCString(),
+    })
+  }
+
+  async function put(request: IncomingMessage, response: ServerResponse, key: string) {
+    const { 'content-length': announced, 'content-md5': md5 } = request.headers
+    if (announced === undefined) return refuse(response, 411, 'MissingContentLength')
+    const chunks: Buffer[] = []
+    if (take('cut')) return void request.socket.destroy()
+    for await (const chunk of request) {
+      chunks.push(chunk)
+      if (faults.pause > 0) await Bun.sleep(faults.pause)
+    }
+    const bytes = Buffer.concat(chunks)
+    if (take('corrupt') && bytes.length > 0) bytes.writeUInt8(bytes.readUInt8(0) ^ 1, 0)
+    if (bytes.length !== Number(announced)) return refuse(response, 400, 'IncompleteBody')
+    const hash = createHash('md5').update(bytes).digest('base64')
+    if (md5 !== undefined && md5 !== hash) return refuse(response, 400, 'BadDigest')
+    objects.set(key, { bytes, lastModified: new Date() })
+    return reply(response, 200)
+  }
+
+  async function get(request: IncomingMessage, response: ServerResponse, found: Stored) {
+    const { bytes, lastModified } = found
+    const range = rangeOf(request.headers.range ?? null, bytes.length)
+    if (range === 'unsatisfiable') return refuse(response, 416, 'InvalidRange')
+    const body = range ? bytes.subarray(range.first, range.last + 1) : bytes
+    const isCut = take('cut')
+    const sent = isCut ? body.subarray(0, Math.floor(body.length / 2)) : body
+    response.writeHead(range ? 206 : 200, {
+      'content-length': body.length,
+      'last-modified': lastModified.toUTCString(),
+      ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${bytes.length}` }),
+    })
+    const piece = Math.max(1, Math.ceil(sent.length / 8))
+    for (let at = 0; at < sent.length; at += piece) {
+      response.write(sent.subarray(at, at + piece))
+      await Bun.sleep(faults.pause)
+    }
+    if (isCut) response.destroy()
+    else response.end()
+  }
+
+  function list(query: URLSearchParams): string {
+    const prefix = query.get('prefix') ?? ''
+    const after = Buffer.from(query.get('continuation-token') ?? '', 'base64').toString()
+    const limit = Math.min(PAGE, Number(query.get('max-keys') ?? PAGE))
+    const keys = [...objects.keys()]
+      .filter((key) => key.startsWith(prefix) && (after === '' || key > after))
+      .toSorted()
+    const page = keys.slice(0, limit)
+    const isTruncated = keys.length > page.length
+    const token = Buffer.from(page.at(-1) ?? '').toString('base64')
+    return `<?xml version="1.0" encoding="UTF-8"?><ListBucketResult><Name>${account.bucket}</Name><Prefix>${escapeXml(prefix)}</Prefix><KeyCount>${page.length}</KeyCount><MaxKeys>${limit}</MaxKeys><IsTruncated>${isTruncated}</IsTruncated>${
+      isTruncated ? `<NextContinuationToken>${token}</NextContinuationToken>` : ''
+    }${page.map(entryOf).join('')}</ListBucketResult>`
+  }
+
+  function entryOf(key: string): string {
+    const { bytes, lastModified } = objects.get(key) as Stored
+    return `<Contents><Key>${escapeXml(key)}</Key><LastModified>${lastModified.toISOString()}</LastModified><Size>${bytes.length}</Size></Contents>`
+  }
+
+  function take(fault: 'failing' | 'slowDown' | 'cut' | 'corrupt'): boolean {
+    if (faults[fault] === 0) return false
+    faults[fault]--
+    return true
+  }
+}
+
+type Headers = Record<string, string | number>
+
+function reply(response: ServerResponse, status: number, body?: string, headers: Headers = {}) {
+  response.writeHead(status, {
+    ...(status === 204 ? {} : { 'content-length': Buffer.byteLength(body ?? '') }),
+    ...headers,
+  })
+  response.end(body)
+}
+
+function refuse(response: ServerResponse, status: number, code: string) {
+  const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code><Message>The test says ${code}.</Message></Error>`
+  reply(response, status, response.req.method === 'HEAD' ? undefined : body)
+}
+
+/** AWS Signature Version 4, in the query or in the headers: the error's code, or null where it is good. */
+function refusalOf(request: IncomingMessage, account: Required<S3Options>): string | null {
+  const { pathname, searchParams } = new URL(request.url ?? '/', `http://${request.headers.host}`)
+  const isPresigned = searchParams.has('X-Amz-Signature')
+  const signed = isPresigned ? signedInQuery(searchParams) : signedInHeaders(request)
+  const [accessKeyId, ...scope] = signed.credential.split('/')
+  const age = Date.now() - timeOf(signed.date)
+  if (accessKeyId !== account.accessKeyId) return 'InvalidAccessKeyId'
+  // Not a number is not within the life either.
+  if (!(age <= signed.life && age >= -15 * MINUTE)) return 'AccessDenied'
+  const canonical = [
+    request.method,
+    pathname,
+    canonicalQuery(searchParams),
+    ...signed.headers.map((name) => `${name}:${String(request.headers[name]).trim()}`),
+    '',
+    signed.headers.join(';'),
+    isPresigned ? 'UNSIGNED-PAYLOAD' : request.headers['x-amz-content-sha256'],
+  ].join('\n')
+  const hash = createHash('sha256').update(canonical).digest('hex')
+  const text = ['AWS4-HMAC-SHA256', signed.date, scope.join('/'), hash].join('\n')
+  const steps = [signed.date.slice(0, 8), account.region, 's3', 'aws4_request', text]
+  const signature = steps.reduce<Buffer | string>(
+    (key, step) => createHmac('sha256', key).update(step).digest(),
+    `AWS4${account.secretAccessKey}`,
+  )
+  const isGood = Buffer.from(signature as Buffer).toString('hex') === signed.signature
+  return isGood && signed.headers.includes('host') ? null : 'SignatureDoesNotMatch'
+}
+
+function signedInQuery(query: URLSearchParams) {
+  const param = (name: string) => query.get(`X-Amz-${name}`) ?? ''
+  return {
+    credential: param('Credential'),
+    date: param('Date'),
+    headers: param('SignedHeaders').split(';'),
+    signature: param('Signature'),
+    life: Number(param('Expires')) * 1000,
+  }
+}
+
+function signedInHeaders({ headers }: IncomingMessage) {
+  const part = (name: string) =>
+    new RegExp(`${name}=([^, ]+)`).exec(headers.authorization ?? '')?.[1] ?? ''
+  return {
+    credential: part('Credential'),
+    date: String(headers['x-amz-date']),
+    headers: part('SignedHeaders').split(';'),
+    signature: part('Signature'),
+    life: 15 * MINUTE,
+  }
+}
+
+/** Of `20260131T235959Z`. */
+function timeOf(date: string): number {
+  return Date.parse(date.replace(/^(....)(..)(..T..)(..)/, '$1-$2-$3:$4:'))
+}
+
+function canonicalQuery(query: URLSearchParams): string {
+  return [...query]
+    .filter(([name]) => name !== 'X-Amz-Signature')
+    .map(([name, value]) => `${encode(name)}=${encode(value)}`)
+    .toSorted()
+    .join('&')
+}
+
+function encode(text: string): string {
+  return encodeURIComponent(text).replace(
+    /[!'()*]/g,
+    (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`,
+  )
+}
+
+function escapeXml(text: string): string {
+  return text.replace(/[&<>]/g, (char) => `&#${char.charCodeAt(0)};`)
+}
