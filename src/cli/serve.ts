@@ -69,7 +69,11 @@ export const serve: LocalCommand = {
       [...dataCommands, readinessCommand, configCommand, holdCommand, ...handover.commands],
       log,
     )
-    const stopTimers = startTimers([...timersOf(services), ...backupTimers(chosen, log)], log)
+    const stopTimers = startTimers(
+      [...timersOf(services), ...backupTimers(chosen, log)],
+      log,
+      services.db.claimTimer,
+    )
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))

@@ -7,15 +7,22 @@ export type Timer = {
   run: (signal: AbortSignal) => Promise<void>
   /** Whether to run at the start, such as when a run was missed while the program was down. */
   isDueAtStart?: () => Promise<boolean>
+  /** Every instance has its own to do; else one of them runs for all. */
+  isEverywhere?: boolean
   /** Each run waits up to this many ms at random, so that not all servers ask at once. */
   jitter?: number
 }
 
 /**
  * Runs timers until the returned function is called, which aborts what runs and waits for it.
- * A run that throws is logged and hurts nothing; runs of one timer never overlap.
+ * A run that throws is logged and hurts nothing; runs of one timer never overlap. `claim` says whether this instance is
+ * the one that runs what is due at a minute.
  */
-export function startTimers(timers: Timer[], log: Log): () => Promise<void> {
+export function startTimers(
+  timers: Timer[],
+  log: Log,
+  claim: (name: string, slot: Date) => Promise<boolean> = async () => true,
+): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
   const jobs = timers.flatMap((timer) =>
@@ -47,14 +54,19 @@ export function startTimers(timers: Timer[], log: Log): () => Promise<void> {
     return run
   }
 
-  async function runOnce({ name, run }: Timer, jitter: number) {
+  async function runOnce({ name, run, isEverywhere }: Timer, jitter: number) {
     try {
+      if (!isEverywhere && !(await claim(name, minuteOf(new Date())))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
     } catch (err) {
       if (!stopping.signal.aborted) log.error({ timer: name, err }, 'a timer failed')
     }
   }
+}
+
+function minuteOf(time: Date): Date {
+  return new Date(Math.floor(time.getTime() / 60_000) * 60_000)
 }
 
 /** Waits `ms` or until `signal` aborts, whichever comes first. */

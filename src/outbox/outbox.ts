@@ -1,4 +1,4 @@
-import { asc, eq, lte } from 'drizzle-orm'
+import { asc, eq, inArray, lte } from 'drizzle-orm'
 import type { Tx } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 import { oneAtATime } from '../lib/one-at-a-time.ts'
@@ -24,11 +24,14 @@ const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * 
 const BATCH = 20
 const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
+/** For so long a message is with whoever sends it: when nothing was heard by then, it is sent again, in ms. */
+const CLAIM = 2 * MINUTE
 
 /** Sends to the outside what changes have left here, after their commit and until it succeeds. */
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
+  type Row = typeof outbox.$inferSelect
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
   /** Sends everything that is due. */
@@ -75,18 +78,41 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   async function sendAll() {
     while (!stopped && deliver) {
-      const due = await db.read
-        .select()
-        .from(outbox)
-        .where(lte(outbox.dueAt, now()))
-        .orderBy(asc(outbox.dueAt))
-        .limit(BATCH)
-      if (due.length === 0) return
-      for (const row of due) if (!stopped) await sendOne(row)
+      const claimed = await claimDue()
+      if (claimed.length === 0) return
+      for (const row of claimed) {
+        if (stopped) await giveBack(row)
+        else await sendOne(row)
+      }
     }
   }
 
-  async function sendOne({ id, kind, content, attempts }: typeof outbox.$inferSelect) {
+  /** Takes what is due, so that no other instance sends it as well. */
+  async function claimDue() {
+    const isDue = lte(outbox.dueAt, now())
+    const [first] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
+    if (!first) return []
+    return db.write(async (tx) => {
+      const due = await tx
+        .select()
+        .from(outbox)
+        .where(isDue)
+        .orderBy(asc(outbox.dueAt))
+        .limit(BATCH)
+      const dueAt = new Date(now().getTime() + CLAIM)
+      const ids = due.map(({ id }) => id)
+      await tx.update(outbox).set({ dueAt }).where(inArray(outbox.id, ids))
+      return due
+    })
+  }
+
+  async function giveBack({ id, dueAt }: Row) {
+    await db.write(async (tx) => {
+      await tx.update(outbox).set({ dueAt }).where(eq(outbox.id, id))
+    })
+  }
+
+  async function sendOne({ id, kind, content, attempts }: Row) {
     try {
       await deliver?.(JSON.parse(unseal(key, content)))
       await db.write(async (tx) => {

@@ -33,6 +33,8 @@ type AttachmentsDeps = {
 export type Attachments = ReturnType<typeof createAttachments>
 
 const SERVED_LIMIT = 5_000
+/** Another instance may have deleted it meanwhile, in ms. */
+const SERVED_FOR = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, retries, urls } = deps
@@ -43,7 +45,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     .from(attachments)
     .where(eq(attachments.key, sql.placeholder('key')))
     .prepare()
-  const served = new Map<string, Row>()
+  const served = new Map<string, { row: Row; until: number }>()
   return {
     store,
     describe,
@@ -214,11 +216,14 @@ export function createAttachments(deps: AttachmentsDeps) {
     return row
   }
 
-  /** For serving, rows are remembered until they are deleted: nothing that serving asks of them changes. */
+  /** For serving, rows are remembered for a while: nothing that serving asks of them changes. */
   async function findServed(key: string): Promise<Row | undefined> {
-    const row = served.get(key) ?? (await find(key))
-    if (row && served.size >= SERVED_LIMIT) served.clear()
-    if (row) served.set(key, row)
+    const known = served.get(key)
+    if (known && performance.now() < known.until) return known.row
+    const row = await find(key)
+    if (served.size >= SERVED_LIMIT) served.clear()
+    if (row) served.set(key, { row, until: performance.now() + SERVED_FOR })
+    else served.delete(key)
     return row
   }
 }

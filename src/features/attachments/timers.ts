@@ -9,6 +9,11 @@ export function attachmentTimers({ attachments, retries, staging }: AttachmentTi
   return [
     { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },
     { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
-    { name: 'abandoned uploads', schedule: ['7 * * * *'], run: () => staging.sweep(new Date()) },
+    {
+      name: 'abandoned uploads',
+      schedule: ['7 * * * *'],
+      run: () => staging.sweep(new Date()),
+      isEverywhere: true,
+    },
   ]
 }

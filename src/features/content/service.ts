@@ -9,20 +9,17 @@ export type Content = ReturnType<typeof createContent>
 export function createContent({ db, newId }: { db: ContentDb; newId: () => string }) {
   const { contentVersions, faqs } = db.tables
   const allVersions = db.read.select().from(contentVersions).prepare()
-  let questions: Promise<Faq[]> | null = null
+  const questions = db.cached('faqs', () =>
+    db.read.select().from(faqs).orderBy(asc(faqs.position)).execute(),
+  )
+  /** All FAQs in their order, with their texts in every language. */
+  const readFaqs: () => Promise<Faq[]> = questions.read
   return { readVersions, readFaqs, bump, importFaqs, seed }
 
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
     const versionOf = (name: string) => rows.find((row) => row.name === name)?.version ?? 0
     return { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
-  }
-
-  /** All FAQs in their order, with their texts in every language. */
-  function readFaqs(): Promise<Faq[]> {
-    questions ??= db.read.select().from(faqs).orderBy(asc(faqs.position)).execute()
-    questions.catch(forget)
-    return questions
   }
 
   /** Moves a counter on as part of the change. */
@@ -39,14 +36,11 @@ export function createContent({ db, newId }: { db: ContentDb; newId: () => strin
   /** Replaces the whole list. A question that stays keeps its id. */
   async function importFaqs(list: unknown): Promise<{ imported: number }> {
     const wanted = check(FaqImports, list, 'faqs')
-    try {
-      await db.write(async (tx) => {
-        await replaceFaqs(tx, wanted)
-        await bump(tx, 'faqs')
-      })
-    } finally {
-      forget()
-    }
+    await db.write(async (tx) => {
+      await replaceFaqs(tx, wanted)
+      await bump(tx, 'faqs')
+      await questions.changed(tx)
+    })
     return { imported: wanted.length }
   }
 
@@ -65,9 +59,5 @@ export function createContent({ db, newId }: { db: ContentDb; newId: () => strin
       idOf.delete(JSON.stringify(faq.question))
       await tx.insert(faqs).values({ id, position, ...faq })
     }
-  }
-
-  function forget() {
-    questions = null
   }
 }

@@ -14,16 +14,11 @@ export type Plans = ReturnType<typeof createPlans>
 /** The pricing plan catalogue, in the order in which it was imported. */
 export function createPlans({ db, now, newId }: PlansDeps) {
   const { plans } = db.tables
-  let current: Promise<Plan[]> | null = null
+  const current = db.cached('plans', load)
+  /** The plans on sale, texts in every language; the same array until they change. */
+  const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   return { list, listIn, replace, archivedBy, archive, seed }
-
-  /** The plans on sale, texts in every language; the same array until they change. */
-  function list(): Promise<Plan[]> {
-    current ??= load()
-    current.catch(forget)
-    return current
-  }
 
   /** The plans on sale with their texts in the language that suits best, and that language. */
   async function listIn(wanted: string[]) {
@@ -99,16 +94,11 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return rows.map(({ id, code, fields }) => ({ ...withNumbers(fields), code, _id: id }) as Plan)
   }
 
-  async function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    try {
-      return await db.write(work)
-    } finally {
-      forget()
-    }
-  }
-
-  function forget() {
-    current = null
+  function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+    return db.write(async (tx) => {
+      await current.changed(tx)
+      return work(tx)
+    })
   }
 }
 

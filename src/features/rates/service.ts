@@ -42,17 +42,12 @@ const PUBLISHED_BY = 15
 
 export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
-  let current: Promise<CurrencyRates> | null = null
+  const served = db.cached('rates', loadServed)
+  /** The rates that are served; the same object until they change. */
+  const { read } = served
   let warnedOn: string | null = null
   const isRefreshed = feed !== null
   return { isRefreshed, read, isStale, isDue, refresh, refreshWithRetries, seed }
-
-  /** The rates that are served; the same object until they change. */
-  function read(): Promise<CurrencyRates> {
-    current ??= loadServed()
-    current.catch(forget)
-    return current
-  }
 
   async function isStale(): Promise<boolean> {
     const { updatedAt } = await read()
@@ -103,28 +98,25 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 
   async function keep(provider: string, fetched: FetchOutcome): Promise<RefreshOutcome> {
     if (fetched.kind === 'failed') return { outcome: 'failed', reason: fetched.reason }
-    try {
-      return await db.write(async (tx): Promise<RefreshOutcome> => {
-        const at = now()
-        if (fetched.kind === 'unchanged') {
-          const newest = await newestSet(tx, provider)
-          await note(tx, provider, { succeededAt: at })
-          if (newest) await note(tx, 'current', { setId: newest.id })
-          return { outcome: 'unchanged' }
-        }
-        const { set, etag, lastModified } = fetched
-        const last = await loadSet(tx, provider)
-        const state = await feedState(tx, provider)
-        const verdict = judge(set, last, state?.held ?? null, canServe, at)
-        if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
-        await store(tx, set, verdict.rates)
-        await note(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
-        if (last?.date === set.date) return { outcome: 'unchanged' }
-        return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
-      })
-    } finally {
-      forget()
-    }
+    return db.write(async (tx): Promise<RefreshOutcome> => {
+      await served.changed(tx)
+      const at = now()
+      if (fetched.kind === 'unchanged') {
+        const newest = await newestSet(tx, provider)
+        await note(tx, provider, { succeededAt: at })
+        if (newest) await note(tx, 'current', { setId: newest.id })
+        return { outcome: 'unchanged' }
+      }
+      const { set, etag, lastModified } = fetched
+      const last = await loadSet(tx, provider)
+      const state = await feedState(tx, provider)
+      const verdict = judge(set, last, state?.held ?? null, canServe, at)
+      if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
+      await store(tx, set, verdict.rates)
+      await note(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
+      if (last?.date === set.date) return { outcome: 'unchanged' }
+      return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
+    })
   }
 
   /** Stores a set under its provider and date, and serves it from now on. */
@@ -199,10 +191,6 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   async function ratesOf(from: Reader, setId: string) {
     const rows = await from.select().from(rates).where(eq(rates.setId, setId))
     return Object.fromEntries(rows.map(({ code, rate }) => [code, rate]))
-  }
-
-  function forget() {
-    current = null
   }
 }
 

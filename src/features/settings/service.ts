@@ -20,27 +20,19 @@ export type Settings = ReturnType<typeof createSettings>
 /** The app settings, one row a top-level field. */
 export function createSettings({ db, bumpVersion }: SettingsDeps) {
   const { settings } = db.tables
-  let current: Promise<AppSettings> | null = null
-  return { read, set, seed }
-
+  const current = db.cached('settings', () => load(db.read))
   /** The settings as they stand; the same object until they change. */
-  function read(): Promise<AppSettings> {
-    current ??= load(db.read)
-    current.catch(forget)
-    return current
-  }
+  const { read } = current
+  return { read, set, seed }
 
   /** Changes single fields by their dotted keys, such as `ios.latestVersion`; all of them or none. */
   async function set(changes: Record<string, unknown>): Promise<AppSettings> {
-    try {
-      await db.write(async (tx) => {
-        const before = await load(tx)
-        await store(tx, patched(before, changes))
-        await bumpVersion(tx)
-      })
-    } finally {
-      forget()
-    }
+    await db.write(async (tx) => {
+      const before = await load(tx)
+      await store(tx, patched(before, changes))
+      await bumpVersion(tx)
+      await current.changed(tx)
+    })
     return read()
   }
 
@@ -65,10 +57,6 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
       Object.fromEntries(rows.map(({ key, value }) => [key, withNumbers(value)])),
       'settings',
     )
-  }
-
-  function forget() {
-    current = null
   }
 }
 

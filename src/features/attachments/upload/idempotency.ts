@@ -60,6 +60,9 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
     if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
     if (done) return done.answer as Stored[]
     return work(async (tx, rows) => {
+      // Another instance may have stored it meanwhile.
+      const [other] = await tx.select().from(uploadRetries).where(isSame(userId, retryKey))
+      if (other && other.expiresAt > now()) throw new StoredElsewhere(other.answer as Stored[])
       const answer = rows.map(({ key, type, fileName, itemType }) => ({
         key,
         type,
@@ -74,12 +77,18 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
           target: [uploadRetries.userId, uploadRetries.retryKey],
           set: { fingerprint, answer, expiresAt },
         })
+    }).catch((error) => {
+      if (error instanceof StoredElsewhere) return error.answer
+      throw error
     })
   }
 
+  function isSame(userId: string, retryKey: string) {
+    return and(eq(uploadRetries.userId, userId), eq(uploadRetries.retryKey, retryKey))
+  }
+
   async function find(userId: string, retryKey: string) {
-    const isSame = and(eq(uploadRetries.userId, userId), eq(uploadRetries.retryKey, retryKey))
-    const [done] = await db.read.select().from(uploadRetries).where(isSame)
+    const [done] = await db.read.select().from(uploadRetries).where(isSame(userId, retryKey))
     return done && done.expiresAt > now() ? done : null
   }
 
@@ -96,6 +105,16 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
     await db.write(async (tx) => {
       await tx.delete(uploadRetries).where(lt(uploadRetries.expiresAt, now()))
     })
+  }
+}
+
+/** Undoes a change that would store what is stored already. */
+class StoredElsewhere extends Error {
+  readonly answer: Stored[]
+
+  constructor(answer: Stored[]) {
+    super('the upload is stored already')
+    this.answer = answer
   }
 }
 

@@ -23,7 +23,9 @@ export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
-  let hasTombstones: boolean | null = null
+  const anyTombstone = db.prepareWrite((tx) => tx.select().from(billingTombstones).limit(1))
+  /** They never go. */
+  let hasTombstones = false
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
@@ -37,7 +39,6 @@ export function createErasure(deps: ErasureDeps) {
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
     // Asked again by whoever comes next: the change may yet be undone.
-    hasTombstones = null
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
@@ -69,7 +70,7 @@ export function createErasure(deps: ErasureDeps) {
   /** What is kept of an event that comes later for somebody who is gone. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
-    hasTombstones ??= (await tx.$count(billingTombstones)) > 0
+    hasTombstones ||= (await anyTombstone(tx).execute()).length > 0
     if (!hasTombstones) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
     if (byPseudonym.size === 0) return delivery
