@@ -1,7 +1,6 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { distance } from 'fastest-levenshtein'
 import { isCurrency } from './lib/locale.ts'
 import {
   anyText,
@@ -14,9 +13,11 @@ import {
   oneOf,
   origin,
   outsideUrl,
+  s3Url,
   schedule,
   wholeNumber,
 } from './lib/setting-values.ts'
+import { createSettingsReader, misspelledIn } from './lib/settings-reader.ts'
 
 const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
@@ -34,8 +35,7 @@ export class ConfigError extends Error {
 /** Reads and checks the whole environment (or `.env`, which Bun has read into it) at once. `flags` win. */
 export function readConfig(flags: Record<string, string> = {}, environment = process.env) {
   const env: Record<string, string | undefined> = { ...environment, ...flags }
-  const faults: string[] = []
-  const names: string[] = []
+  const { read, faults, names } = createSettingsReader(env)
   const tlsDomains = read<string[]>(
     'TLS_DOMAINS',
     [],
@@ -86,6 +86,34 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       null,
       'at least 32 characters, such as from "openssl rand -hex 32"',
       (text) => (text.length >= 32 ? text : undefined),
+    ),
+    /** Where files are kept in the place of the disk, for several instances. */
+    filesUrl: read<ReturnType<typeof s3Url> | null>(
+      'FILES_URL',
+      null,
+      's3://bucket/prefix?endpoint=https://…&region=…',
+      s3Url,
+    ),
+    s3: {
+      accessKeyId: read('S3_ACCESS_KEY_ID', env['AWS_ACCESS_KEY_ID'] ?? '', 'a key id', anyText),
+      secretAccessKey: read(
+        'S3_SECRET_ACCESS_KEY',
+        env['AWS_SECRET_ACCESS_KEY'] ?? '',
+        'a key',
+        anyText,
+      ),
+      ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
+    },
+    /** A CDN that fetches public files from here. */
+    filesPublicUrl: read<string | null>(
+      'FILES_PUBLIC_URL',
+      null,
+      'an http or https URL without a path',
+      origin,
+    ),
+    /** How much of them is kept on this disk as well. */
+    filesCacheBytes: read('FILES_CACHE_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
+      wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),
     /** What this instance is called in logs and metrics. */
     instance: read('INSTANCE', hostname(), 'a name', anyText),
@@ -227,6 +255,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   if ((tlsCert === null) !== (tlsKey === null)) {
     faults.push('TLS_CERT and TLS_KEY are needed together')
   }
+  if (config.filesUrl && config.s3.secretAccessKey === '') {
+    faults.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are needed by FILES_URL')
+  }
   if (config.databaseUrl !== null && config.secretKey === null) {
     faults.push(
       'SECRET_KEY is needed by DATABASE_URL: take the output of "openssl rand -hex 32", the same for every instance',
@@ -240,37 +271,4 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
   const misspelled = misspelledIn(Object.keys(environment), names)
   return { ...config, logColors: !environment['NO_COLOR'], misspelled }
-
-  function read<T>(
-    name: string,
-    fallback: T,
-    expected: string,
-    parse: (text: string) => T | undefined,
-  ): T {
-    names.push(name)
-    const text = env[name]
-    if (text === undefined) return fallback
-    const value = text.trim() === '' ? undefined : parse(text.trim())
-    if (value !== undefined) return value
-    faults.push(`${name} must be ${expected}${text.trim() === '' ? ', it is empty' : ''}`)
-    return fallback
-  }
-}
-
-/** Variables that are probably meant to be one of `names`, and which. */
-function misspelledIn(given: string[], names: string[]): { name: string; meant: string }[] {
-  return given.flatMap((name) => {
-    if (names.includes(name)) return []
-    const plain = name
-      .toUpperCase()
-      .replaceAll('-', '_')
-      .replace(/^HOMEPORT_/, '')
-    const meant = names.find((one) => distance(one, plain) <= allowed(one))
-    return meant === undefined ? [] : [{ name, meant }]
-  })
-}
-
-/** How many characters of a name may be wrong: short ones are near to too many others. */
-function allowed({ length }: string): number {
-  return length < 8 ? 0 : length < 12 ? 2 : 3
 }

@@ -5,10 +5,10 @@ import { createReplays } from './encryption/replays.ts'
 import { createImageQueue } from './features/attachments/images/image-queue.ts'
 import { createVariants } from './features/attachments/images/variants.ts'
 import { createListing } from './features/attachments/listing.ts'
+import { createOrphans } from './features/attachments/orphans.ts'
 import { createAttachments } from './features/attachments/service.ts'
 import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
 import { createFileUrls } from './features/attachments/storage/file-urls.ts'
-import { createFiles } from './features/attachments/storage/files.ts'
 import { createUrlSigner } from './features/attachments/storage/signed-url.ts'
 import { createRetries } from './features/attachments/upload/idempotency.ts'
 import { createPreparer } from './features/attachments/upload/prepare-upload.ts'
@@ -47,6 +47,7 @@ import type { Secrets } from './secrets.ts'
 import { appleGrantsOf } from './usecases/apple-settings.ts'
 import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
+import { filesOf } from './usecases/file-settings.ts'
 import { linksOf, mailerOf, publicUrl } from './usecases/mail-settings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createReadiness } from './usecases/readiness.ts'
@@ -119,14 +120,14 @@ export async function createServices(deps: ServicesDeps) {
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
 
   const folder = join(config.dataDir, 'files')
-  const files = createFiles(folder)
+  const files = filesOf(config, folder)
   const space = createDiskSpace(folder, config.minFreeBytes)
   const cores = navigator.hardwareConcurrency
   const imageQueue = createImageQueue({ command: imageCommand, space, cores, log })
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
   const variants = createVariants({ db, files, staging, makeImage })
-  const urls = createFileUrls(createUrlSigner(secrets.fileUrlKey, now))
+  const urls = createFileUrls(createUrlSigner(secrets.fileUrlKey, now), config.filesPublicUrl)
   const listing = createListing({ db, variants, urls })
   const retries = createRetries({ db, now })
   const quota = { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount }
@@ -141,9 +142,8 @@ export async function createServices(deps: ServicesDeps) {
     urls,
     existingUsers: accounts.filterExisting,
     clearAvatar: accounts.clearAvatar,
-    now,
-    log,
   })
+  const orphans = createOrphans({ db, files, now, log })
 
   const billingParts = createBillingParts({
     db,
@@ -221,7 +221,10 @@ export async function createServices(deps: ServicesDeps) {
   const ratesUpdatedAt = async () => (await rates.read()).updatedAt
   const readiness = createReadiness({
     isWritable: db.isWritable,
-    probeStorage: space.probe,
+    probeStorage: async () => {
+      await space.probe()
+      await files.probe()
+    },
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: feed === null ? null : rates.isStale,
     areCertificatesFailing: deps.areCertificatesFailing ?? null,
@@ -278,6 +281,7 @@ export async function createServices(deps: ServicesDeps) {
     retries,
     imageQueue,
     attachments,
+    orphans,
     listing,
     content,
     settings,

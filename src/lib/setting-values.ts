@@ -76,3 +76,14 @@ export function outsideUrl(text: string): string | undefined {
   const loopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
   return loopback && url.protocol === 'http:' ? url.href : undefined
 }
+
+/** `s3://bucket/prefix?endpoint=https://…&region=…`, taken apart. */
+export function s3Url(text: string) {
+  const url = URL.parse(text)
+  if (url?.protocol !== 's3:' || url.hostname === '' || url.username !== '') return undefined
+  const region = url.searchParams.get('region') ?? 'us-east-1'
+  const endpoint = url.searchParams.get('endpoint') ?? `https://s3.${region}.amazonaws.com`
+  const prefix = url.pathname.replaceAll(/^\/+|\/+$/g, '')
+  if (!/^https?:$/.test(URL.parse(endpoint)?.protocol ?? '')) return undefined
+  return { bucket: url.hostname, prefix, endpoint, region }
+}

@@ -2,8 +2,7 @@ import { and, eq, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
-import { originalOf, type VariantOptions, type Variants } from './images/variants.ts'
+import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
@@ -26,8 +25,6 @@ type AttachmentsDeps = {
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Told of a picture that goes: it may be the one that shows its owner. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
-  now: () => Date
-  log: Log
 }
 
 export type Attachments = ReturnType<typeof createAttachments>
@@ -38,7 +35,7 @@ const SERVED_FOR = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, retries, urls } = deps
-  const { existingUsers, clearAvatar, now, log } = deps
+  const { existingUsers, clearAvatar } = deps
   const { attachments } = db.tables
   const byKey = db.read
     .select()
@@ -55,7 +52,6 @@ export function createAttachments(deps: AttachmentsDeps) {
     moveAll,
     open,
     openVariant,
-    collectOrphans,
   }
 
   /**
@@ -146,19 +142,22 @@ export function createAttachments(deps: AttachmentsDeps) {
   async function remove(userId: string, key: string) {
     const removed = await db.write(async (tx) => {
       await clearAvatar(tx, userId, key)
-      return tx
+      const made = await variants.keysOf(tx, key)
+      const rows = await tx
         .delete(attachments)
         .where(and(eq(attachments.key, key), eq(attachments.userId, userId)))
         .returning({ key: attachments.key })
+      return rows.length === 0 ? null : made
     })
-    if (removed.length === 0) throw unknownFile()
+    if (removed === null) throw unknownFile()
     served.delete(key)
-    await variants.removeOf([key])
+    for (const made of removed) await variants.drop(made)
     await files.remove(key)
   }
 
   /** Removes a user's rows as part of the change; the answer removes the files after it. */
   async function removeAllOf(tx: Tx, userId: string): Promise<() => Promise<void>> {
+    const made = await variants.listOf(userId, tx)
     const removed = await tx
       .delete(attachments)
       .where(eq(attachments.userId, userId))
@@ -167,19 +166,10 @@ export function createAttachments(deps: AttachmentsDeps) {
     return async () => {
       const keys = removed.map(({ key }) => key)
       for (const key of keys) served.delete(key)
-      await Promise.allSettled([variants.removeOf(keys), ...keys.map((key) => files.remove(key))])
-    }
-  }
-
-  /** Removes files that have no row, and says loudly which rows have no file. */
-  async function collectOrphans(signal: AbortSignal) {
-    for await (const key of files.oldKeys(now())) {
-      if (signal.aborted) return
-      if (!(await find(originalOf(key)))) await files.remove(key)
-    }
-    for (const { key } of await db.read.select({ key: attachments.key }).from(attachments)) {
-      if (signal.aborted) return
-      if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
+      await Promise.allSettled([
+        ...made.map(({ key }) => variants.drop(key)),
+        ...keys.map((key) => files.remove(key)),
+      ])
     }
   }
 

@@ -1,14 +1,14 @@
 import type { Timer } from '../../lib/timer.ts'
-import type { Attachments } from './service.ts'
+import type { Orphans } from './orphans.ts'
 import type { Retries } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 
-type AttachmentTimersDeps = { attachments: Attachments; retries: Retries; staging: Staging }
+type AttachmentTimersDeps = { orphans: Orphans; retries: Retries; staging: Staging }
 
-export function attachmentTimers({ attachments, retries, staging }: AttachmentTimersDeps): Timer[] {
+export function attachmentTimers({ orphans, retries, staging }: AttachmentTimersDeps): Timer[] {
   return [
     { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },
-    { name: 'orphaned files', schedule: ['17 * * * *'], run: attachments.collectOrphans },
+    { name: 'orphaned files', schedule: ['17 * * * *'], run: orphans.collect },
     {
       name: 'abandoned uploads',
       schedule: ['7 * * * *'],

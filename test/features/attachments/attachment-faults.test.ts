@@ -82,7 +82,7 @@ test('117: files without a row are collected once they are old, those with one s
   const [kept = ''] = await filesOf(app)
   const orphan = `${'0'.repeat(26)}.txt`
   await Bun.write(join(app.dataDir, 'files', '0', orphan), 'orphan')
-  const collect = () => app.services.attachments.collectOrphans(AbortSignal.timeout(5_000))
+  const collect = () => app.services.orphans.collect(AbortSignal.timeout(5_000))
   await collect()
   expect((await filesOf(app)).toSorted()).toEqual([orphan, kept].toSorted())
   app.clock.advance(61 * 60_000)

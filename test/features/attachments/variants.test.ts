@@ -76,7 +76,7 @@ test('variants go with their original, and stay as long as it does', async () =>
   const { url, key } = await uploadPhoto(app, token)
   for (const width of [64, 128]) await fetchFile(app, `${url}?width=${width}&format=webp`)
   app.clock.advance(2 * 3_600_000)
-  await app.services.attachments.collectOrphans(AbortSignal.timeout(5_000))
+  await app.services.orphans.collect(AbortSignal.timeout(5_000))
   expect(await filesOf(app)).toHaveLength(3)
   const fresh = await app.ask('POST', '/api/auth/login/v1', {
     json: { email: user.email, password: 'correct horse battery' },

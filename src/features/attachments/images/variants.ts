@@ -1,4 +1,5 @@
 import { eq } from 'drizzle-orm'
+import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
@@ -32,7 +33,7 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
   const hot = new Map<string, Opened>()
-  return { open, listOf, removeOf }
+  return { open, listOf, keysOf, drop }
 
   /**
    * The variant of a picture; the first one who asks has it made, others wait for the same job. `onMake` is
@@ -59,21 +60,18 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
   }
 
   /** The variants of all pictures of a user. */
-  async function listOf(userId: string) {
-    return db.read
+  async function listOf(userId: string, from: Reader = db.read) {
+    return from
       .select({ key: variants.key, original: variants.original })
       .from(variants)
       .innerJoin(attachments, eq(attachments.key, variants.original))
       .where(eq(attachments.userId, userId))
   }
 
-  /** Drops the variants of originals that are gone. Their rows went with the originals. */
-  async function removeOf(originals: string[]) {
-    for (const original of originals) {
-      for (const width of WIDTHS) {
-        for (const format of ['jpeg', 'png', 'webp']) await drop(`${original}.w${width}.${format}`)
-      }
-    }
+  /** The keys of the variants of a picture, whose rows go with it. */
+  async function keysOf(tx: Tx, original: string): Promise<string[]> {
+    const rows = await tx.select().from(variants).where(eq(variants.original, original))
+    return rows.map(({ key }) => key)
   }
 
   async function drop(key: string) {

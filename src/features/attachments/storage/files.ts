@@ -13,17 +13,20 @@ export type Files = {
   remove: (key: string) => Promise<void>
   /** For so many ms from now what is removed is only hidden, for a backup; 0 ends that. */
   holdRemovals: (ms: number) => Promise<void>
-  /** The keys of files that were stored over an hour ago. */
-  oldKeys: (now: Date) => AsyncIterable<string>
+  /** All that is stored, sorted by key. */
+  list: () => AsyncIterable<{ key: string; storedAt: Date }>
+  /** Throws `unavailable` unless files can be read and kept. */
+  probe: () => Promise<void>
 }
 
-const HOUR_MS = 60 * 60 * 1000
+/** Whoever has opened a file has begun to read it by then, and reads to its end, in ms. */
+const READ_BEGINS = 20
 
 /** On the local disk: under `folder`, each key on the prefix of its first letter. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
-  return { keep, open, remove, holdRemovals, oldKeys }
+  return { keep, open, remove, holdRemovals, list, probe: async () => {} }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)
@@ -41,8 +44,11 @@ export function createFiles(folder: string): Files {
   }
 
   async function remove(key: string) {
-    if (Date.now() < heldUntil) hidden.add(key)
-    else await rm(pathOf(key), { force: true })
+    hidden.add(key)
+    if (Date.now() < heldUntil) return
+    await Bun.sleep(READ_BEGINS)
+    await rm(pathOf(key), { force: true })
+    hidden.delete(key)
   }
 
   /** What is hidden when the process dies is an orphan. */
@@ -60,12 +66,13 @@ export function createFiles(folder: string): Files {
     }
   }
 
-  async function* oldKeys(now: Date): AsyncGenerator<string> {
-    for (const prefix of await readdir(folder).catch(() => [])) {
-      if (prefix === 'tmp') continue
-      for (const key of await readdir(join(folder, prefix)).catch(() => [])) {
+  async function* list() {
+    for (const prefix of (await readdir(folder).catch(() => [])).toSorted()) {
+      // The others are for work under way.
+      if (prefix.length !== 1) continue
+      for (const key of (await readdir(join(folder, prefix)).catch(() => [])).toSorted()) {
         const found = await stat(pathOf(key)).catch(() => null)
-        if (found && now.getTime() - found.mtimeMs > HOUR_MS) yield key
+        if (found) yield { key, storedAt: found.mtime }
       }
     }
   }

@@ -27,7 +27,7 @@ export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps
   const downloads = new Map<string, Promise<void>>()
   const hidden = new Set<string>()
   let heldUntil = 0
-  return { keep, open, remove, holdRemovals, oldKeys }
+  return { keep, open, remove, holdRemovals, list, probe }
 
   async function keep(temporaryPath: string, key: string) {
     await client.put(key, temporaryPath)
@@ -86,10 +86,14 @@ export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps
     } catch {}
   }
 
-  async function* oldKeys(at: Date): AsyncGenerator<string> {
+  async function* list() {
     for await (const { key, lastModified } of client.list()) {
-      if (KEY.test(key) && at.getTime() - lastModified.getTime() > HOUR_MS) yield key
+      if (KEY.test(key)) yield { key, storedAt: lastModified }
     }
+  }
+
+  async function probe() {
+    await client.head('probe')
   }
 }
 

@@ -1,0 +1,63 @@
+import { asc, gt } from 'drizzle-orm'
+import type { Log } from '../../lib/log.ts'
+import { originalOf } from './images/variants.ts'
+import type { AttachmentsDb } from './schema.ts'
+import type { Files } from './storage/files.ts'
+
+export type Orphans = ReturnType<typeof createOrphans>
+
+const HOUR_MS = 60 * 60 * 1000
+const PAGE = 1_000
+
+/** Removes files that have no row, and says loudly which rows have no file. */
+export function createOrphans(deps: {
+  db: AttachmentsDb
+  files: Files
+  now: () => Date
+  log: Log
+}) {
+  const { db, files, now, log } = deps
+  const { attachments } = db.tables
+  return { collect }
+
+  /** Walks along the files and the rows at once: both are sorted by key. */
+  async function collect(signal: AbortSignal) {
+    const keys = sortedKeys()
+    let row = await keys.next()
+    let found: string | null = null
+    for await (const { key, storedAt } of files.list()) {
+      if (signal.aborted) return
+      const original = originalOf(key)
+      while (row.value !== undefined && row.value < original) {
+        if (row.value !== found) await noteMissing(row.value)
+        row = await keys.next()
+      }
+      if (row.value === original) found = original
+      else if (now().getTime() - storedAt.getTime() > HOUR_MS) await files.remove(key)
+    }
+    for (; row.value !== undefined; row = await keys.next()) {
+      if (signal.aborted) return
+      if (row.value !== found) await noteMissing(row.value)
+    }
+  }
+
+  /** It may have come after the files were listed. */
+  async function noteMissing(key: string) {
+    if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
+  }
+
+  async function* sortedKeys(): AsyncGenerator<string, undefined> {
+    for (let after = ''; ; ) {
+      const rows = await db.read
+        .select({ key: attachments.key })
+        .from(attachments)
+        .where(gt(attachments.key, after))
+        .orderBy(asc(attachments.key))
+        .limit(PAGE)
+      for (const { key } of rows) yield key
+      const last = rows.at(-1)
+      if (last === undefined) return
+      after = last.key
+    }
+  }
+}
