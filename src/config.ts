@@ -115,8 +115,13 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     filesCacheBytes: read('FILES_CACHE_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),
-    /** What this instance is called in logs and metrics. */
-    instance: read('INSTANCE', hostname(), 'a name', anyText),
+    /** What this instance of several is called in logs and metrics; null for one alone. */
+    instance: read<string | null>(
+      'INSTANCE',
+      env['DATABASE_URL'] ? hostname() : null,
+      'a name',
+      anyText,
+    ),
     nativeDir: read<string | null>('NATIVE_DIR', null, 'a path', (text) => resolve(text)),
     baseUrl: read<string | null>('BASE_URL', ownUrl, 'an http or https URL without a path', origin),
     tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),

@@ -234,7 +234,7 @@ export async function createServices(deps: ServicesDeps) {
     version: VERSION,
     servingSince: deps.servingSince ?? null,
     dataDir: config.dataDir,
-    databasePath: db.place,
+    db,
     countPeople: people.directory.count,
     countEvents: billing.count,
     countWaiting: outbox.count,
@@ -255,6 +255,7 @@ export async function createServices(deps: ServicesDeps) {
       newestBackupAt: deps.newestBackupAt ?? (async () => null),
       now,
     }),
+    config.instance,
   )
 
   return {

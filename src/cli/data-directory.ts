@@ -56,7 +56,9 @@ export async function openData(
 
 /** Throws unless `DATA_DIR` holds data that this user may work with: only `serve` and `init` make some. */
 export async function requireData(config: Config) {
-  const { dataDir } = config
+  const { dataDir, databaseUrl } = config
+  // The server has them; the directory is for work under way.
+  if (databaseUrl !== null) return
   const found = await stat(databasePath(config)).catch((error) => {
     if (codeOf(error) === 'ENOENT') return null
     throw asDataError(error, config)

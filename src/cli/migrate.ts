@@ -1,6 +1,8 @@
+import type { Config } from '../config.ts'
 import { createLog } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { openData, requireData } from './data-directory.ts'
+import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
 
 export const migrateCommand: LocalCommand = {
@@ -10,12 +12,16 @@ export const migrateCommand: LocalCommand = {
   run: async (config, { status, json }) => {
     await requireData(config())
     const pending = status ? undefined : await migrateNow(config())
-    const { applied, known } = await migrationStatus(config())
+    const { applied, known } = await statusOf(config())
     const outcome = { applied, known, ...(pending ? { migrated: pending } : {}) }
     if (json) console.log(JSON.stringify(outcome))
     else console.log(describe(outcome))
     return EXIT.done
   },
+}
+
+function statusOf(config: Config) {
+  return config.databaseUrl === null ? migrationStatus(config) : postgresStatus(config)
 }
 
 async function migrateNow(config: Parameters<typeof openData>[0]): Promise<string[]> {

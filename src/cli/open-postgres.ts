@@ -3,7 +3,7 @@ import type { Config } from '../config.ts'
 import { readMigrations } from '../db/migrations.ts'
 import { postgresColumns } from '../db/postgres/columns.ts'
 import { isConnectionLost, sqlState } from '../db/postgres/errors.ts'
-import { DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
+import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
 import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
 import { buildTables } from '../features.ts'
@@ -38,6 +38,22 @@ export async function openPostgres(config: Config): Promise<Engine> {
   } catch (error) {
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
     throw asDataError(error, url)
+  }
+}
+
+/** How many of the program's migrations the database has had, and all of them. */
+export async function postgresStatus(
+  config: Config,
+): Promise<{ applied: number; known: string[] }> {
+  const url = config.databaseUrl ?? ''
+  const { reads } = openPools(url, config.databasePool)
+  try {
+    const applied = await appliedIn({ run: reads.read })
+    return { applied, known: readMigrations('postgres').map(({ tag }) => tag) }
+  } catch (error) {
+    throw asDataError(error, url)
+  } finally {
+    await reads.close()
   }
 }
 

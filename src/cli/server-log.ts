@@ -7,12 +7,13 @@ import { localUrl } from './local-url.ts'
 
 /** The log of the server: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
 export async function createServerLog(config: Config): Promise<Log> {
-  const { logFile, logLevel } = config
-  if (logFile !== null) return createLog(logLevel, createLogOutput(openLogFile(logFile)))
-  if (!isForPeople(config)) return createLog(logLevel)
+  const { logFile, logLevel, instance } = config
+  const base = instance === null ? null : { instance }
+  if (logFile !== null) return createLog(logLevel, createLogOutput(openLogFile(logFile)), base)
+  if (!isForPeople(config)) return createLog(logLevel, createLogOutput(1), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
-  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)))
+  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)), base)
 }
 
 /** Says what the operator should know of the configuration, and last where the server listens. */

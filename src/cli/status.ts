@@ -24,6 +24,7 @@ function describe(status: Status): string {
     rates: `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
     disk: `${megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
+    database: status.database,
   }
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(9)} ${text}`)

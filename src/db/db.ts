@@ -46,6 +46,8 @@ export type Cached<T> = {
 export type OpenDb<Tables> = Db<Tables> & {
   /** The path of the database or the URL of its server, without a password. */
   place: string
+  /** In bytes. */
+  size(): Promise<number>
   /** Several instances may work on the data at once. */
   isShared: boolean
   /** Whether it is for this instance to run the timer that is due at `slot`: for one of them it is. */

@@ -10,8 +10,8 @@ export type Readiness = {
   certificate: Part
 }
 
-/** `/health`: the process lives. `/ready`: it can serve. */
-export function health(readiness: () => Promise<Readiness>) {
+/** `/health`: the process lives. `/ready`: it can serve. It tells the name of an instance of several. */
+export function health(readiness: () => Promise<Readiness>, instance: string | null) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' }), { detail: { hide: true } })
     .get(
@@ -22,7 +22,7 @@ export function health(readiness: () => Promise<Readiness>) {
           set.status = 503
           set.headers['retry-after'] = '5'
         }
-        return parts
+        return instance === null ? parts : { ...parts, instance }
       },
       { detail: { hide: true } },
     )

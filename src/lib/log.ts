@@ -15,12 +15,16 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** JSON lines to standard output (or `stream`), one object a line, with secrets redacted. */
-export function createLog(level: string, stream: DestinationStream = createLogOutput(1)): Log {
+/** JSON lines to standard output (or `stream`), one object a line with the fields of `base`, secrets redacted. */
+export function createLog(
+  level: string,
+  stream: DestinationStream = createLogOutput(1),
+  base: { instance: string } | null = null,
+): Log {
   const redact = SECRET_FIELDS.flatMap((name) => [name, `*.${name}`])
   const options = {
     level,
-    base: null,
+    base,
     timestamp: pino.stdTimeFunctions.isoTime,
     formatters: { level: (label: string) => ({ level: label }) },
     redact: { paths: redact, censor: '[redacted]' },
@@ -37,9 +41,11 @@ export function plainLines(
   log: Log,
 ): (level: 'info' | 'warn', fields: Record<string, string | number | undefined>) => void {
   const stream = (log as unknown as Record<symbol, DestinationStream>)[pino.symbols.streamSym]
+  const { instance } = log.bindings()
+  const base = instance === undefined ? '' : `,"instance":${quoted(instance)}`
   return (level, fields) => {
     if (!log.isLevelEnabled(level)) return
-    let line = `{"level":"${level}","time":"${new Date().toISOString()}"`
+    let line = `{"level":"${level}","time":"${new Date().toISOString()}"${base}`
     for (const name in fields) {
       const value = fields[name]
       if (value === undefined) continue

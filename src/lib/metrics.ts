@@ -15,8 +15,9 @@ export type Reading = {
 export type Metrics = ReturnType<typeof createMetrics>
 
 /** What is measured, in the text format of Prometheus. Names begin with `homeport_` or, for the process, `process_`. */
-export function createMetrics(readings: Reading[]) {
+export function createMetrics(readings: Reading[], instance: string | null = null) {
   const registry = new Registry()
+  if (instance !== null) registry.setDefaultLabels({ homeport_instance: instance })
   const requests = new Histogram({
     name: 'homeport_http_request_duration_seconds',
     help: 'Time from the request to its reply',

@@ -1,11 +1,12 @@
-import { stat, statfs } from 'node:fs/promises'
+import { statfs } from 'node:fs/promises'
+import type { OpenDb } from '../db/db.ts'
 import type { Readiness } from '../http/health.ts'
 
 type StatusDeps = {
   version: string
   servingSince: Date | null
   dataDir: string
-  databasePath: string
+  db: Pick<OpenDb<unknown>, 'place' | 'size'>
   countPeople: () => Promise<{ users: number; sessions: number }>
   countEvents: () => Promise<{ events: number; failed: number }>
   countWaiting: () => Promise<number>
@@ -19,7 +20,7 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
 /** How the service is, at a glance. Sizes in bytes; `since` is null when no server runs. */
 export function createStatus(deps: StatusDeps) {
-  const { version, servingSince, dataDir, databasePath, now } = deps
+  const { version, servingSince, dataDir, db, now } = deps
   return async () => {
     const ratesUpdatedAt = await deps.ratesUpdatedAt()
     const { bavail, bsize } = await statfs(dataDir)
@@ -34,17 +35,11 @@ export function createStatus(deps: StatusDeps) {
       ...(await deps.countEvents()),
       messagesWaiting: await deps.countWaiting(),
       dataDir,
-      databaseBytes: (await sizeOf(databasePath)) + (await sizeOf(`${databasePath}-wal`)),
+      database: db.place,
+      databaseBytes: await db.size(),
       freeBytes: bavail * bsize,
       ratesUpdatedAt,
       ratesAgeHours: Math.round((now().getTime() - Date.parse(ratesUpdatedAt)) / 360_000) / 10,
     }
   }
-}
-
-async function sizeOf(path: string): Promise<number> {
-  return stat(path).then(
-    ({ size }) => size,
-    () => 0,
-  )
 }

@@ -9,7 +9,7 @@ import type { FoldingSizes } from '../../src/features/billing/projection/line-fo
 import type { PasswordCost } from '../../src/features/people/credentials/passwords.ts'
 import type { IdentityProviders } from '../../src/features/people/social/identity-providers.ts'
 import { createLog } from '../../src/lib/log.ts'
-import { createTestDatabase, isOnPostgres } from './databases.ts'
+import { createTestDatabase, isOnPostgres, type TestDatabase } from './databases.ts'
 import { sealingClient } from './sealing.ts'
 
 export const WEBHOOK_TOKEN = 'test-webhook-token-0123'
@@ -36,7 +36,11 @@ type World = {
   foldingSizes?: FoldingSizes
   passwordCost?: PasswordCost
   mode?: Mode
+  /** The database and the clock of another instance, whose tests look after them. */
+  shared?: { database: TestDatabase; clock: Clock }
 }
+
+export type Clock = { now: Date; advance: (ms: number) => void }
 
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
@@ -63,13 +67,13 @@ async function copyTemplate(dataDir: string) {
  */
 export async function createTestApp(
   environment: Record<string, string> = {},
-  { mode = 'plain', ...world }: World = {},
+  { mode = 'plain', shared, ...world }: World = {},
 ) {
-  const database = await createTestDatabase()
+  const database = shared?.database ?? (await createTestDatabase())
   const dataDir = await mkdtemp(join(tmpdir(), 'homeport-test-'))
   if (!isOnPostgres) await copyTemplate(dataDir)
   const lines: string[] = []
-  const clock = { now: new Date(), advance }
+  const clock = shared?.clock ?? createClock()
   let errorsExpected = false
   const config = readConfig(
     {},
@@ -142,19 +146,25 @@ export async function createTestApp(
     }
   }
 
-  function advance(ms: number) {
-    clock.now = new Date(clock.now.getTime() + ms)
-  }
-
   function expectErrors() {
     errorsExpected = true
   }
 
   async function dispose() {
     await data[Symbol.asyncDispose]()
-    await database[Symbol.asyncDispose]()
+    if (!shared) await database[Symbol.asyncDispose]()
     await rm(dataDir, { recursive: true, force: true })
     const errors = lines.filter((line) => /"level":"(error|fatal)"/.test(line))
     if (errors.length > 0 && !errorsExpected) throw new Error(`logged: ${errors.join('')}`)
+  }
+}
+
+/** A clock that tests move. */
+export function createClock(): Clock {
+  const clock = { now: new Date(), advance }
+  return clock
+
+  function advance(ms: number) {
+    clock.now = new Date(clock.now.getTime() + ms)
   }
 }

@@ -49,6 +49,8 @@ export function createPostgresDb<Tables>(
     prepareWrite: writer.prepareWrite,
     cached,
     place: withoutPassword(url),
+    size: async () =>
+      Number((await read('SELECT pg_database_size(current_database())', []))[0]?.[0]),
     isShared: true,
     claimTimer: (name, slot) => claimTimer(changes, name, slot),
     writeStats: writer.stats,

@@ -1,4 +1,5 @@
 import { Database } from 'bun:sqlite'
+import { statSync } from 'node:fs'
 import type { OpenDb } from '../db.ts'
 import type { Migration } from '../migrations.ts'
 import { createCached } from './cached.ts'
@@ -67,6 +68,7 @@ export function createDb<Tables>(
     prepareWrite: writer.prepareWrite,
     cached: createCached,
     place: client.filename,
+    size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
     isShared: false,
     claimTimer: async () => true,
     writeStats: writer.stats,
@@ -91,6 +93,10 @@ export function createDb<Tables>(
       client.close()
     },
   }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0
 }
 
 /**

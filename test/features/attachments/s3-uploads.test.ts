@@ -1,0 +1,101 @@
+import { expect, test } from 'bun:test'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import sharp from 'sharp'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { startS3 } from '../../support/s3-server.ts'
+
+const UPLOADS = '/api/user/attachments/v1?type=publicAsset'
+const picture = await sharp({
+  create: { width: 300, height: 200, channels: 3, background: 'teal' },
+})
+  .png()
+  .toBuffer()
+
+test('files are uploaded to the store, served from it, made smaller and deleted', async () => {
+  await using world = await startWorld()
+  const { app, s3, token, url } = world
+  expect([...s3.objects.keys()]).toEqual([`files/${world.key}`])
+  const part = await app.ask('GET', url, { headers: { range: 'bytes=0-3' } })
+  expect([part.status, part.headers.get('content-range')]).toEqual([
+    206,
+    expect.stringContaining('bytes 0-3/'),
+  ])
+  const smaller = await app.ask('GET', `${url}?width=64`)
+  expect(smaller.status).toBe(200)
+  expect(s3.objects.size).toBe(2)
+  const removed = await app.ask('DELETE', `/api/user/attachments/v1?key=${world.key}`, { token })
+  expect(removed.status).toBe(200)
+  expect(s3.objects.size).toBe(0)
+  expect((await app.ask('GET', url)).status).toBe(404)
+})
+
+test('while the store fails uploads get 503, nothing is half stored, and all is well afterwards', async () => {
+  await using world = await startWorld()
+  const { app, s3, token } = world
+  app.expectErrors()
+  for (const fault of ['failing', 'slowDown'] as const) {
+    s3.faults[fault] = 3
+    const refused = await upload(app, token)
+    expect([refused.status, refused.json.code]).toEqual([503, 'unavailable'])
+    expect(refused.headers.get('retry-after')).toBe('5')
+  }
+  s3.faults.failing = 0
+  s3.faults.slowDown = 0
+  const { db } = app.services
+  expect(await db.read.$count(db.tables.attachments)).toBe(1)
+  expect(await readdir(join(app.dataDir, 'files', 'tmp'))).toEqual([])
+  expect((await upload(app, token)).status).toBe(200)
+  expect(s3.objects.size).toBe(2)
+}, 20_000)
+
+test('what has no row goes after an hour, and a row without an object is told of', async () => {
+  await using world = await startWorld()
+  const { app, s3, key } = world
+  app.expectErrors()
+  const bytes = Buffer.from('x')
+  const orphan = `${'0'.repeat(26)}.txt`
+  s3.objects.set(`files/${orphan}`, { bytes, lastModified: new Date(Date.now() - 2 * 3_600_000) })
+  s3.objects.set('files/notes.txt', { bytes, lastModified: new Date(0) })
+  await app.services.orphans.collect(AbortSignal.timeout(5_000))
+  expect([...s3.objects.keys()].toSorted()).toEqual([`files/${key}`, 'files/notes.txt'].toSorted())
+  s3.objects.delete(`files/${key}`)
+  await Bun.$`rm -r ${join(app.dataDir, 'files', 'cache')} && mkdir ${join(app.dataDir, 'files', 'cache')}`
+  await app.services.orphans.collect(AbortSignal.timeout(5_000))
+  expect(app.lines.join('')).toContain('the file of an attachment is missing')
+})
+
+test('public files are named at the CDN, private ones here', async () => {
+  await using world = await startWorld({ FILES_PUBLIC_URL: 'https://cdn.example.com' })
+  const { app, token, key } = world
+  const list = await app.ask('GET', '/api/user/attachments/v1', { token })
+  expect(list.json.response[0].url).toBe(`https://cdn.example.com/files/${key}`)
+})
+
+/** An application on a store of its own, with one picture in it. */
+async function startWorld(environment: Record<string, string> = {}) {
+  const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
+  const app = await createTestApp({
+    FILES_URL: `s3://homeport/files?endpoint=${s3.url}`,
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret',
+    ...environment,
+  })
+  const { accessToken: token } = await app.register()
+  const { json } = await upload(app, token)
+  const { key } = json.response[0] as { key: string }
+  return { s3, app, token, key, url: `/files/${key}`, [Symbol.asyncDispose]: dispose }
+
+  async function dispose() {
+    await app[Symbol.asyncDispose]()
+    await s3[Symbol.asyncDispose]()
+  }
+}
+
+function upload(app: TestApp, token: string) {
+  return app.ask('POST', UPLOADS, {
+    token,
+    body: picture,
+    headers: { 'content-type': 'image/png' },
+  })
+}

@@ -1,0 +1,83 @@
+import { expect } from 'bun:test'
+import { fetchFile, filesOf, uploadBody } from '../support/attachments.ts'
+import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+
+type Instances = Awaited<ReturnType<typeof createTestInstances>>
+
+testInstances('uploads to both instances at once cannot pass the quota together', async () => {
+  await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '3' })
+  const { accessToken: token } = await instances.here.register()
+  const replies = await byClients(times(20), () => upload(instances, token, 'x'))
+  const statuses = replies.map(({ status }) => status).toSorted()
+  expect(statuses).toEqual([...Array(3).fill(200), ...Array(17).fill(403)])
+  expect(await filesOf(instances.here)).toHaveLength(3)
+})
+
+testInstances('an upload that comes to both at once under one key is stored once', async () => {
+  await using instances = await createTestInstances()
+  const { accessToken: token } = await instances.here.register()
+  for (const round of times(10)) {
+    const replies = await byClients(times(10), () => upload(instances, token, 'x', `k-${round}`))
+    expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200))
+    expect(new Set(replies.map(({ json }) => json.response[0].key)).size).toBe(1)
+    const { url } = replies[0]?.json.response[0] ?? {}
+    expect((await fetchFile(instances.there, url)).status).toBe(200)
+  }
+  expect(await filesOf(instances.here)).toHaveLength(10)
+})
+
+testInstances(
+  'the last upload within the quota is answered again under its key',
+  async () => {
+    for (const _round of times(10)) {
+      await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '1' })
+      const { accessToken: token } = await instances.here.register()
+      const replies = await Promise.all(
+        instances.both.map((app) =>
+          uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' }),
+        ),
+      )
+      expect(replies.map(({ status }) => status)).toEqual([200, 200])
+    }
+  },
+  20_000,
+)
+
+testInstances('another upload under the same key is refused on the other instance', async () => {
+  await using instances = await createTestInstances()
+  const { accessToken: token } = await instances.here.register()
+  for (const round of times(20)) {
+    const replies = await Promise.all(
+      instances.both.map((app, at) =>
+        uploadBody(app, token, `text ${at}`, 'text/plain', 'supportTicket', {
+          'idempotency-key': `k-${round}`,
+        }),
+      ),
+    )
+    expect(replies.map(({ status }) => status).toSorted()).toEqual([200, 422])
+  }
+  expect(await filesOf(instances.here)).toHaveLength(20)
+})
+
+testInstances('an account that goes during uploads to the other leaves nothing', async () => {
+  await using instances = await createTestInstances()
+  const { here, there } = instances
+  const { attachments, users } = here.services.db.tables
+  for (const round of times(10)) {
+    const { accessToken: token } = await here.register()
+    const uploads = times(10).map(() =>
+      uploadBody(there, token, 'x', 'text/plain', 'supportTicket'),
+    )
+    await Bun.sleep(round * 4)
+    expect((await here.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+    for (const { status } of await Promise.all(uploads)) expect([200, 401]).toContain(status)
+  }
+  expect(await here.services.db.read.$count(users)).toBe(0)
+  expect(await here.services.db.read.$count(attachments)).toBe(0)
+  expect(await filesOf(here)).toEqual([])
+})
+
+function upload({ address }: Instances, token: string, text: string, key?: string) {
+  const headers = key === undefined ? {} : { 'idempotency-key': key }
+  return uploadBody(address, token, text, 'text/plain', 'supportTicket', headers)
+}

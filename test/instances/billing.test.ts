@@ -1,0 +1,105 @@
+import { expect } from 'bun:test'
+import { readEvent } from '../../src/features/billing/inbox/event.ts'
+import { entitlementsOf, lineAccessAt } from '../../src/features/billing/lines/access.ts'
+import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
+import { bodyOf, ms, type Told } from '../support/billing.ts'
+import { accessByModel, type Logged } from '../support/billing-model.ts'
+import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+
+const USERS = ['ann', 'bob', 'eve']
+const IDS = [...USERS, '$anon-1', '$anon-2']
+const TYPES = [
+  ...['INITIAL_PURCHASE', 'RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'EXPIRATION'],
+  ...['BILLING_ISSUE', 'SUBSCRIPTION_EXTENDED', 'REFUND_REVERSED', 'PRODUCT_CHANGE', 'TRANSFER'],
+]
+const NOW = ms(50)
+const DELIVERIES = 600
+
+testInstances(
+  '600 colliding deliveries with transfers and merges are all taken, and right',
+  async () => {
+    await using instances = await createTestInstances()
+    const { address, both, here, clock } = instances
+    clock.now = new Date(ms(200))
+    const told = times(DELIVERIES - 30).map(anyEvent)
+    const deliveries = [...told, ...told.slice(0, 30)].sort(() => Math.random() - 0.5)
+    const start = performance.now()
+    const took: number[] = []
+    const statuses = await byClients(deliveries, async (event) => {
+      const sentAt = performance.now()
+      const { status } = await address.ask('POST', '/api/webhooks/billing/v1', {
+        token: WEBHOOK_TOKEN,
+        json: bodyOf(event),
+      })
+      took.push(performance.now() - sentAt)
+      return status
+    })
+    const seconds = (performance.now() - start) / 1000
+    const refused = statuses.filter((status) => status !== 200)
+    console.log(
+      `${Math.round(DELIVERIES / seconds)} a second, ${refused.length} refused, longest ${Math.round(Math.max(...took))} ms`,
+    )
+    expect(refused).toEqual([])
+    for (const { services } of both) await services.backlog.drain()
+    expect((await here.services.billing.count()).events).toBe(told.length)
+    expect(await accessByStore(here)).toEqual(accessByModel(told.map(logged), USERS, NOW))
+    const { changed } = await here.services.rebuildBilling(AbortSignal.timeout(20_000))
+    expect(changed).toEqual([])
+  },
+  60_000,
+)
+
+/** An event that most likely meets the others: there are few people and few subscriptions. */
+function anyEvent(at: number): Told {
+  const type = one(TYPES)
+  const day = () => Math.floor(Math.random() * 60)
+  if (type === 'TRANSFER') {
+    return {
+      id: `E-${at}`,
+      type,
+      at: day(),
+      transferred_from: [one(IDS)],
+      transferred_to: [one(IDS)],
+    }
+  }
+  return {
+    id: `E-${at}`,
+    type,
+    at: day(),
+    app_user_id: one(IDS),
+    aliases: Math.random() < 0.02 ? [one(IDS)] : [],
+    environment: one(['PRODUCTION', 'PRODUCTION', 'SANDBOX']),
+    original_transaction_id: one(['1', '2', '3', '4', '5', '6']),
+    entitlement_ids: one([['pro'], ['gold'], ['pro', 'gold']]),
+    product_id: one(['a', 'b']),
+    purchased_day: day(),
+    expiration_day: Math.random() < 0.1 ? null : day() + 40,
+    grace_period_expiration_at_ms: one([null, ms(day())]),
+    cancel_reason: one(['UNSUBSCRIBE', 'BILLING_ERROR', 'CUSTOMER_SUPPORT']),
+  }
+}
+
+function one<T>(list: T[]): T {
+  return list[Math.floor(Math.random() * list.length)] as T
+}
+
+function logged(told: Told): Logged {
+  const event = readEvent(bodyOf(told), Buffer.from(''))
+  if (!event) throw new Error('the story has no event')
+  return { ...event, orderedAt: ms(told.at) }
+}
+
+async function accessByStore({ services }: TestApp): Promise<Record<string, string[]>> {
+  const { db, projection } = services
+  const aliases = await db.read.select().from(db.tables.billingAliases)
+  const access: Record<string, string[]> = {}
+  for (const user of USERS) {
+    const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
+    for (const environment of ['PRODUCTION', 'SANDBOX']) {
+      const lines = await projection.linesOf(customerId, environment)
+      const active = entitlementsOf(lineAccessAt(lines, NOW)).filter(({ active }) => active)
+      access[`${user} ${environment}`] = active.map(({ id }) => id)
+    }
+  }
+  return access
+}

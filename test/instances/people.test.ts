@@ -1,0 +1,92 @@
+import { expect } from 'bun:test'
+import { TOTP } from 'totp-generator'
+import { PASSWORD, type TestApp } from '../support/app.ts'
+import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { startSmtp, tokenIn } from '../support/smtp.ts'
+
+const EMAIL = 'ann@example.com'
+const TWO_FACTOR = '/api/auth/two_factor/v1'
+
+testInstances('one of 20 registrations of the same address succeeds', async () => {
+  await using instances = await createTestInstances()
+  const replies = await byClients(times(20), () =>
+    post(instances.address, 'register/v1', { email: EMAIL, password: PASSWORD }),
+  )
+  const statuses = replies.map(({ status }) => status).toSorted()
+  expect(statuses).toEqual([200, ...Array(19).fill(409)])
+})
+
+testInstances('a refresh token that is used at once on both has one successor', async () => {
+  await using instances = await createTestInstances()
+  const { refreshToken } = await instances.here.register()
+  const replies = await byClients(times(20), () =>
+    post(instances.address, 'refresh/v1', { refreshToken }),
+  )
+  expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
+  expect(new Set(replies.map(({ json }) => json.response.refreshToken)).size).toBe(1)
+})
+
+testInstances('a session that ends on one instance is refused by the other at once', async () => {
+  await using instances = await createTestInstances()
+  const { accessToken: token } = await instances.here.register()
+  const profile = () => instances.there.ask('GET', '/api/user/profile/v1', { token })
+  expect((await profile()).status).toBe(200)
+  expect((await instances.here.ask('POST', '/api/auth/logout/v1', { token })).status).toBe(200)
+  expect((await profile()).status).toBe(401)
+})
+
+testInstances('a link of a mail works once, whichever instances it is opened on', async () => {
+  await using smtp = await startSmtp()
+  await using instances = await createTestInstances({ SMTP_URL: smtp.url })
+  await instances.here.register(EMAIL)
+  const token = tokenIn(await smtp.next(EMAIL))
+  const verified = await byClients(times(20), () =>
+    post(instances.address, 'email/v1/verify', { token }),
+  )
+  expect(verified.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
+  await post(instances.address, 'password/v1/forgot', { email: EMAIL })
+  const resetting = tokenIn(await smtp.next(EMAIL))
+  const reset = await byClients(times(20), (at) =>
+    post(instances.address, 'password/v1/reset', {
+      token: resetting,
+      newPassword: `another good one ${at}`,
+    }),
+  )
+  expect(reset.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
+})
+
+testInstances('a code of two-factor sign-in is accepted on one instance', async () => {
+  await using instances = await createTestInstances({ RATE_LIMITS: 'off' })
+  const { address, clock } = instances
+  const { accessToken: token } = await address.register(EMAIL)
+  const setUp = await address.ask('POST', TWO_FACTOR, { token, json: { password: PASSWORD } })
+  const { secret } = setUp.json.response
+  const codeNow = async () =>
+    (await TOTP.generate(secret, { timestamp: clock.now.getTime() })).otp as string
+  const json = { code: await codeNow() }
+  expect((await address.ask('POST', `${TWO_FACTOR}/confirm`, { token, json })).status).toBe(200)
+  clock.advance(30_000)
+  const code = await codeNow()
+  const challenges = await byClients(times(20), async () => {
+    const reply = await post(address, 'login/v1', { email: EMAIL, password: PASSWORD })
+    return reply.json.response.challengeToken as string
+  })
+  const replies = await byClients(challenges, (challengeToken) =>
+    post(address, 'login/v1/two_factor', { challengeToken, code }),
+  )
+  expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
+})
+
+testInstances('wrong passwords are counted over both instances', async () => {
+  await using instances = await createTestInstances()
+  await instances.here.register(EMAIL)
+  const replies = await byClients(times(50), () =>
+    post(instances.address, 'login/v1', { email: EMAIL, password: 'wrong password' }),
+  )
+  const statuses = replies.map(({ status }) => status).toSorted()
+  expect(statuses).toEqual([...Array(5).fill(401), ...Array(45).fill(429)])
+})
+
+function post(app: TestApp, path: string, json: unknown) {
+  return app.ask('POST', `/api/auth/${path}`, { json })
+}

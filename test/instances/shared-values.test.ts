@@ -1,0 +1,182 @@
+import { expect } from 'bun:test'
+import { createApp } from '../../src/app.ts'
+import type { TestApp } from '../support/app.ts'
+import { ecbXml, startFeed } from '../support/feed.ts'
+import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { messagesFor } from '../support/messages.ts'
+import { startSmtp } from '../support/smtp.ts'
+
+const SETTINGS = '/api/user/app_settings/v1'
+const PROFILE = '/api/user/profile/v1'
+const SECOND = 1_000
+/** What a machine with other work to do may add, in ms. */
+const SLACK = 300
+
+testInstances('what is edited on one instance is seen on the other within a second', async () => {
+  const rates = await Bun.file('data/seed/rates.json').json()
+  const tomorrow = new Date(Date.now() + 24 * 3_600_000).toISOString().slice(0, 10)
+  using feed = startFeed(() => new Response(ecbXml(tomorrow, { ...rates.rates, USD: 1.15 })))
+  const environment = { RATES_PROVIDER: 'ecb', RATES_URL: feed.url }
+  await using instances = await createTestInstances(environment)
+  const { here, there, clock } = instances
+  clock.advance(48 * 3_600_000)
+  const read = async ({ services }: TestApp) => ({
+    email: (await services.settings.read()).supportEmail,
+    plans: (await services.plans.list()).length,
+    faqs: (await services.content.readFaqs()).length,
+    rates: (await services.rates.read()).updatedAt,
+  })
+  const before = await read(there)
+  const [plan] = await here.services.plans.list()
+  await here.services.plans.archive(plan?.code ?? '')
+  await here.services.content.importFaqs([])
+  await here.services.settings.set({ supportEmail: 'new@example.com' })
+  const refreshed = await here.services.rates.refresh(AbortSignal.timeout(5_000))
+  const changedAt = performance.now()
+  expect(refreshed.outcome).toBe('stored')
+  const after = await read(here)
+  expect(after).toMatchObject({ email: 'new@example.com', plans: before.plans - 1, faqs: 0 })
+  expect(after.rates).not.toBe(before.rates)
+  while (!Bun.deepEquals(await read(there), after)) {
+    expect(performance.now() - changedAt).toBeLessThan(SECOND + SLACK)
+    await Bun.sleep(20)
+  }
+})
+
+testInstances('who changes a setting reads it at once, however many others read', async () => {
+  await using instances = await createTestInstances()
+  const { here, both } = instances
+  let isOver = false
+  const readers = both.map(async ({ services }) => {
+    while (!isOver) {
+      await services.settings.read()
+      await Bun.sleep(0)
+    }
+  })
+  const read: string[] = []
+  for (const at of times(100)) {
+    const { supportEmail } = await here.services.settings.set({ supportEmail: `e${at}@a.test` })
+    read.push(supportEmail)
+  }
+  isOver = true
+  await Promise.all(readers)
+  expect(read).toEqual(times(100).map((at) => `e${at}@a.test`))
+})
+
+testInstances('settings that both change at once are all kept', async () => {
+  await using instances = await createTestInstances()
+  const [here, there] = instances.both.map(({ services }) => services.settings)
+  for (const at of times(10)) {
+    const [email, link] = [`e${at}@a.test`, `2.${at}.0`]
+    await Promise.all([
+      here?.set({ supportEmail: email }),
+      there?.set({ 'ios.latestVersion': link }),
+    ])
+    await Bun.sleep(0)
+  }
+  await Bun.sleep(SECOND + SLACK)
+  for (const { services } of instances.both) {
+    const { supportEmail, ios } = await services.settings.read()
+    expect([supportEmail, ios.latestVersion]).toEqual(['e9@a.test', '2.9.0'])
+  }
+})
+
+testInstances(
+  'a mail is sent once though both instances send',
+  async () => {
+    await using smtp = await startSmtp()
+    await using instances = await createTestInstances({ SMTP_URL: smtp.url })
+    const { both, here } = instances
+    const emails = times(30).map((at) => `p${at}@example.com`)
+    await byClients(emails, async (email) => {
+      await instances.address.register(email)
+      await Promise.all(both.map(({ services }) => services.outbox.flush()))
+    })
+    while ((await here.services.outbox.count()) > 0) {
+      await Promise.all(both.map(({ services }) => services.outbox.flush()))
+    }
+    expect(smtp.mails.map(({ to }) => to).toSorted()).toEqual(emails.toSorted())
+  },
+  20_000,
+)
+
+testInstances('a timer runs on one of twelve', async () => {
+  await using instances = await createTestInstances()
+  for (const minute of times(10)) {
+    const slot = new Date(Date.UTC(2026, 0, 1, 0, minute))
+    const claims = await Promise.all(
+      times(12).map((at) => instances.both[at % 2]?.services.db.claimTimer('sweep', slot)),
+    )
+    expect(claims.filter(Boolean)).toHaveLength(1)
+  }
+})
+
+testInstances('a message that one instance has carried out is refused by the other', async () => {
+  await using instances = await createTestInstances()
+  const { here, there, address } = instances
+  const { accessToken } = await here.register()
+  const { post, patchName } = await messagesFor(here)
+  const elsewhere = await messagesFor(there)
+  const message = patchName(accessToken, 'Ann')
+  expect((await post('PATCH', PROFILE, message)).status).toBe(200)
+  const again = await elsewhere.post('PATCH', PROFILE, message)
+  expect([again.status, again.json.code]).toEqual([409, 'encryption_replay'])
+  const atOnce = await messagesFor(address)
+  const parallel = patchName(accessToken, 'Bob')
+  const replies = await byClients(times(20), () => atOnce.post('PATCH', PROFILE, parallel))
+  expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
+})
+
+testInstances('keys that one instance changes are known to the other within 2 s', async () => {
+  await using instances = await createTestInstances()
+  const { here, there } = instances
+  const { accessToken: token } = await here.register()
+  const old = await messagesFor(there)
+  const message = old.seal({ head: { htu: SETTINGS } })
+  expect(await publishedBy(there)).toEqual(await publishedBy(here))
+  for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
+    await here.services[ring].rotate(false)
+  }
+  await untilSame(here, there)
+  expect(await publishedBy(there)).toHaveLength(4)
+  for (const ring of ['encryptionKeys', 'signingKeys'] as const) {
+    await here.services[ring].rotate(true)
+  }
+  await untilSame(here, there)
+  expect(await publishedBy(there)).toHaveLength(2)
+  expect((await there.ask('GET', PROFILE, { token })).status).toBe(401)
+  expect((await old.get(SETTINGS, message)).json.code).toBe('encryption_unknown_key')
+})
+
+testInstances(
+  'keys that both change at once end up the same on both',
+  async () => {
+    await using instances = await createTestInstances()
+    for (const _round of times(5)) {
+      const changes = instances.both.map(({ services }) => services.signingKeys.rotate(true))
+      const failed = (await Promise.allSettled(changes)).filter((one) => one.status === 'rejected')
+      expect(failed.length).toBeLessThan(2)
+      await untilSame(instances.here, instances.there)
+    }
+    const { accessToken: token } = await instances.here.register()
+    expect((await instances.there.ask('GET', PROFILE, { token })).status).toBe(200)
+  },
+  20_000,
+)
+
+/** Waits until both show the same keys. */
+async function untilSame(here: TestApp, there: TestApp) {
+  const start = performance.now()
+  while (!Bun.deepEquals(await publishedBy(here), await publishedBy(there))) {
+    expect(performance.now() - start).toBeLessThan(2 * SECOND + SLACK)
+    await Bun.sleep(20)
+  }
+}
+
+async function publishedBy({ services }: TestApp): Promise<string[]> {
+  const reply = await createApp(services).handle(
+    new Request('http://localhost/.well-known/jwks.json'),
+  )
+  const { keys } = (await reply.json()) as { keys: { kid: string }[] }
+  return keys.map(({ kid }) => kid)
+}

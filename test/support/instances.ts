@@ -1,0 +1,68 @@
+import { test } from 'bun:test'
+import { mkdir, rm, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createClock, createTestApp, type TestApp } from './app.ts'
+import { createTestDatabase, isOnPostgres } from './databases.ts'
+
+/** A test with several instances on one database: SQLite has one. */
+export const testInstances = test.skipIf(!isOnPostgres)
+
+/** How many clients there are at most. */
+const CLIENTS = 64
+
+/** Two applications on one database, with one clock and one folder of files. */
+export async function createTestInstances(
+  environment: Record<string, string> = {},
+  world: Omit<Parameters<typeof createTestApp>[1], 'shared'> = {},
+) {
+  await using opening = new AsyncDisposableStack()
+  const database = opening.use(await createTestDatabase())
+  const clock = createClock()
+  const open = async () =>
+    opening.use(await createTestApp(environment, { ...world, shared: { database, clock } }))
+  const [here, there] = [await open(), await open()]
+  await shareFiles(here, there)
+  const both = [here, there] as const
+  const stack = opening.move()
+  return {
+    here,
+    there,
+    both,
+    clock,
+    databaseUrl: database.environment['DATABASE_URL'] ?? '',
+    address: addressOf(both),
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** What stands before the instances: each request goes to one of them at random. */
+function addressOf(both: readonly TestApp[]): TestApp {
+  const any = () => both[Math.floor(Math.random() * both.length)] as TestApp
+  return { ...(both[0] as TestApp), ask: (...request) => any().ask(...request) }
+}
+
+async function shareFiles(from: TestApp, to: TestApp) {
+  const [own, common] = [join(to.dataDir, 'files'), join(from.dataDir, 'files')]
+  await rm(own, { recursive: true, force: true })
+  await mkdir(common, { recursive: true })
+  await symlink(common, own)
+}
+
+/** Does `work` for each item as so many clients would: at once, and in turn where there are more items. */
+export async function byClients<Item, Result>(
+  items: Item[],
+  work: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results: Result[] = []
+  const left = items.entries()
+  const client = async () => {
+    for (const [at, item] of left) results[at] = await work(item)
+  }
+  await Promise.all(Array.from({ length: CLIENTS }, client))
+  return results
+}
+
+/** Numbers from 0. */
+export function times(count: number): number[] {
+  return Array.from({ length: count }, (_, at) => at)
+}
