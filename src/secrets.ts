@@ -53,7 +53,7 @@ const FILES = {
 
 export type SecretName = keyof typeof FILES
 
-const NAMES = Object.keys(FILES) as SecretName[]
+export const SECRET_NAMES = Object.keys(FILES) as SecretName[]
 
 /**
  * Throws `ConfigError` when a secret in `folder` is damaged or open to others, or missing although a
@@ -68,7 +68,7 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
     fault: await faultOf(folder, name, schemaVersion),
     isOpen: await isOpen(join(folder, name), 0o077),
   })
-  for (const { name, fault, isOpen } of await Promise.all(NAMES.map(check))) {
+  for (const { name, fault, isOpen } of await Promise.all(SECRET_NAMES.map(check))) {
     if (fault !== null) damaged.push(`${name} ${fault}`)
     else if (isOpen) open.push(name)
   }
@@ -87,7 +87,7 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
 /** Removes secrets that are damaged and returns what the new ones in their place, and in that of missing ones, break. */
 export async function discardBadSecrets(folder: string, schemaVersion: number) {
   const lost: { name: SecretName; breaks: string }[] = []
-  for (const name of NAMES) {
+  for (const name of SECRET_NAMES) {
     if ((await faultOf(folder, name, schemaVersion)) === null) continue
     await rm(join(folder, name), { force: true })
     lost.push({ name, breaks: FILES[name].breaks })

@@ -21,6 +21,7 @@ const ROOMS = [
   '.',
   'cli',
   'cli/backup',
+  'cli/copy',
   'cli/doctor',
   'cli/service',
   'cli/tls',

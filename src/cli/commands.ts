@@ -1,6 +1,8 @@
 import { backup } from './backup/backup.ts'
 import { restore } from './backup/restore.ts'
 import type { LocalCommand, ServiceCommand } from './command.ts'
+import { dbCopy } from './copy/db-copy.ts'
+import { filesCopy } from './copy/files-copy.ts'
 import { dataCommands } from './data-commands.ts'
 import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
@@ -21,6 +23,8 @@ export const commands: (ServiceCommand | LocalCommand)[] = [
   migrateCommand,
   backup,
   restore,
+  dbCopy,
+  filesCopy,
   ...dataCommands,
   serviceInstall,
   serviceUninstall,

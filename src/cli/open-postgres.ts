@@ -18,12 +18,10 @@ export async function openPostgres(config: Config): Promise<Engine> {
   try {
     const migrated = await migrate(pools.changes, readMigrations('postgres'))
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
-    const secrets = createSharedSecrets(
-      pools.changes,
-      createHash('sha256')
-        .update(config.secretKey ?? '')
-        .digest(),
-    )
+    if (await db.isCopyUnfinished()) {
+      throw new DataError(`The copy into ${db.place} is unfinished: run "homeport db copy" again.`)
+    }
+    const secrets = createSharedSecrets(pools.changes, sealKeyOf(config))
     return {
       db,
       migrated,
@@ -37,8 +35,15 @@ export async function openPostgres(config: Config): Promise<Engine> {
     }
   } catch (error) {
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
-    throw asDataError(error, url)
+    throw asPostgresError(error, url)
   }
+}
+
+/** What seals the secrets in the database. */
+export function sealKeyOf({ secretKey }: Config): Uint8Array {
+  return createHash('sha256')
+    .update(secretKey ?? '')
+    .digest()
 }
 
 /** How many of the program's migrations the database has had, and all of them. */
@@ -51,16 +56,17 @@ export async function postgresStatus(
     const applied = await appliedIn({ run: reads.read })
     return { applied, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
-    throw asDataError(error, url)
+    throw asPostgresError(error, url)
   } finally {
     await reads.close()
   }
 }
 
 /** Why the server cannot be used, in a sentence. */
-function asDataError(error: unknown, url: string): unknown {
+export function asPostgresError(error: unknown, url: string): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
+  if (error instanceof DataError) return error
   if (error instanceof DatabaseRefusal) return new DataError(message)
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))

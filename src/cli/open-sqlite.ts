@@ -25,6 +25,7 @@ import { programCommand } from './self-command.ts'
 export async function openSqlite(config: Config, log: Log, newSecrets: boolean): Promise<Engine> {
   const path = databasePath(config)
   const migrations = readMigrations('sqlite')
+  await refuseMoved(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const secrets = join(config.dataDir, 'secrets')
   const before = existsSync(path) ? appliedIn(path) : 0
@@ -52,6 +53,20 @@ export async function openSqlite(config: Config, log: Log, newSecrets: boolean):
       db.close()
     },
   }
+}
+
+/** What says where the data went, so that what stays behind is not used by mistake. */
+export function movedMark({ dataDir }: Config): string {
+  return join(dataDir, 'moved-to.txt')
+}
+
+async function refuseMoved(config: Config) {
+  const mark = Bun.file(movedMark(config))
+  if (!(await mark.exists())) return
+  const place = (await mark.text()).trim()
+  throw new DataError(
+    `The data was moved to ${place}: set DATABASE_URL, or remove ${mark.name} to go on with what stayed here.`,
+  )
 }
 
 export function databasePath(config: Config): string {

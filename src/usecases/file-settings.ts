@@ -4,9 +4,13 @@ import { createFiles, type Files } from '../features/attachments/storage/files.t
 import { createS3Client } from '../features/attachments/storage/s3-client.ts'
 import { createS3Files } from '../features/attachments/storage/s3-files.ts'
 
-/** Where the files of people are kept, by the configuration: in `folder`, or in the store of `FILES_URL`. */
-export function filesOf({ filesUrl, s3, filesCacheBytes }: Config, folder: string): Files {
+/**
+ * Where the files of people are kept, by the configuration: in `folder`, or in the store of `FILES_URL`, which is read
+ * through a folder of the name `cache` in it.
+ */
+export function filesOf(config: Config, folder: string, cache = 'cache'): Files {
+  const { filesUrl, s3, filesCacheBytes: cacheBytes } = config
   if (!filesUrl) return createFiles(folder)
   const client = createS3Client({ ...filesUrl, ...s3 })
-  return createS3Files({ client, cacheFolder: join(folder, 'cache'), cacheBytes: filesCacheBytes })
+  return createS3Files({ client, cacheFolder: join(folder, cache), cacheBytes })
 }

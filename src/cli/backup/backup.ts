@@ -13,6 +13,7 @@ import { lockData, requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { createProgress } from '../progress.ts'
 import { backupDirOf, backupName, removeOldBackups, removeUnfinished } from './backups.ts'
+import { gatherData, isShared } from './shared-data.ts'
 import { type Written, writeBackup } from './write-backup.ts'
 
 type Outcome = Written & { path: string; seconds: number; removed: string[] }
@@ -63,10 +64,13 @@ export const backup: LocalCommand = {
   },
 }
 
-async function write({ dataDir, backupKey: key }: Config, path: string): Promise<Written> {
+async function write(config: Config, path: string): Promise<Written> {
   const { show: onProgress, end } = createProgress()
+  const options = { path, key: config.backupKey, now: new Date(), onProgress }
   try {
-    return await writeBackup({ dataDir, path, key, now: new Date(), onProgress })
+    if (!isShared(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
+    await using gathered = await gatherData(config, onProgress)
+    return await writeBackup({ ...options, dataDir: gathered.dataDir })
   } finally {
     end()
   }

@@ -14,6 +14,7 @@ import { databasePath } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
 import { type Read, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
+import { isShared, scatterData } from './shared-data.ts'
 
 type Outcome = Read & { path: string; seconds: number; isRestored: boolean; aside: string | null }
 
@@ -61,13 +62,24 @@ async function replaceData(config: Config, path: string, size: number, isConfirm
   if (bavail * bsize < size) {
     throw new DataError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
-  const hasData = existsSync(databasePath(config))
+  const hasData = config.databaseUrl === null && existsSync(databasePath(config))
   if (hasData && !isConfirmed) {
     confirmRisk(`The data in ${dataDir} is moved aside and replaced by the backup.`)
   }
-  const done = await read(config, path, restoreFolder(dataDir), false)
+  const folder = restoreFolder(dataDir)
+  const done = await read(config, path, folder, false)
+  if (isShared(config)) await scatter(config, folder)
+  if (config.databaseUrl !== null) {
+    await rm(folder, { recursive: true })
+    return { ...done, isRestored: true, aside: null }
+  }
   const aside = await commitRestore(dataDir, new Date())
   return { ...done, isRestored: true, aside: hasData ? aside : null }
+}
+
+async function scatter(config: Config, folder: string) {
+  const progress = createProgress()
+  await scatterData(config, folder, progress.show).finally(progress.end)
 }
 
 async function read({ backupKey: key }: Config, path: string, folder: string, onlyCheck: boolean) {

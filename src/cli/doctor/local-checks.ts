@@ -1,11 +1,14 @@
 import { existsSync, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { withoutPassword } from '../../db/postgres/open.ts'
 import { appliedIn, isIntact } from '../../db/sqlite/open.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { checkSecrets } from '../../secrets.ts'
+import { filesOf } from '../../usecases/file-settings.ts'
 import { backupDirOf, listBackups } from '../backup/backups.ts'
 import { isServing } from '../command-socket.ts'
+import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { type Check, failed, ok, warning } from './check.ts'
 
@@ -18,8 +21,13 @@ export function localChecks(config: Config): Check[] {
     { name: 'configuration', run: configuration },
     { name: 'server', run: server },
     { name: 'disk', run: disk },
-    { name: 'database', run: database },
-    { name: 'secrets', run: secrets },
+    ...(config.databaseUrl === null
+      ? [
+          { name: 'database', run: database },
+          { name: 'secrets', run: secrets },
+        ]
+      : [{ name: 'database', run: databaseServer }]),
+    ...(config.filesUrl ? [{ name: 'files', run: store }] : []),
     { name: 'backup', run: backup },
   ]
 
@@ -50,6 +58,14 @@ export function localChecks(config: Config): Check[] {
     return ok(text)
   }
 
+  async function databaseServer() {
+    const { applied, known } = await postgresStatus(config)
+    const place = withoutPassword(config.databaseUrl ?? '')
+    return applied === known.length
+      ? ok(`${place} answers`)
+      : warning(`${place} lacks ${known.length - applied} migrations`, 'Start the server.')
+  }
+
   async function database() {
     const { applied, known } = await migrationStatus(config)
     const path = databasePath(config)
@@ -67,6 +83,11 @@ export function localChecks(config: Config): Check[] {
       () => ok('complete, and for this user alone'),
       (error: Error) => failed('are not as they should be', error.message),
     )
+  }
+
+  async function store() {
+    await filesOf(config, join(dataDir, 'files')).probe()
+    return ok('the store of FILES_URL answers')
   }
 
   async function backup() {

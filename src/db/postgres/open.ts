@@ -1,9 +1,16 @@
-import type { OpenDb } from '../db.ts'
+import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError } from './errors.ts'
 import { createPool, type Pool, type Run } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
+
+/** The data layer over PostgreSQL. */
+type PostgresDb<Tables> = OpenDb<Tables> & {
+  /** Whether rows are still to be copied into this database. */
+  isCopyUnfinished(): Promise<boolean>
+  noteCopy(isUnfinished: boolean): Promise<void>
+}
 
 /** Connections of one instance: reads, changes, and one for the lock of those that are alone. */
 type Sizes = { reads: number; changes: number }
@@ -16,12 +23,18 @@ const DEADLINE = 3_000
 const CLAIM = `INSERT INTO timer_runs (name, slot) VALUES ($1, $2)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot WHERE timer_runs.slot < excluded.slot RETURNING name`
 
+/** The mark of a copy stands among the versions of what instances share. */
+const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
+const BEGIN_COPY =
+  "INSERT INTO shared_versions (name, version) VALUES ('copy', 0) ON CONFLICT DO NOTHING"
+const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
+
 /** Connections to the server at `url`; they are made when they are needed. `connections` is their number in all. */
-export function openPools(url: string, connections: number): Pools {
+export function openPools(url: string, connections: number, deadline = DEADLINE): Pools {
   const { reads, changes } = sizesOf(connections)
   return {
-    reads: createPool({ url, max: reads, deadline: DEADLINE }),
-    changes: createPool({ url, max: changes + 1, deadline: DEADLINE }),
+    reads: createPool({ url, max: reads, deadline }),
+    changes: createPool({ url, max: changes + 1, deadline }),
   }
 }
 
@@ -36,7 +49,7 @@ export function createPostgresDb<Tables>(
   { reads, changes }: Pools,
   { url, connections }: { url: string; connections: number },
   tables: Tables,
-): OpenDb<Tables> {
+): PostgresDb<Tables> {
   const read: Run = (query, params) =>
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
   const queries = queriesOver(read)
@@ -52,6 +65,9 @@ export function createPostgresDb<Tables>(
     size: async () =>
       Number((await read('SELECT pg_database_size(current_database())', []))[0]?.[0]),
     isShared: true,
+    isCopyUnfinished: async () => (await changes.read(FIND_COPY, [])).length > 0,
+    noteCopy: async (isUnfinished) =>
+      void (await changes.read(isUnfinished ? BEGIN_COPY : END_COPY, [])),
     claimTimer: (name, slot) => claimTimer(changes, name, slot),
     writeStats: writer.stats,
     // The server looks after its disk.
@@ -63,6 +79,13 @@ export function createPostgresDb<Tables>(
       await Promise.allSettled([reads.close(), changes.close()])
     },
   }
+}
+
+/** Reads of the database as it is now, until the end. */
+export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () => void }> {
+  const connection = await pool.reserve()
+  await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', [])
+  return { read: queriesOver(connection.run), end: () => connection.release(true) }
 }
 
 async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean> {

@@ -1,0 +1,143 @@
+import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
+import type { Db, Reader } from '../../db/db.ts'
+import { keyOf } from '../../db/table-key.ts'
+import { DataError } from '../data-error.ts'
+
+type Row = Record<string, unknown>
+export type Progress = (step: string, done: number, total: number) => void
+// biome-ignore lint/suspicious/noExplicitAny: tables of either engine
+type AnyTables = Record<string, any>
+/** Where rows come from. */
+export type Source = { tables: AnyTables; read: Reader }
+/** Where they go to. */
+type Target = Source & Pick<Db<AnyTables>, 'write'>
+/** How many rows a table has, and the SHA-256 of all of them in the order of their key. */
+type Digest = { rows: number; hash: string }
+
+const PAGE = 1_000
+/** A statement has as many parameters as this at most, and so many bytes of values. */
+const PARAMETERS = 30_000
+const BYTES = 4 * 1024 * 1024
+
+/**
+ * Copies the rows of all tables, those that others refer to first, each table in the order of its key: what was begun
+ * goes on behind the greatest key that is there. Then both sides are read and compared. Returns the number of rows.
+ */
+export async function copyTables(from: Source, to: Target, onProgress: Progress): Promise<number> {
+  const names = Object.keys(from.tables)
+  const total = await countAll(from, names)
+  let done = 0
+  for (const name of names) {
+    const table = to.tables[name]
+    done += await to.read.$count(table)
+    const last = await lastKey(to.read, table)
+    for await (const page of pages(from.read, from.tables[name], last)) {
+      for (const rows of parts(page)) {
+        await to.write(async (tx) => {
+          await tx
+            .insert(table)
+            .values(rows as never)
+            .onConflictDoNothing()
+        })
+        done += rows.length
+        onProgress('Copying', done, total)
+      }
+    }
+  }
+  let compared = 0
+  for (const name of names) {
+    const onRows = (rows: number) => {
+      compared += rows
+      onProgress('Comparing', compared, 2 * total)
+    }
+    const left = await digest(from.read, from.tables[name], onRows)
+    const right = await digest(to.read, to.tables[name], onRows)
+    if (left.rows !== right.rows || left.hash !== right.hash) {
+      throw new DataError(
+        `The copy of ${name} is not the same (${left.rows} and ${right.rows} rows): take an empty database and copy again.`,
+      )
+    }
+  }
+  return total
+}
+
+/** How many rows there are in all. */
+export async function countAll({ tables, read }: Source, names = Object.keys(tables)) {
+  let total = 0
+  for (const name of names) total += await read.$count(tables[name])
+  return total
+}
+
+async function lastKey(read: Reader, table: Table): Promise<Row | null> {
+  const key = keyOf(table)
+  const [row] = await read
+    .select()
+    .from(table as never)
+    .orderBy(...key.map(({ column }) => desc(column)))
+    .limit(1)
+  return (row as Row | undefined) ?? null
+}
+
+async function* pages(read: Reader, table: Table, start: Row | null): AsyncGenerator<Row[]> {
+  const key = keyOf(table)
+  for (let last = start; ; ) {
+    const rows: Row[] = await read
+      .select()
+      .from(table as never)
+      .where(last === null ? undefined : behind(key, last))
+      .orderBy(...key.map(({ column }) => asc(column)))
+      .limit(PAGE)
+    if (rows.length === 0) return
+    yield rows
+    last = rows.at(-1) ?? null
+  }
+}
+
+/** Rows whose key is greater: its first column is, or that is the same and the others are. */
+function behind([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
+  if (first === undefined) return undefined
+  const { column, name } = first
+  const greater = gt(column, row[name])
+  return others.length === 0
+    ? greater
+    : or(greater, and(eq(column, row[name]), behind(others, row)))
+}
+
+/** A page in parts that fit into a statement. */
+function* parts(page: Row[]): Generator<Row[]> {
+  const limit = Math.floor(PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
+  let part: Row[] = []
+  let bytes = 0
+  for (const row of page) {
+    if (part.length >= limit || bytes > BYTES) {
+      yield part
+      part = []
+      bytes = 0
+    }
+    part.push(row)
+    for (const value of Object.values(row))
+      bytes += value instanceof Uint8Array ? value.byteLength : String(value).length
+  }
+  if (part.length > 0) yield part
+}
+
+async function digest(read: Reader, table: Table, onRows: (rows: number) => void): Promise<Digest> {
+  const hasher = new Bun.CryptoHasher('sha256')
+  let count = 0
+  for await (const rows of pages(read, table, null)) {
+    for (const row of rows) hasher.update(canonical(row))
+    count += rows.length
+    onRows(rows.length)
+  }
+  return { rows: count, hash: hasher.digest('hex') }
+}
+
+function canonical(row: Row): string {
+  const values = Object.keys(row)
+    .toSorted()
+    .map((name) => {
+      const value = row[name]
+      return value instanceof Uint8Array ? Buffer.from(value).toString('base64') : value
+    })
+  return `${JSON.stringify(values)}\n`
+}

@@ -1,0 +1,105 @@
+import { existsSync } from 'node:fs'
+import { rename, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { UsageError } from '../../lib/command.ts'
+import { makeFolder, syncPath, writeDurably } from '../../lib/durable-file.ts'
+import { EXIT, type LocalCommand } from '../command.ts'
+import { lockData, requireData } from '../data-directory.ts'
+import { DataError } from '../data-error.ts'
+import { databasePath, movedMark } from '../open-sqlite.ts'
+import { createProgress } from '../progress.ts'
+import { copyTables } from './copy-tables.ts'
+import {
+  copySecrets,
+  postgresSource,
+  postgresTarget,
+  type Side,
+  sqliteSide,
+  unfinishedCopy,
+} from './sides.ts'
+
+type Outcome = { from: string; to: string; rows: number; seconds: number }
+
+export const dbCopy: LocalCommand = {
+  name: 'db copy',
+  summary: 'Move the data to a PostgreSQL server, or back; goes on where it was broken off',
+  options: [
+    [
+      '--to <url>',
+      'from the file in DATA_DIR to an empty database of this server; needs SECRET_KEY',
+    ],
+    ['--from <url>', 'from this server to a new file in DATA_DIR'],
+    ['--data-dir <path>', 'wins over DATA_DIR'],
+  ],
+  run: async (given, { to, from, json }) => {
+    const config = given()
+    const url = to ?? from
+    if ((to === undefined) === (from === undefined) || typeof url !== 'string')
+      throw new UsageError('Say where to copy: --to or --from a postgres:// URL.')
+    if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
+      throw new UsageError(`${url.slice(0, 20)}… is no postgres:// URL.`)
+    if (config.secretKey === null)
+      throw new UsageError('Set SECRET_KEY: it seals the secrets in the database.')
+    process.umask(0o077)
+    using _lock = await lockData(config)
+    const started = performance.now()
+    const { rows, ...places } = await (to === undefined ? copyDown : copyUp)(config, url)
+    const seconds = Math.round(performance.now() - started) / 1000
+    const outcome = { ...places, rows, seconds }
+    console.log(json ? JSON.stringify(outcome) : describe(outcome))
+    return EXIT.done
+  },
+}
+
+async function copyUp(config: Config, url: string) {
+  await requireData({ ...config, databaseUrl: null })
+  await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'))
+  await using to = await postgresTarget(url, config)
+  const rows = await copyAll(from, to)
+  await writeDurably(movedMark(config), `${to.db.place}\n`, 0o600)
+  await to.noteCopy(false)
+  return { from: from.db.place, to: to.db.place, rows }
+}
+
+async function copyDown(config: Config, url: string) {
+  const { dataDir } = config
+  const path = databasePath(config)
+  const secrets = join(dataDir, 'secrets')
+  const mark = movedMark(config)
+  if (existsSync(path) && !existsSync(mark))
+    throw new DataError(`${dataDir} has data already: take an empty DATA_DIR.`)
+  const done = await copyInto(unfinishedCopy(dataDir), url, config)
+  // What was left behind by the way there gives way.
+  for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
+  await rm(secrets, { recursive: true, force: true })
+  await rename(join(unfinishedCopy(dataDir), 'secrets'), secrets)
+  await rename(join(unfinishedCopy(dataDir), 'homeport.db'), path)
+  await syncPath(dataDir)
+  await rm(mark, { force: true })
+  await rm(unfinishedCopy(dataDir), { recursive: true, force: true })
+  return { ...done, to: path }
+}
+
+/** Copies the database of a server and its secrets into `folder`, as a data directory has them. */
+export async function copyInto(folder: string, url: string, config: Config) {
+  await makeFolder(folder)
+  await using from = await postgresSource(url, config)
+  await using to = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
+  return { rows: await copyAll(from, to), from: from.db.place }
+}
+
+export async function copyAll(from: Side, to: Side): Promise<number> {
+  const progress = createProgress()
+  try {
+    await copySecrets(from, to)
+    return await copyTables(from.db, to.db, progress.show)
+  } finally {
+    progress.end()
+  }
+}
+
+function describe({ from, to, rows, seconds }: Outcome): string {
+  const rate = Math.round(rows / Math.max(seconds, 0.001))
+  return `Copied ${rows} rows from ${from} to ${to} in ${seconds} s (${rate} a second), and compared them.`
+}

@@ -1,0 +1,126 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import type { Files } from '../../features/attachments/storage/files.ts'
+import { UsageError } from '../../lib/command.ts'
+import { hashOfFile } from '../../lib/file-hash.ts'
+import { newKey } from '../../lib/ids.ts'
+import { createSemaphore } from '../../lib/semaphore.ts'
+import { s3Url } from '../../lib/setting-values.ts'
+import { filesOf } from '../../usecases/file-settings.ts'
+import { EXIT, type LocalCommand } from '../command.ts'
+import { DataError } from '../data-error.ts'
+import { createProgress } from '../progress.ts'
+
+export const filesCopy: LocalCommand = {
+  name: 'files copy',
+  summary: 'Copy the attachments to an S3 store, or back; goes on where it was broken off',
+  options: [
+    ['--to <url>', 'from the files in DATA_DIR to this s3:// URL, as in FILES_URL'],
+    ['--from <url>', 'from this s3:// URL to the files in DATA_DIR'],
+    ['--data-dir <path>', 'wins over DATA_DIR'],
+  ],
+  run: async (given, { to, from, json }) => {
+    const config = given()
+    const url = to ?? from
+    if ((to === undefined) === (from === undefined) || typeof url !== 'string')
+      throw new UsageError('Say where to copy: --to or --from an s3:// URL.')
+    const filesUrl = s3Url(url)
+    if (!filesUrl) throw new UsageError('The URL must be s3://bucket/prefix?endpoint=…&region=….')
+    process.umask(0o077)
+    const started = performance.now()
+    const folder = join(config.dataDir, 'files')
+    const local = { ...config, filesUrl: null }
+    const store = { ...config, filesUrl }
+    const progress = createProgress()
+    const [source, target] = to === undefined ? [store, local] : [local, store]
+    const files = filesOf(source, folder)
+    const count = await copyFiles(files, target, folder, progress.show).finally(progress.end)
+    const seconds = Math.round(performance.now() - started) / 1000
+    console.log(
+      json
+        ? JSON.stringify({ ...count, seconds })
+        : `Copied ${count.copied} files, ${count.there} were there, in ${seconds} s; all were compared.`,
+    )
+    return EXIT.done
+  },
+}
+
+const SIDE_BY_SIDE = 8
+
+/**
+ * Copies what is missing where `to` keeps files and then reads all of them back and compares them by SHA-256; `folder`
+ * is that of files on the disk. What is deleted meanwhile is left out. Throws `DataError` for one that differs.
+ */
+export async function copyFiles(
+  from: Files,
+  to: Config,
+  folder: string,
+  onProgress: (step: string, done: number, total: number) => void,
+): Promise<{ copied: number; there: number }> {
+  const work = join(folder, 'tmp')
+  const target = filesOf(to, folder)
+  await mkdir(work, { recursive: true, mode: 0o700 })
+  const keys = await keysOf(from)
+  const there = new Set(await keysOf(target))
+  const missing = keys.filter((key) => !there.has(key))
+  await each(missing, 'Copying', onProgress, async (key) => {
+    const path = await fetched(from, key, work)
+    if (path !== null) await target.keep(path, key)
+  })
+  // What was copied is still on this disk: the store is asked for what it has kept.
+  const cache = join('tmp', newKey())
+  const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, cache)
+  await each(keys, 'Comparing', onProgress, async (key) => {
+    const wanted = await hashIn(from, key)
+    if (wanted !== null && (await hashIn(kept, key)) !== wanted)
+      throw new DataError(`The copy of ${key} is not the same: remove it and copy again.`)
+  }).finally(() => rm(join(folder, cache), { recursive: true, force: true }))
+  return { copied: missing.length, there: keys.length - missing.length }
+}
+
+async function keysOf(files: Files): Promise<string[]> {
+  const found = await Array.fromAsync(files.list())
+  return found.map(({ key }) => key)
+}
+
+async function each(
+  keys: string[],
+  step: string,
+  onProgress: (step: string, done: number, total: number) => void,
+  work: (key: string) => Promise<void>,
+) {
+  let done = 0
+  const limit = createSemaphore({
+    limit: SIDE_BY_SIDE,
+    queueLimit: Number.POSITIVE_INFINITY,
+    onFull: () => new Error('without a limit'),
+  })
+  await Promise.all(
+    keys.map((key) =>
+      limit(async () => {
+        await work(key)
+        onProgress(step, ++done, keys.length)
+      }),
+    ),
+  )
+}
+
+/** A copy of a file that may be given away; null for one that was deleted meanwhile. */
+async function fetched(files: Files, key: string, work: string): Promise<string | null> {
+  const opened = await files.open(key)
+  if (!opened) return null
+  const path = join(work, newKey())
+  try {
+    await Bun.write(path, opened.file)
+    return path
+  } catch (error) {
+    await rm(path, { force: true })
+    throw error
+  }
+}
+
+async function hashIn(files: Files, key: string): Promise<string | null> {
+  const opened = await files.open(key)
+  return opened && hashOfFile(opened.file.name ?? '')
+}

@@ -1,0 +1,125 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { readdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { register, uploadText } from '../support/requests.ts'
+import { startS3 } from '../support/s3-server.ts'
+
+const onPostgres = test.skipIf(!isOnPostgres)
+const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
+/** In the place of the server's, where tests run on one. */
+const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
+
+beforeAll(buildExecutable, 60_000)
+
+onPostgres(
+  'data is copied to a server and back, and what stays behind is not started by mistake',
+  async () => {
+    await using homeport = await installExecutable()
+    await using database = await createTestDatabase({ isEmpty: true })
+    const { DATABASE_URL: url = '' } = database.environment
+    await homeport.run(['init'], ON_DISK)
+    await homeport.run(['user', 'create', 'ann@example.com'], ON_DISK)
+    const copied = await homeport.run(['db', 'copy', '--to', url, '--json'], ON_DISK)
+    expect([copied.stderr, copied.exitCode]).toEqual(['', 0])
+    const stale = await homeport.run(['user', 'list'], ON_DISK)
+    expect([stale.exitCode, stale.stderr]).toEqual([1, expect.stringContaining('was moved to')])
+    const there = await homeport.run(['user', 'list'], database.environment)
+    expect(there.stdout).toContain('ann@example.com')
+    const filled = await homeport.run(['db', 'copy', '--to', url], {
+      ...ON_DISK,
+      DATA_DIR: 'other',
+    })
+    expect(filled.exitCode).toBe(1)
+    const back = { ...ON_DISK, DATA_DIR: 'back' }
+    const { rows } = JSON.parse(copied.stdout)
+    const returned = await homeport.run(['db', 'copy', '--from', url, '--json'], back)
+    expect(JSON.parse(returned.stdout).rows).toBe(rows)
+    expect((await homeport.run(['user', 'list'], back)).stdout).toBe(there.stdout)
+  },
+  30_000,
+)
+
+onPostgres(
+  'a copy that is killed goes on where it was, and nothing is served from it before',
+  async () => {
+    await using homeport = await installExecutable()
+    await using database = await createTestDatabase({ isEmpty: true })
+    const { DATABASE_URL: url = '' } = database.environment
+    const server = await homeport.start({ ...ON_DISK, RATE_LIMITS: 'off' })
+    for (let at = 0; at < 40; at++) await register(server, `p${at}@example.com`)
+    await server.stop()
+    const { SECRET_KEY = '' } = database.environment
+    for (let kills = 0, wait = 120; kills < 4; kills++, wait += 40) {
+      const copy = Bun.spawn([join(homeport.folder, 'homeport'), 'db', 'copy', '--to', url], {
+        cwd: homeport.folder,
+        env: { SECRET_KEY },
+        stdio: ['ignore', 'ignore', 'ignore'],
+      })
+      await Bun.sleep(wait)
+      copy.kill('SIGKILL')
+      await copy.exited
+    }
+    const copied = await homeport.run(['db', 'copy', '--to', url], ON_DISK)
+    // The last one may have been killed after its end.
+    expect([copied.exitCode, copied.stderr].join(' ')).toMatch(/^0 $|has data already/)
+    const { stdout } = await homeport.run(['user', 'list', '--json'], database.environment)
+    expect(JSON.parse(stdout).users ?? JSON.parse(stdout)).toHaveLength(40)
+  },
+  60_000,
+)
+
+test('a backup of a store is restored to another one, or to the disk', async () => {
+  await using homeport = await installExecutable()
+  await using first = await startStore()
+  await using second = await startStore()
+  await using elsewhere = await createTestDatabase({ isEmpty: true })
+  const server = await homeport.start({ ...first.environment, RATE_LIMITS: 'off' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  for (let at = 0; at < 5; at++) await uploadText(server, accessToken, `file ${at}`)
+  expect(first.s3.objects.size).toBe(5)
+  const backup = await homeport.run(['backup', '--out', 'backup.tar'], first.environment)
+  expect([backup.exitCode, backup.stderr]).toEqual([0, ''])
+  await server.stop()
+  const other = { ...elsewhere.environment, ...second.environment, DATA_DIR: 'other' }
+  const restored = await homeport.run(['restore', 'backup.tar', '--yes'], other)
+  expect([restored.exitCode, restored.stderr]).toEqual([0, ''])
+  expect([...second.s3.objects.keys()].toSorted()).toEqual([...first.s3.objects.keys()].toSorted())
+  expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
+  const disk = { ...ON_DISK, DATA_DIR: 'disk' }
+  expect((await homeport.run(['restore', 'backup.tar', '--yes'], disk)).exitCode).toBe(0)
+  const files = await readdir(join(homeport.folder, 'disk', 'files'), { recursive: true })
+  expect(files.filter((name) => name.endsWith('.txt'))).toHaveLength(5)
+}, 30_000)
+
+test('files are copied to a store and back, and each is read again', async () => {
+  await using homeport = await installExecutable()
+  await using store = await startStore()
+  const server = await homeport.start({ RATE_LIMITS: 'off' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  for (let at = 0; at < 20; at++) await uploadText(server, accessToken, `file ${at}`)
+  await server.stop()
+  const { FILES_URL } = store.environment
+  store.s3.faults.failing = 2
+  const there = await homeport.run(['files', 'copy', '--to', FILES_URL, '--json'], KEYS)
+  expect(JSON.parse(there.stdout)).toMatchObject({ copied: 20, there: 0 })
+  const again = await homeport.run(['files', 'copy', '--to', FILES_URL, '--json'], KEYS)
+  expect(JSON.parse(again.stdout)).toMatchObject({ copied: 0, there: 20 })
+  const environment = { ...KEYS, DATA_DIR: 'back' }
+  const back = await homeport.run(['files', 'copy', '--from', FILES_URL, '--json'], environment)
+  expect(JSON.parse(back.stdout)).toMatchObject({ copied: 20, there: 0 })
+  const [key = ''] = store.s3.objects.keys()
+  store.s3.objects.set(key, { bytes: Buffer.from('other'), lastModified: new Date() })
+  const differs = await homeport.run(['files', 'copy', '--to', FILES_URL], KEYS)
+  expect([differs.exitCode, differs.stderr]).toEqual([
+    1,
+    expect.stringContaining('is not the same'),
+  ])
+}, 30_000)
+
+async function startStore() {
+  const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })
+  const environment = { ...KEYS, FILES_URL: `s3://homeport/files?endpoint=${s3.url}` }
+  return { s3, environment, [Symbol.asyncDispose]: () => s3[Symbol.asyncDispose]() }
+}
