@@ -57,7 +57,7 @@ export function createApp(services: Services) {
     .use(cors({ origins: config.corsOrigins, log }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
     .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
-    .use(health(readiness, config.instance))
+    .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(home({ appName, version: VERSION }))
     .use(api)

@@ -228,6 +228,7 @@ export async function createServices(deps: ServicesDeps) {
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: feed === null ? null : rates.isStale,
     areCertificatesFailing: deps.areCertificatesFailing ?? null,
+    instance: config.instance,
     log,
   })
   const status = createStatus({

@@ -13,7 +13,7 @@ export async function createServerLog(config: Config): Promise<Log> {
   if (!isForPeople(config)) return createLog(logLevel, createLogOutput(1), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
-  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)), base)
+  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)))
 }
 
 /** Says what the operator should know of the configuration, and last where the server listens. */

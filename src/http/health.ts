@@ -8,10 +8,12 @@ export type Readiness = {
   imageWorker: Part
   rates: Part
   certificate: Part
+  /** The name of an instance of several. */
+  instance?: string
 }
 
-/** `/health`: the process lives. `/ready`: it can serve. It tells the name of an instance of several. */
-export function health(readiness: () => Promise<Readiness>, instance: string | null) {
+/** `/health`: the process lives. `/ready`: it can serve. */
+export function health(readiness: () => Promise<Readiness>) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' }), { detail: { hide: true } })
     .get(
@@ -22,7 +24,7 @@ export function health(readiness: () => Promise<Readiness>, instance: string | n
           set.status = 503
           set.headers['retry-after'] = '5'
         }
-        return instance === null ? parts : { ...parts, instance }
+        return parts
       },
       { detail: { hide: true } },
     )

@@ -10,6 +10,7 @@ type ReadinessDeps = {
   areRatesStale: (() => Promise<boolean>) | null
   /** Null where TLS is somebody else's. */
   areCertificatesFailing: (() => boolean) | null
+  instance: string | null
   log: Log
 }
 
@@ -29,6 +30,7 @@ export function createReadiness(deps: ReadinessDeps) {
       imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
       rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
       certificate: certificateState(deps.areCertificatesFailing),
+      ...(deps.instance === null ? {} : { instance: deps.instance }),
     }
     noteChanges(parts)
     return parts

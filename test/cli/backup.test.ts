@@ -6,6 +6,7 @@ import { finishRestore } from '../../src/cli/backup/replace-data.ts'
 import { backupTimers } from '../../src/cli/backup/timers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 
@@ -13,38 +14,42 @@ beforeAll(buildExecutable, 60_000)
 
 type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
-test('21: a restore brings back what was there at the backup, and moves aside what came since', async () => {
-  await using homeport = await installExecutable()
-  const { run, folder } = homeport
-  const server = await homeport.start()
-  const { accessToken } = await register(server, 'before@example.com')
-  const url = await uploadText(server, accessToken, 'kept')
-  await deliver(server, 'E1')
-  const written = await run(['backup', '--out', 'first.tar'])
-  expect(written).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(written.stdout).toContain('read again and checked')
-  expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
-  await register(server, 'after@example.com')
-  expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('another homeport')
-  await server.stop()
+onSqlite('a restore takes an empty database there, see copy.test.ts')(
+  '21: a restore brings back what was there at the backup, and moves aside what came since',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run, folder } = homeport
+    const server = await homeport.start()
+    const { accessToken } = await register(server, 'before@example.com')
+    const url = await uploadText(server, accessToken, 'kept')
+    await deliver(server, 'E1')
+    const written = await run(['backup', '--out', 'first.tar'])
+    expect(written).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(written.stdout).toContain('read again and checked')
+    expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
+    await register(server, 'after@example.com')
+    expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('another homeport')
+    await server.stop()
 
-  expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
-  const restored = await run(['restore', 'first.tar', '--yes', '--json'])
-  expect(restored.exitCode).toBe(0)
-  const again = await homeport.start()
-  expect((await signIn(again, 'before@example.com')).status).toBe(200)
-  expect((await signIn(again, 'after@example.com')).status).toBe(401)
-  expect((await fetch(url.replace(server.url, again.url))).status).toBe(200)
-  expect((await deliver(again, 'E1')).code).toBe('duplicate')
-  const { aside } = JSON.parse(restored.stdout)
-  expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
-  await again.stop()
+    expect((await run(['restore', 'first.tar'])).stderr).toContain('Add --yes')
+    const restored = await run(['restore', 'first.tar', '--yes', '--json'])
+    expect(restored.exitCode).toBe(0)
+    const again = await homeport.start()
+    expect((await signIn(again, 'before@example.com')).status).toBe(200)
+    expect((await signIn(again, 'after@example.com')).status).toBe(401)
+    expect((await fetch(url.replace(server.url, again.url))).status).toBe(200)
+    expect((await deliver(again, 'E1')).code).toBe('duplicate')
+    const { aside } = JSON.parse(restored.stdout)
+    expect((await readdir(aside)).toSorted()).toContainEqual('homeport.db')
+    await again.stop()
 
-  // Restores in one second keep what each of them has found.
-  for (const _ of [1, 2]) expect((await run(['restore', 'first.tar', '--yes'])).exitCode).toBe(0)
-  const kept = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('before-'))
-  expect(kept).toHaveLength(3)
-}, 30_000)
+    // Restores in one second keep what each of them has found.
+    for (const _ of [1, 2]) expect((await run(['restore', 'first.tar', '--yes'])).exitCode).toBe(0)
+    const kept = (await readdir(join(folder, 'data'))).filter((name) => name.startsWith('before-'))
+    expect(kept).toHaveLength(3)
+  },
+  30_000,
+)
 
 test('14: every changed byte and every cut of an archive is found, and nothing is restored then', async () => {
   await using homeport = await installExecutable()
@@ -123,27 +128,31 @@ test('a backup for a recipient can be read with the secret key alone', async () 
   }
 }, 20_000)
 
-test('BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder', async () => {
-  await using homeport = await installExecutable()
-  const path = await smallBackup(homeport)
-  const folder = join(homeport.folder, 'data', 'backups')
-  await Bun.write(join(folder, 'mine.tar'), 'x')
-  for (const day of [1, 2, 3]) await cp(path, join(folder, `homeport-2026010${day}T000000Z.tar`))
-  await rm(path)
-  const env = {
-    DATA_DIR: join(homeport.folder, 'data'),
-    BACKUP_SCHEDULE: '0 2 * * *',
-    BACKUP_KEEP: '2',
-  }
-  const [timer] = backupTimers(readConfig({}, env), createLog('silent'))
-  await timer?.run(new AbortController().signal)
-  const names = (await readdir(folder)).toSorted()
-  expect(names).toEqual([
-    'homeport-20260103T000000Z.tar',
-    expect.stringMatching(/^homeport-\d{8}T\d{6}Z\.tar$/),
-    'mine.tar',
-  ])
-}, 20_000)
+onSqlite('a timer takes its configuration from the directory')(
+  'BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await smallBackup(homeport)
+    const folder = join(homeport.folder, 'data', 'backups')
+    await Bun.write(join(folder, 'mine.tar'), 'x')
+    for (const day of [1, 2, 3]) await cp(path, join(folder, `homeport-2026010${day}T000000Z.tar`))
+    await rm(path)
+    const env = {
+      DATA_DIR: join(homeport.folder, 'data'),
+      BACKUP_SCHEDULE: '0 2 * * *',
+      BACKUP_KEEP: '2',
+    }
+    const [timer] = backupTimers(readConfig({}, env), createLog('silent'))
+    await timer?.run(new AbortController().signal)
+    const names = (await readdir(folder)).toSorted()
+    expect(names).toEqual([
+      'homeport-20260103T000000Z.tar',
+      expect.stringMatching(/^homeport-\d{8}T\d{6}Z\.tar$/),
+      'mine.tar',
+    ])
+  },
+  20_000,
+)
 
 test('a restore that was cut off anywhere is ended by the next start', async () => {
   await using homeport = await installExecutable()

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chmod, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
+import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { phonePhoto } from '../support/pictures.ts'
 import { asker, deliver, register, uploadText } from '../support/requests.ts'
@@ -83,81 +84,93 @@ test('a data directory of a hundred characters has its socket elsewhere, and com
   await server.stop()
 }, 30_000)
 
-test('what is typed wrongly or cannot be done is said in a sentence, with its exit code', async () => {
-  await using homeport = await installExecutable()
-  const { run } = homeport
-  const fails = async (args: string[], environment: Record<string, string> = {}) => {
-    const { stderr, exitCode } = await run(args, environment)
-    expect(stderr).not.toContain('    at ')
-    return [exitCode, stderr.trim()]
-  }
-  expect(await fails(['nonsense'])).toEqual([
-    2,
-    'There is no command nonsense: "homeport help" lists them.',
-  ])
-  expect(await fails(['settings', 'reset'])).toEqual([
-    2,
-    'There is no command settings reset: take get, set.',
-  ])
-  expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
-  expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])
-  expect(await fails(['serve'], { HOST: '203.0.113.1' })).toEqual([
-    1,
-    expect.stringContaining('is no address of this machine'),
-  ])
-  expect((await fails(['settings', 'set']))[0]).toBe(2)
-  expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])
-  expect(await fails(['plans', 'import', 'none.json'])).toEqual([2, 'none.json cannot be read.'])
-  expect(await fails(['events', 'show', 'none'])).toEqual([1, 'There is no event none.'])
-  expect(await fails(['user', 'subscription', 'nobody'])).toEqual([
-    1,
-    'There is no user nobody, and no event names that id.',
-  ])
-  expect(await fails(['serve'], { PORT: 'x', RATES_BASE: 'x' })).toEqual([
-    78,
-    'PORT must be a port from 0 to 65535\nRATES_BASE must be an ISO 4217 code such as USD',
-  ])
-  expect((await fails(['rates', 'refresh'], { RATES_URL: 'http://127.0.0.1:1/' }))[0]).toBe(1)
-}, 30_000)
+onSqlite('a data directory without data is none there')(
+  'what is typed wrongly or cannot be done is said in a sentence, with its exit code',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run } = homeport
+    const fails = async (args: string[], environment: Record<string, string> = {}) => {
+      const { stderr, exitCode } = await run(args, environment)
+      expect(stderr).not.toContain('    at ')
+      return [exitCode, stderr.trim()]
+    }
+    expect(await fails(['nonsense'])).toEqual([
+      2,
+      'There is no command nonsense: "homeport help" lists them.',
+    ])
+    expect(await fails(['settings', 'reset'])).toEqual([
+      2,
+      'There is no command settings reset: take get, set.',
+    ])
+    expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
+    expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])
+    expect(await fails(['serve'], { HOST: '203.0.113.1' })).toEqual([
+      1,
+      expect.stringContaining('is no address of this machine'),
+    ])
+    expect((await fails(['settings', 'set']))[0]).toBe(2)
+    expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])
+    expect(await fails(['plans', 'import', 'none.json'])).toEqual([2, 'none.json cannot be read.'])
+    expect(await fails(['events', 'show', 'none'])).toEqual([1, 'There is no event none.'])
+    expect(await fails(['user', 'subscription', 'nobody'])).toEqual([
+      1,
+      'There is no user nobody, and no event names that id.',
+    ])
+    expect(await fails(['serve'], { PORT: 'x', RATES_BASE: 'x' })).toEqual([
+      78,
+      'PORT must be a port from 0 to 65535\nRATES_BASE must be an ISO 4217 code such as USD',
+    ])
+    expect((await fails(['rates', 'refresh'], { RATES_URL: 'http://127.0.0.1:1/' }))[0]).toBe(1)
+  },
+  30_000,
+)
 
-test('9, 12, 15, 26: a data directory that must not be used is refused with one clear line', async () => {
-  await using homeport = await installExecutable()
-  const server = await homeport.start()
-  const refused = async () => {
-    const { exitCode, stderr } = await homeport.run(['serve'], { PORT: '0' })
-    expect(stderr.trim().split('\n')).toHaveLength(1)
-    return [exitCode, stderr]
-  }
-  expect(await refused()).toEqual([1, expect.stringContaining('another homeport is using')])
-  await server.stop()
-  const inUse = await homeport.start()
-  const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }
-  const second = await homeport.run(['serve'], { ...port, HOST: '127.0.0.1' })
-  expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('is in use')])
-  await inUse.stop()
+onSqlite('it is about the file of the database')(
+  '9, 12, 15, 26: a data directory that must not be used is refused with one clear line',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    const refused = async () => {
+      const { exitCode, stderr } = await homeport.run(['serve'], { PORT: '0' })
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      return [exitCode, stderr]
+    }
+    expect(await refused()).toEqual([1, expect.stringContaining('another homeport is using')])
+    await server.stop()
+    const inUse = await homeport.start()
+    const port = { PORT: String(inUse.port), DATA_DIR: join(homeport.folder, 'other') }
+    const second = await homeport.run(['serve'], { ...port, HOST: '127.0.0.1' })
+    expect([second.exitCode, second.stderr]).toEqual([1, expect.stringContaining('is in use')])
+    await inUse.stop()
 
-  const database = join(homeport.folder, 'data', 'homeport.db')
-  await Bun.write(database, '')
-  expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
-  expect((await stat(database)).size).toBe(0)
-  await rm(database)
-  expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
-  await Bun.write(database, 'garbage '.repeat(1_000))
-  expect(await refused()).toEqual([1, expect.stringContaining('damaged')])
-}, 30_000)
+    const database = join(homeport.folder, 'data', 'homeport.db')
+    await Bun.write(database, '')
+    expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+    expect((await stat(database)).size).toBe(0)
+    await rm(database)
+    expect(await refused()).toEqual([1, expect.stringContaining('missing or empty')])
+    await Bun.write(database, 'garbage '.repeat(1_000))
+    expect(await refused()).toEqual([1, expect.stringContaining('damaged')])
+  },
+  30_000,
+)
 
-test('11: a damaged page is found after the start, and the server stops with an error', async () => {
-  await using homeport = await installExecutable()
-  await (await homeport.start()).stop()
-  const database = join(homeport.folder, 'data', 'homeport.db')
-  const bytes = await Bun.file(database).bytes()
-  // The second page of the file is a table's first one.
-  bytes.fill(0xff, 4_096, 4_096 + 64)
-  await Bun.write(database, bytes)
-  const damaged = await homeport.run(['serve'], { PORT: '0', RATES_PROVIDER: 'off' })
-  expect(damaged.exitCode).toBe(1)
-  expect(damaged.stdout).toContain('the database is damaged')
-}, 30_000)
+onSqlite('it is about the file of the database')(
+  '11: a damaged page is found after the start, and the server stops with an error',
+  async () => {
+    await using homeport = await installExecutable()
+    await (await homeport.start()).stop()
+    const database = join(homeport.folder, 'data', 'homeport.db')
+    const bytes = await Bun.file(database).bytes()
+    // The second page of the file is a table's first one.
+    bytes.fill(0xff, 4_096, 4_096 + 64)
+    await Bun.write(database, bytes)
+    const damaged = await homeport.run(['serve'], { PORT: '0', RATES_PROVIDER: 'off' })
+    expect(damaged.exitCode).toBe(1)
+    expect(damaged.stdout).toContain('the database is damaged')
+  },
+  30_000,
+)
 
 test('28: told to stop, it finishes what is in flight', async () => {
   await using homeport = await installExecutable()

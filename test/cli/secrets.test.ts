@@ -1,7 +1,8 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { beforeAll, expect } from 'bun:test'
 import { chmod, readdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { checkSecrets } from '../../src/secrets.ts'
+import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register } from '../support/requests.ts'
 
@@ -17,69 +18,77 @@ const NAMES = [
   'seal.key',
 ]
 
-test('142: no start uses a secret that is empty, cut, garbage, gone or open to others', async () => {
-  await using homeport = await installExecutable()
-  expect((await homeport.run(['init'])).exitCode).toBe(0)
-  const folder = join(homeport.folder, 'data', 'secrets')
-  expect((await readdir(folder)).toSorted()).toEqual(NAMES)
-  for (const name of NAMES) {
-    const path = join(folder, name)
-    const good = await Bun.file(path).text()
-    const refused = async (how: string) => {
-      const error = await checkSecrets(folder, Number.POSITIVE_INFINITY).catch((thrown) => thrown)
-      expect([name, error.message]).toEqual([name, expect.stringContaining(how)])
-      expect(error.message).toContain(name)
-      expect(error.message).not.toContain(good.slice(0, 20))
-      // The way from there to the exit is the same for all.
-      if (name !== NAMES[0]) return
-      const start = performance.now()
-      const { exitCode, stdout, stderr } = await homeport.run(['serve'], { PORT: '0' })
-      expect(performance.now() - start).toBeLessThan(1_000)
-      expect([how, exitCode, stderr.trim().split('\n').length]).toEqual([how, 78, 1])
-      expect(stderr).toContain(name)
-      expect(stderr).toContain(how)
-      expect(stdout + stderr).not.toContain(good.slice(0, 20))
-      expect(stderr).not.toContain('    at ')
-    }
-    const write = async (content: string) => {
-      await Bun.write(path, content)
+onSqlite('PostgreSQL keeps no files of secrets')(
+  '142: no start uses a secret that is empty, cut, garbage, gone or open to others',
+  async () => {
+    await using homeport = await installExecutable()
+    expect((await homeport.run(['init'])).exitCode).toBe(0)
+    const folder = join(homeport.folder, 'data', 'secrets')
+    expect((await readdir(folder)).toSorted()).toEqual(NAMES)
+    for (const name of NAMES) {
+      const path = join(folder, name)
+      const good = await Bun.file(path).text()
+      const refused = async (how: string) => {
+        const error = await checkSecrets(folder, Number.POSITIVE_INFINITY).catch((thrown) => thrown)
+        expect([name, error.message]).toEqual([name, expect.stringContaining(how)])
+        expect(error.message).toContain(name)
+        expect(error.message).not.toContain(good.slice(0, 20))
+        // The way from there to the exit is the same for all.
+        if (name !== NAMES[0]) return
+        const start = performance.now()
+        const { exitCode, stdout, stderr } = await homeport.run(['serve'], { PORT: '0' })
+        expect(performance.now() - start).toBeLessThan(1_000)
+        expect([how, exitCode, stderr.trim().split('\n').length]).toEqual([how, 78, 1])
+        expect(stderr).toContain(name)
+        expect(stderr).toContain(how)
+        expect(stdout + stderr).not.toContain(good.slice(0, 20))
+        expect(stderr).not.toContain('    at ')
+      }
+      const write = async (content: string) => {
+        await Bun.write(path, content)
+        await chmod(path, 0o600)
+      }
+      await write('')
+      await refused('is empty')
+      await write(good.slice(0, good.length / 2))
+      await refused('is damaged')
+      await write(good.replaceAll(/[0-9A-Za-z]/g, 'z'))
+      await refused('is damaged')
+      await rename(path, `${path}.kept`)
+      await refused('is missing')
+      await rename(`${path}.kept`, path)
+      await write(good)
+      await chmod(path, 0o644)
+      await refused('other users have access')
       await chmod(path, 0o600)
     }
-    await write('')
-    await refused('is empty')
-    await write(good.slice(0, good.length / 2))
-    await refused('is damaged')
-    await write(good.replaceAll(/[0-9A-Za-z]/g, 'z'))
-    await refused('is damaged')
-    await rename(path, `${path}.kept`)
-    await refused('is missing')
-    await rename(`${path}.kept`, path)
-    await write(good)
-    await chmod(path, 0o644)
-    await refused('other users have access')
-    await chmod(path, 0o600)
-  }
-  const server = await homeport.start()
-  await server.stop()
-}, 60_000)
+    const server = await homeport.start()
+    await server.stop()
+  },
+  60_000,
+)
 
-test('142: a database that had secrets gets new ones only when told, and is told what breaks', async () => {
-  await using homeport = await installExecutable()
-  const server = await homeport.start()
-  await register(server, 'ann@example.com')
-  const { exitCode, stderr } = await homeport.run(['init', '--new-secrets'])
-  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('stop it first')])
-  await server.stop()
-  const folder = join(homeport.folder, 'data', 'secrets')
-  const kept = await Bun.file(join(folder, 'pseudonym.key')).text()
-  for (const name of NAMES) if (name !== 'pseudonym.key') await rm(join(folder, name))
-  expect((await homeport.run(['init'])).exitCode).toBe(78)
-  const made = await homeport.run(['init', '--new-secrets'])
-  expect(made).toMatchObject({ exitCode: 0, stderr: '' })
-  expect(made.stdout).toContain('New seal.key: codes of authenticator apps')
-  expect(made.stdout).not.toContain('pseudonym.key')
-  expect(await Bun.file(join(folder, 'pseudonym.key')).text()).toBe(kept)
-  for (const name of NAMES) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
-  const again = await homeport.start()
-  expect(await again.stop()).toBe(0)
-}, 60_000)
+onSqlite('PostgreSQL keeps no files of secrets')(
+  '142: a database that had secrets gets new ones only when told, and is told what breaks',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    await register(server, 'ann@example.com')
+    const { exitCode, stderr } = await homeport.run(['init', '--new-secrets'])
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('stop it first')])
+    await server.stop()
+    const folder = join(homeport.folder, 'data', 'secrets')
+    const kept = await Bun.file(join(folder, 'pseudonym.key')).text()
+    for (const name of NAMES) if (name !== 'pseudonym.key') await rm(join(folder, name))
+    expect((await homeport.run(['init'])).exitCode).toBe(78)
+    const made = await homeport.run(['init', '--new-secrets'])
+    expect(made).toMatchObject({ exitCode: 0, stderr: '' })
+    expect(made.stdout).toContain('New seal.key: codes of authenticator apps')
+    expect(made.stdout).not.toContain('pseudonym.key')
+    expect(await Bun.file(join(folder, 'pseudonym.key')).text()).toBe(kept)
+    for (const name of NAMES) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)
+    const again = await homeport.start()
+    expect(await again.stop()).toBe(0)
+  },
+  60_000,
+)

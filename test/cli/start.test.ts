@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { chown } from 'node:fs/promises'
 import { join } from 'node:path'
+import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { asker, deliver, register } from '../support/requests.ts'
 
@@ -73,7 +74,7 @@ test('without room for files status exits 1', async () => {
 }, 30_000)
 
 /** Giving a file to somebody else takes root. */
-const asRoot = test.skipIf(process.getuid?.() !== 0)
+const asRoot = test.skipIf(process.getuid?.() !== 0 || isOnPostgres)
 
 asRoot(
   'a command for the data of another user says whom to run it as',

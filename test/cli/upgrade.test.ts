@@ -2,6 +2,7 @@ import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
+import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver } from '../support/requests.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
@@ -44,26 +45,30 @@ test('an upgrade from a URL is checked by its sum and takes over under load; the
   for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
 }, 30_000)
 
-test('what is no better version is refused, and changes nothing', async () => {
-  await using homeport = await installExecutable()
-  await homeport.run(['init'])
-  const file = join(homeport.folder, 'homeport')
-  const before = sha256(await readFile(file), 'hex')
-  const wrong = { garbage: 'x', older: script('{"version":"0","schemaVersion":1}', 'exit 1') }
-  for (const [name, content] of Object.entries(wrong))
-    await Bun.write(join(homeport.folder, name), content)
-  for (const [args, reason] of [
-    [['garbage'], 'not a homeport that runs on this machine'],
-    [['older'], 'older than the data'],
-    [['older', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
-    [['missing'], 'cannot be read'],
-    [['http://127.0.0.1:1/homeport'], 'cannot be fetched'],
-  ] as const) {
-    const { exitCode, stderr } = await homeport.run(['upgrade', ...args])
-    expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
-  }
-  expect(sha256(await readFile(file), 'hex')).toBe(before)
-}, 30_000)
+onSqlite('its check is the new version’s own start')(
+  'what is no better version is refused, and changes nothing',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const file = join(homeport.folder, 'homeport')
+    const before = sha256(await readFile(file), 'hex')
+    const wrong = { garbage: 'x', older: script('{"version":"0","schemaVersion":1}', 'exit 1') }
+    for (const [name, content] of Object.entries(wrong))
+      await Bun.write(join(homeport.folder, name), content)
+    for (const [args, reason] of [
+      [['garbage'], 'not a homeport that runs on this machine'],
+      [['older'], 'older than the data'],
+      [['older', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
+      [['missing'], 'cannot be read'],
+      [['http://127.0.0.1:1/homeport'], 'cannot be fetched'],
+    ] as const) {
+      const { exitCode, stderr } = await homeport.run(['upgrade', ...args])
+      expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
+    }
+    expect(sha256(await readFile(file), 'hex')).toBe(before)
+  },
+  30_000,
+)
 
 test('a version that cannot start is taken back while the old one serves on', async () => {
   await using homeport = await installExecutable()
@@ -81,30 +86,37 @@ test('a version that cannot start is taken back while the old one serves on', as
   await server.stop()
 }, 30_000)
 
-test('a version that takes over, migrates and dies is taken back with the data as before', async () => {
-  await using homeport = await installExecutable()
-  const dataDir = join(homeport.folder, 'data')
-  const server = await homeport.start()
-  await deliver(server, 'E1')
-  // It has the old server go, makes the snapshot that a migration makes, changes the schema, and dies.
-  const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
+onSqlite('its snapshot is a file')(
+  'a version that takes over, migrates and dies is taken back with the data as before',
+  async () => {
+    await using homeport = await installExecutable()
+    const dataDir = join(homeport.folder, 'data')
+    const server = await homeport.start()
+    await deliver(server, 'E1')
+    // It has the old server go, makes the snapshot that a migration makes, changes the schema, and dies.
+    const dying = `curl -s --unix-socket data/homeport.sock -d null http://localhost/server%20hand-over
 sleep 0.5
 mkdir -p data/snapshots
 cp data/homeport.db data/snapshots/before-migration-99-$(date +%s%3N).db
 printf 'broken' > data/homeport.db
 exit 7`
-  await Bun.write(join(homeport.folder, 'bad'), script('{"version":"9","schemaVersion":99}', dying))
-  const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'], { PATH: '/usr/bin:/bin' })
-  expect([exitCode, stderr]).toEqual([
-    1,
-    expect.stringContaining('What the new one made of the data is in'),
-  ])
-  await server.process.exited
-  const again = await homeport.start()
-  expect((await deliver(again, 'E1')).code).toBe('duplicate')
-  await again.stop()
-  expect(await Bun.file(join(dataDir, 'homeport.db')).exists()).toBe(true)
-}, 30_000)
+    await Bun.write(
+      join(homeport.folder, 'bad'),
+      script('{"version":"9","schemaVersion":99}', dying),
+    )
+    const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'], { PATH: '/usr/bin:/bin' })
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining('What the new one made of the data is in'),
+    ])
+    await server.process.exited
+    const again = await homeport.start()
+    expect((await deliver(again, 'E1')).code).toBe('duplicate')
+    await again.stop()
+    expect(await Bun.file(join(dataDir, 'homeport.db')).exists()).toBe(true)
+  },
+  30_000,
+)
 
 /** A program that tells a version, and does something else when it is to serve. */
 function script(described: string, serve: string): string {

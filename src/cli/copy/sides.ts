@@ -9,7 +9,7 @@ import { createPostgresDb, openPools, openSnapshot } from '../../db/postgres/ope
 import { createSharedSecrets } from '../../db/postgres/shared-secrets.ts'
 import { sqliteColumns } from '../../db/sqlite/columns.ts'
 import { migrate } from '../../db/sqlite/migrate.ts'
-import { createDb, openDatabase } from '../../db/sqlite/open.ts'
+import { absorbLog, createDb, openDatabase } from '../../db/sqlite/open.ts'
 import { buildTables, type Tables } from '../../features.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { DataError } from '../data-error.ts'
@@ -38,6 +38,8 @@ export async function sqliteSide(path: string, folder: string): Promise<Side> {
     async [Symbol.asyncDispose]() {
       await db.stopWriting('copied')
       db.close()
+      // The file alone is moved on.
+      absorbLog(path)
     },
   }
 }

