@@ -240,7 +240,8 @@ CREATE TABLE "shared_versions" (
 --> statement-breakpoint
 CREATE TABLE "timer_runs" (
 	"name" text collate "C" PRIMARY KEY NOT NULL,
-	"slot" bigint NOT NULL
+	"slot" bigint NOT NULL,
+	"claim" text collate "C" NOT NULL
 );
 --> statement-breakpoint
 CREATE TABLE "shared_secrets" (

@@ -5,8 +5,9 @@ type SemaphoreRules = {
   limit: number
   /** How many more wait, in order. */
   queueLimit: number
-  /** How long one waits at most, in ms. Who would wait longer is refused at once. */
+  /** How long one waits at most, in ms. Who would wait longer is refused at once, unless it `waitsToTheEnd`. */
   maxWait?: number
+  waitsToTheEnd?: boolean
   /** What is thrown where no more may wait. */
   onFull: () => Error
 }
@@ -17,6 +18,7 @@ const WEIGHT = 0.2
 /** Lets a few pieces of work run side by side and some more wait for their turn. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
+  const { waitsToTheEnd = false } = rules
   let running = 0
   let average: number | null = null
   const waiting: (() => void)[] = []
@@ -37,7 +39,7 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
   }
 
   function turn(): Promise<void> {
-    const expected = ((waiting.length + 1) * (average ?? 0)) / limit
+    const expected = waitsToTheEnd ? 0 : ((waiting.length + 1) * (average ?? 0)) / limit
     if (waiting.length >= queueLimit || expected > maxWait) throw onFull()
     return new Promise((resolve, reject) => {
       const timeout = Number.isFinite(maxWait) ? setTimeout(leave, maxWait) : undefined

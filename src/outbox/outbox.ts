@@ -1,4 +1,4 @@
-import { asc, eq, inArray, lte } from 'drizzle-orm'
+import { asc, eq, lte } from 'drizzle-orm'
 import type { Tx } from '../db/db.ts'
 import type { Log } from '../lib/log.ts'
 import { oneAtATime } from '../lib/one-at-a-time.ts'
@@ -21,7 +21,6 @@ export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutb
 const MINUTE = 60_000
 /** Waits before the next tries, in ms; after the last one the message is given up. */
 const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
-const BATCH = 20
 const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
 /** For so long a message is with whoever sends it: when nothing was heard by then, it is sent again, in ms. */
@@ -78,37 +77,23 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   async function sendAll() {
     while (!stopped && deliver) {
-      const claimed = await claimDue()
-      if (claimed.length === 0) return
-      for (const row of claimed) {
-        if (stopped) await giveBack(row)
-        else await sendOne(row)
-      }
+      const claimed = await claimNext()
+      if (claimed === null) return
+      await sendOne(claimed)
     }
   }
 
-  /** Takes what is due, so that no other instance sends it as well. */
-  async function claimDue() {
+  /** Takes a message that is due, so that no other instance sends it as well. */
+  async function claimNext(): Promise<Row | null> {
     const isDue = lte(outbox.dueAt, now())
-    const [first] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
-    if (!first) return []
+    const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
+    if (!due) return null
     return db.write(async (tx) => {
-      const due = await tx
-        .select()
-        .from(outbox)
-        .where(isDue)
-        .orderBy(asc(outbox.dueAt))
-        .limit(BATCH)
+      const [row] = await tx.select().from(outbox).where(isDue).orderBy(asc(outbox.dueAt)).limit(1)
+      if (!row) return null
       const dueAt = new Date(now().getTime() + CLAIM)
-      const ids = due.map(({ id }) => id)
-      await tx.update(outbox).set({ dueAt }).where(inArray(outbox.id, ids))
-      return due
-    })
-  }
-
-  async function giveBack({ id, dueAt }: Row) {
-    await db.write(async (tx) => {
-      await tx.update(outbox).set({ dueAt }).where(eq(outbox.id, id))
+      await tx.update(outbox).set({ dueAt }).where(eq(outbox.id, row.id))
+      return row
     })
   }
 

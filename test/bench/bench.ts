@@ -5,6 +5,7 @@ import { benchBilling } from './billing.ts'
 import { benchImages } from './images.ts'
 import { median } from './median.ts'
 import { type PocketBase, startPocketBase } from './pocketbase.ts'
+import { benchPostgres } from './postgres.ts'
 import { compare, http, load, ROUNDS, SECONDS } from './rounds.ts'
 import { benchSealed } from './sealed.ts'
 import { type Running, residentMemory, startBare, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
@@ -53,6 +54,7 @@ try {
     const dataDir = join(folder, 'sealed')
     await benchSealed(folder, dataDir, await makeData(dataDir))
   }
+  if (only === undefined || only === 'postgres') await benchPostgres(folder)
   if (only === undefined || only === 'start') await benchStart()
   if (only === undefined || only === 'billing') {
     const dataDir = join(folder, 'billing')

@@ -7,7 +7,11 @@ const EXECUTABLE = join(import.meta.dir, '..', '..', 'dist', 'homeport')
 export type Running = { port: number; pid: number; readyAfter: number; stop: () => Promise<void> }
 
 /** Starts the built executable on `dataDir` and waits until it is ready; `readyAfter` in ms. */
-export async function startHomeport(dataDir: string, port: number): Promise<Running> {
+export async function startHomeport(
+  dataDir: string,
+  port: number,
+  environment: Record<string, string> = {},
+): Promise<Running> {
   const startedAt = performance.now()
   const server = Bun.spawn([EXECUTABLE, 'serve'], {
     cwd: dirname(dataDir),
@@ -17,6 +21,8 @@ export async function startHomeport(dataDir: string, port: number): Promise<Runn
       DATA_DIR: dataDir,
       WEBHOOK_TOKEN,
       RATES_PROVIDER: 'off',
+      RATE_LIMITS: 'off',
+      ...environment,
     },
     stdout: Bun.file('/dev/null'),
     stderr: 'inherit',

@@ -19,10 +19,8 @@ export function createSharedCache({ read, change }: { read: Run; change: Run }) 
     return { read: readCached, changed }
 
     function readCached(): Promise<T> {
-      const isKnown = performance.now() - checkedAt < CHECK_EVERY
-      return isKnown
-        ? valueAt(versions.get(name))
-        : checked().then(() => valueAt(versions.get(name)))
+      if (isKnown()) return valueAt(versions.get(name))
+      return untilKnown().then(() => valueAt(versions.get(name)))
     }
 
     function valueAt(version: unknown): Promise<T> {
@@ -44,19 +42,32 @@ export function createSharedCache({ read, change }: { read: Run; change: Run }) 
     }
   }
 
-  /** Asks once for all who want to know. */
-  function checked(): Promise<void> {
-    checking ??= check().finally(() => {
-      checking = null
-    })
-    return checking
+  function isKnown(): boolean {
+    return performance.now() - checkedAt < CHECK_EVERY
+  }
+
+  /** Asks once for all who want to know. What was asked before a change of our own does not count. */
+  async function untilKnown() {
+    while (!isKnown()) {
+      checking ??= check().finally(() => {
+        checking = null
+      })
+      await checking
+    }
   }
 
   async function check() {
     const startedAt = performance.now()
     const before = ownChanges
-    const rows = await read('SELECT name, version FROM shared_versions', [])
-    versions = new Map(rows.map(([name, version]) => [name, version]))
+    try {
+      const rows = await read('SELECT name, version FROM shared_versions', [])
+      versions = new Map(rows.map(([name, version]) => [name, version]))
+    } catch (error) {
+      // While the server is away, what was known last is better than nothing.
+      if (!Number.isFinite(checkedAt)) throw error
+      checkedAt = performance.now()
+      return
+    }
     if (ownChanges === before) checkedAt = startedAt
   }
 }

@@ -12,17 +12,17 @@ type PostgresDb<Tables> = OpenDb<Tables> & {
   noteCopy(isUnfinished: boolean): Promise<void>
 }
 
-/** Connections of one instance: reads, changes, and one for the lock of those that are alone. */
+/** Connections of one instance: reads, changes, and two for a change that is alone and its lock. */
 type Sizes = { reads: number; changes: number }
 
 type Pools = { reads: Pool; changes: Pool }
 
 /** How long the server's answer is waited for, in ms. */
 const DEADLINE = 3_000
-/** Only the later slot of a timer wins, and only once. */
-const CLAIM = `INSERT INTO timer_runs (name, slot) VALUES ($1, $2)
-ON CONFLICT (name) DO UPDATE SET slot = excluded.slot WHERE timer_runs.slot < excluded.slot RETURNING name`
-
+/** Only the later slot of a timer wins, and only one claim of it; that may be asked again when its answer was lost. */
+const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
+ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
+WHERE timer_runs.slot < excluded.slot OR timer_runs.claim = excluded.claim RETURNING name`
 /** The mark of a copy stands among the versions of what instances share. */
 const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
 const BEGIN_COPY =
@@ -34,14 +34,14 @@ export function openPools(url: string, connections: number, deadline = DEADLINE)
   const { reads, changes } = sizesOf(connections)
   return {
     reads: createPool({ url, max: reads, deadline }),
-    changes: createPool({ url, max: changes + 1, deadline }),
+    changes: createPool({ url, max: changes + 2, deadline }),
   }
 }
 
 /** A quarter reads: a change has its connection from its begin to its end. */
 function sizesOf(connections: number): Sizes {
   const reads = Math.max(1, Math.round(connections / 4))
-  return { reads, changes: Math.max(1, connections - reads - 1) }
+  return { reads, changes: Math.max(1, connections - reads - 2) }
 }
 
 /** The data layer over a server whose schema is up to date. `url` is that of the pools. */
@@ -89,7 +89,7 @@ export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () 
 }
 
 async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean> {
-  return (await pool.read(CLAIM, [name, slot.getTime()])).length > 0
+  return (await pool.read(CLAIM, [name, slot.getTime(), crypto.randomUUID()])).length > 0
 }
 
 /** A server that takes over from another one can be read from before it can be written to. */

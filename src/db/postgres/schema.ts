@@ -12,7 +12,12 @@ export function sharedTables() {
   })
 
   /** The last time for which somebody ran a timer. */
-  const timerRuns = table('timer_runs', { name: text().primaryKey(), slot: ms().notNull() })
+  const timerRuns = table('timer_runs', {
+    name: text().primaryKey(),
+    slot: ms().notNull(),
+    /** Tells who asked for the slot from others. */
+    claim: text().notNull(),
+  })
 
   /** Keys that nobody sets, each sealed by `SECRET_KEY`. */
   const sharedSecrets = table('shared_secrets', {

@@ -29,8 +29,11 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
           'UPDATE shared_secrets SET content = $2, version = version + 1 WHERE name = $1 AND version = $3 RETURNING version',
           [name, seal(key, text), known],
         )
-        if (!row) throw new AppError('conflict', 'Another instance has just changed the keys.')
-        known = Number(row[0])
+        // Without a row somebody else was first, or the answer to our own change was lost.
+        const kept = row ? { text, version: Number(row[0]) } : await find(name)
+        if (kept?.text !== text)
+          throw new AppError('conflict', 'Another instance has just changed the keys.')
+        known = kept.version
         const own = watched.get(name)
         if (own) own.version = known
       },

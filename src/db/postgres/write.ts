@@ -5,6 +5,7 @@ import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
 import type { Connection, Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
+import { createTurns } from './turns.ts'
 
 /** A change under way. After a statement has failed the server takes no more of it: that failure is the change's. */
 type Change = {
@@ -16,7 +17,7 @@ type Change = {
 
 type WriterDeps = {
   pool: Pool
-  /** How many changes run side by side: the size of the pool, less those that hold the lock. */
+  /** How many changes run side by side: two less than connections, for the one that is alone and its lock. */
   limit: number
 }
 
@@ -24,7 +25,7 @@ type WriterDeps = {
 const TRIES_BESIDE = 2
 /** How often a row that is there already, or a parent that is missing, may be the doing of somebody else. */
 const CONSTRAINT_RETRIES = 2
-/** For so long a change is tried again, and waits for its turn, in ms. */
+/** For so long a change waits for its turn and is tried again, in all, in ms. */
 const PATIENCE = 10_000
 const QUEUE_LIMIT = 10_000
 /** The name of the lock under which changes that met others are alone. */
@@ -38,19 +39,14 @@ const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = '200
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
   const queries = queriesOver(run)
-  const busy = () => unavailable(new Error('too many changes wait'))
   const side = createSemaphore({
     limit,
     queueLimit: QUEUE_LIMIT,
     maxWait: PATIENCE,
-    onFull: busy,
+    waitsToTheEnd: true,
+    onFull: () => unavailable(new Error('too many changes wait')),
   })
-  const alone = createSemaphore({
-    limit: 1,
-    queueLimit: QUEUE_LIMIT,
-    maxWait: PATIENCE,
-    onFull: busy,
-  })
+  const alone = createTurns(locked)
   const tx = {
     select: queries.select.bind(queries),
     selectDistinct: queries.selectDistinct.bind(queries),
@@ -73,7 +69,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
     if (refusal) return Promise.reject(unavailable(refusal))
     waiting++
-    const outcome = untilCommitted(work)
+    const outcome = inTime(untilCommitted(work))
       .catch((error) => Promise.reject(asAppError(error)))
       .finally(() => {
         waiting--
@@ -115,16 +111,17 @@ export function createWriter({ pool, limit }: WriterDeps) {
     await Promise.allSettled(underWay)
   }
 
+  /** While changes wait to be alone, those that come would only keep them from it. */
   async function untilCommitted<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const retry = createRetry()
-    for (let tries = 0; tries < TRIES_BESIDE; tries++) {
+    for (let tries = 0; tries < TRIES_BESIDE && !alone.isBusy(); tries++) {
       try {
         return await side(() => once(work, retry))
       } catch (error) {
         if (!retry.isWorthwhile(error)) throw error
       }
     }
-    return alone(() => side(() => locked(() => untilAlone(work, retry))))
+    return alone.take(() => untilAlone(work, retry))
   }
 
   async function untilAlone<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
@@ -202,6 +199,18 @@ export function createWriter({ pool, limit }: WriterDeps) {
     const change = inside.getStore()
     if (!change) throw new Error('a change runs inside write() only')
     return change
+  }
+}
+
+/** Whoever asked hears within the patience that it is not known; the change may still be made. */
+async function inTime<T>(outcome: Promise<T>): Promise<T> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const error = () => unavailable(new Error(`a change took more than ${PATIENCE} ms`))
+  const timer = setTimeout(() => reject(error()), PATIENCE)
+  try {
+    return await Promise.race([outcome, late])
+  } finally {
+    clearTimeout(timer)
   }
 }
 

@@ -65,7 +65,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     options: UploadOptions,
     { baseUrl, ip }: { baseUrl: string; ip: string },
   ) {
-    if (!(await retries.isKnown(userId, retryKey))) await quota.check(userId)
+    await checkQuota(userId, retryKey)
     const uploads = await receive()
     const stored = await retries
       .once(userId, retryKey, fingerprintOf(uploads, options), (remember) =>
@@ -80,6 +80,16 @@ export function createAttachments(deps: AttachmentsDeps) {
     }))
   }
 
+  /** What was stored already needs no room; another instance may have stored it while we looked. */
+  async function checkQuota(userId: string, retryKey: string | null) {
+    if (await retries.isKnown(userId, retryKey)) return
+    try {
+      await quota.check(userId)
+    } catch (error) {
+      if (!(await retries.isKnown(userId, retryKey))) throw error
+    }
+  }
+
   async function storeAll(
     userId: string,
     ip: string,
@@ -89,6 +99,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   ) {
     const prepared: PreparedUpload[] = []
     const kept: string[] = []
+    let mayBeStored = false
     try {
       if (uploads.length === 0) throw noFile()
       for (const upload of uploads) prepared.push(await prepare(userId, ip, upload, options))
@@ -97,15 +108,21 @@ export function createAttachments(deps: AttachmentsDeps) {
         await files.keep(path, row.key)
       }
       const rows = prepared.map(({ row }) => row)
-      await db.write(async (tx) => {
-        if ((await existingUsers(tx, [userId])).length === 0) throw accountGone()
-        await quota.take(tx, userId, rows)
-        await tx.insert(attachments).values(rows)
-        await remember(tx, rows)
-      })
+      await db
+        .write(async (tx) => {
+          if ((await existingUsers(tx, [userId])).length === 0) throw accountGone()
+          await remember(tx, rows)
+          await quota.take(tx, userId, rows)
+          await tx.insert(attachments).values(rows)
+        })
+        .catch((error) => {
+          mayBeStored = error instanceof AppError && error.code === 'unavailable'
+          throw error
+        })
       return rows
     } catch (error) {
-      for (const key of kept) await files.remove(key)
+      // Where it is not known, those without a row are collected later.
+      if (!mayBeStored) for (const key of kept) await files.remove(key)
       throw error
     } finally {
       await staging.discard(prepared)

@@ -62,7 +62,10 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
     return work(async (tx, rows) => {
       // Another instance may have stored it meanwhile.
       const [other] = await tx.select().from(uploadRetries).where(isSame(userId, retryKey))
-      if (other && other.expiresAt > now()) throw new StoredElsewhere(other.answer as Stored[])
+      if (other && other.expiresAt > now()) {
+        if ((other.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
+        throw new StoredElsewhere(other.answer as Stored[])
+      }
       const answer = rows.map(({ key, type, fileName, itemType }) => ({
         key,
         type,
