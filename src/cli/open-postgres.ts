@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
 import { readMigrations } from '../db/migrations.ts'
 import { postgresColumns } from '../db/postgres/columns.ts'
-import { isConnectionLost, sqlState } from '../db/postgres/errors.ts'
+import { isConnectionLost, isUntrusted, sqlState } from '../db/postgres/errors.ts'
 import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
 import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
@@ -71,6 +71,10 @@ export function asPostgresError(error: unknown, url: string): unknown {
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
     return new DataError(`${place} refuses the connection: ${message}. Check DATABASE_URL.`)
+  if (isUntrusted(error))
+    return new DataError(
+      `The certificate of ${place} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS, or take another sslmode.`,
+    )
   if (isConnectionLost(error))
     return new DataError(
       `${place} cannot be reached (${message}): check DATABASE_URL and its server.`,

@@ -14,8 +14,13 @@ export function sqlState(error: unknown): string | null {
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006)$/.test(state)
-  const { code } = error as DriverError
-  return error instanceof Silence || /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code ?? '')
+  const { code = '' } = error as DriverError
+  return error instanceof Silence || isUntrusted(error) || /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code)
+}
+
+/** Whether the server's certificate was refused. */
+export function isUntrusted(error: unknown): boolean {
+  return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')
 }
 
 /** The server has not answered within the deadline. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { compareEvents, type OrderedEvent } from '../lines/event-order.ts'
 import { nameIn } from '../projection/folding.ts'
@@ -31,7 +31,7 @@ export function createEventLog(db: BillingDb) {
       .orderBy(asc(billingEvents.orderedAt))
       .limit(sql.placeholder('limit')),
   )
-  return { pageAfter, firstAfter, eventAt }
+  return { pageAfter, firstAfter, eventsIn }
 
   /** Events of a line after an instant in ms, about `limit` of them: those of one instant stay together. */
   async function pageAfter(tx: Tx, lineKey: string, after: number, limit: number): Promise<Page> {
@@ -57,12 +57,27 @@ export function createEventLog(db: BillingDb) {
     }
   }
 
-  async function eventAt(tx: Tx, eventRow: string): Promise<OrderedEvent | null> {
-    const [row] = await tx.select(columns).from(billingEvents).where(eq(billingEvents.id, eventRow))
-    return row ? ordered(row) : null
+  /** The events of some rows, by the id of their row. */
+  async function eventsIn(tx: Tx, rows: string[]): Promise<[row: string, event: OrderedEvent][]> {
+    const found = []
+    for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
+      const some = rows.slice(at, at + ROWS_AT_ONCE)
+      const isOne = inArray(billingEvents.id, some)
+      found.push(
+        ...(await tx
+          .select({ ...columns, id: billingEvents.id })
+          .from(billingEvents)
+          .where(isOne)),
+      )
+    }
+    return found.flatMap((row) => {
+      const event = ordered(row)
+      return event ? [[row.id, event] as [string, OrderedEvent]] : []
+    })
   }
 }
 
+const ROWS_AT_ONCE = 500
 const SCAN_PAGE_SIZE = 4
 
 type Row = { body: Uint8Array; orderedAt: number; eventId: string }

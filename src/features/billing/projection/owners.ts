@@ -81,15 +81,13 @@ export function createOwners(deps: OwnersDeps) {
   }
 
   async function unknownTransfers(tx: Tx, holders: string[], known: Map<string, OrderedEvent>) {
-    const found = new Map<string, OrderedEvent>()
+    const rows = new Set<string>()
     for (const customerId of new Set(holders)) {
       for (const { eventRow } of await findTransfersFrom(tx).execute({ customerId })) {
-        if (known.has(eventRow) || found.has(eventRow)) continue
-        const transfer = await eventLog.eventAt(tx, eventRow)
-        if (transfer) found.set(eventRow, transfer)
+        if (!known.has(eventRow)) rows.add(eventRow)
       }
     }
-    return [...found]
+    return eventLog.eventsIn(tx, [...rows])
   }
 
   async function loadCustomers(tx: Tx, customers: Map<string, string>, ids: string[]) {
