@@ -16,6 +16,8 @@ type ReadinessDeps = {
 
 /** Writing is tried no more often than that, however often it is asked for, in ms. */
 const PROBE_EVERY = 1_000
+/** Whoever asks decides soon whether to send requests elsewhere, in ms. */
+const PROBE_TIMEOUT = 2_000
 
 /** Whether each part of the service can do its work. The log has a line when a part changes. */
 export function createReadiness(deps: ReadinessDeps) {
@@ -37,10 +39,12 @@ export function createReadiness(deps: ReadinessDeps) {
   }
 
   async function probe(): Promise<Pick<Readiness, 'database' | 'storage'>> {
-    const storage = await probeStorage().then(
+    const tooLate = Bun.sleep(PROBE_TIMEOUT).then(() => new Error('the storage does not answer'))
+    const probed = probeStorage().then(
       () => null,
-      (err) => err,
+      (err: Error) => err,
     )
+    const storage = await Promise.race([probed, tooLate])
     if (storage && known.storage !== 'failing') log.warn({ err: storage }, 'nothing can be stored')
     return {
       database: (await isWritable()) ? 'ok' : 'failing',

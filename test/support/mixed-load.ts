@@ -133,7 +133,6 @@ export async function startMixedLoad(urls: string[], clients: number) {
     }
     seen.lastFailureAt = performance.now()
     seen.lastFailure = what
-    console.log('FAIL', new Date().toISOString(), what, status, JSON.stringify(json))
     if (status === 503) seen.unavailable++
     else if (status === 0) seen.unreachable++
     else wrong.push(`${what} answered ${status} ${JSON.stringify(json)}`)
@@ -166,7 +165,6 @@ export async function startMixedLoad(urls: string[], clients: number) {
         return { status: 0, json: null }
       })
     seen.longest = Math.max(seen.longest, performance.now() - start)
-    console.log('LONG', method, path, reply.status, performance.now() - start)
     return reply
   }
 }

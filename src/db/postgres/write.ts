@@ -25,8 +25,10 @@ type WriterDeps = {
 const TRIES_BESIDE = 2
 /** How often a row that is there already, or a parent that is missing, may be the doing of somebody else. */
 const CONSTRAINT_RETRIES = 2
-/** For so long a change waits for its turn and is tried again, in all, in ms. */
-const PATIENCE = 10_000
+/** For so long a change waits for its turn and is tried again, in all, in ms; after that none is committed. */
+const PATIENCE = 7_000
+/** By then whoever asked has an answer: a last COMMIT may wait for the server, in ms. */
+const ANSWER = 10_500
 const QUEUE_LIMIT = 10_000
 /** The name of the lock under which changes that met others are alone. */
 const LOCK = 0x686f6d65
@@ -157,6 +159,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
 
   async function once<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+    if (retry.isOver()) throw tooLate()
     const connection = await pool.reserve()
     let isBroken = false
     try {
@@ -164,6 +167,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       const change: Change = { connection, effects: [], retry, failure: null }
       const value = await inside.run(change, () => work(tx))
       if (change.failure) throw change.failure.error
+      if (retry.isOver()) throw tooLate()
       await commit(connection)
       commits++
       for (const effect of change.effects) effect()
@@ -202,11 +206,14 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
 }
 
-/** Whoever asked hears within the patience that it is not known; the change may still be made. */
+/** What is committed later than that would undo what was asked after it. */
+function tooLate() {
+  return unavailable(new Error(`a change took more than ${PATIENCE} ms`))
+}
+
 async function inTime<T>(outcome: Promise<T>): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>()
-  const error = () => unavailable(new Error(`a change took more than ${PATIENCE} ms`))
-  const timer = setTimeout(() => reject(error()), PATIENCE)
+  const timer = setTimeout(() => reject(tooLate()), ANSWER)
   try {
     return await Promise.race([outcome, late])
   } finally {
@@ -221,12 +228,17 @@ function createRetry() {
   const deadline = performance.now() + PATIENCE
   let constraints = 0
   return {
+    isOver,
     isWorthwhile(error: unknown): boolean {
-      if (performance.now() > deadline) return false
+      if (isOver()) return false
       if (isConflict(error) || isConnectionLost(error)) return true
       return blames(error) && ++constraints > 0
     },
     blames,
+  }
+
+  function isOver(): boolean {
+    return performance.now() > deadline
   }
 
   /** Whether a constraint may be broken by what somebody else does. */
