@@ -47,6 +47,8 @@ export const filesCopy: LocalCommand = {
 }
 
 const SIDE_BY_SIDE = 8
+/** What is read back from a store lies here for a moment. */
+const COMPARED = 'compared'
 
 /**
  * Copies what is missing where `to` keeps files and then reads all of them back and compares them by SHA-256; `folder`
@@ -69,13 +71,13 @@ export async function copyFiles(
     if (path !== null) await target.keep(path, key)
   })
   // What was copied is still on this disk: the store is asked for what it has kept.
-  const cache = join('tmp', newKey())
-  const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, cache)
+  await rm(join(folder, COMPARED), { recursive: true, force: true })
+  const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
   await each(keys, 'Comparing', onProgress, async (key) => {
     const wanted = await hashIn(from, key)
     if (wanted !== null && (await hashIn(kept, key)) !== wanted)
       throw new DataError(`The copy of ${key} is not the same: remove it and copy again.`)
-  }).finally(() => rm(join(folder, cache), { recursive: true, force: true }))
+  }).finally(() => rm(join(folder, COMPARED), { recursive: true, force: true }))
   return { copied: missing.length, there: keys.length - missing.length }
 }
 
