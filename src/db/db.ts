@@ -32,12 +32,17 @@ export type Db<Tables> = {
   /** Prepares a query of changes once. */
   prepareWrite: <Q>(build: (tx: Tx) => { prepare(): Q }) => Prepared<Q>
   /** Keeps a value that is read often and seldom changes in memory; `name` tells it from others. */
-  cached: <T>(name: string, load: () => Promise<T>) => Cached<T>
+  cached: <T>(name: string, load: (from: Reader) => Promise<T>) => Cached<T>
 }
 
 export type Cached<T> = {
   /** The value, the same object until it changes. A change by another instance is seen within a second. */
   read: () => Promise<T>
+  /**
+   * The value as a change must see it, whoever has changed it. Only for what never turns back: a change that saw it may
+   * yet be undone.
+   */
+  readIn: (tx: Tx) => Promise<T>
   /** Has the value loaded again after the change that it is told of in. */
   changed: (tx: Tx) => Promise<void>
 }

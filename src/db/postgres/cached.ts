@@ -1,4 +1,4 @@
-import type { Cached, Tx } from '../db.ts'
+import type { Cached, Reader, Tx } from '../db.ts'
 import type { Run } from './pool.ts'
 
 /** How long an instance relies on what it knows of the changes of others, in ms. */
@@ -7,16 +7,16 @@ const BUMP = `INSERT INTO shared_versions (name, version) VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET version = shared_versions.version + 1`
 
 /** Values that every instance keeps until one of them changes them: a counter of each is in the database. */
-export function createSharedCache({ read, change }: { read: Run; change: Run }) {
+export function createSharedCache(reader: Reader, { read, change }: { read: Run; change: Run }) {
   let versions = new Map<unknown, unknown>()
   let checkedAt = Number.NEGATIVE_INFINITY
   let checking: Promise<void> | null = null
   let ownChanges = 0
   return { cached }
 
-  function cached<T>(name: string, load: () => Promise<T>): Cached<T> {
+  function cached<T>(name: string, load: (from: Reader) => Promise<T>): Cached<T> {
     let current: { version: unknown; value: Promise<T> } | null = null
-    return { read: readCached, changed }
+    return { read: readCached, readIn: load, changed }
 
     function readCached(): Promise<T> {
       if (isKnown()) return valueAt(versions.get(name))
@@ -25,7 +25,7 @@ export function createSharedCache({ read, change }: { read: Run; change: Run }) 
 
     function valueAt(version: unknown): Promise<T> {
       if (current?.version === version && current) return current.value
-      const loading = { version, value: load() }
+      const loading = { version, value: load(reader) }
       current = loading
       loading.value.catch(() => {
         if (current === loading) current = null

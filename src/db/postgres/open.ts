@@ -54,7 +54,7 @@ export function createPostgresDb<Tables>(
     reads.read(query, params).catch((error) => Promise.reject(asAppError(error)))
   const queries = queriesOver(read)
   const writer = createWriter({ pool: changes, limit: sizesOf(connections).changes })
-  const { cached } = createSharedCache({ read, change: writer.run })
+  const { cached } = createSharedCache(queries, { read, change: writer.run })
   return {
     tables,
     read: queries,

@@ -1,17 +1,20 @@
-import type { Cached } from '../db.ts'
+import type { Cached, Reader, Tx } from '../db.ts'
 
 /** One process alone changes the data: what it has read stays true until it changes it. */
-export function createCached<T>(_name: string, load: () => Promise<T>): Cached<T> {
+export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>): Cached<T> {
   let current: Promise<T> | null = null
-  return {
-    read() {
-      current ??= load()
-      current.catch(forget)
-      return current
-    },
-    async changed(tx) {
-      tx.afterCommit(forget)
-    },
+  return { read: () => kept(read), readIn: kept, changed }
+
+  function kept(from: Reader): Promise<T> {
+    current ??= load(from)
+    current.catch(forget)
+    return current
+  }
+
+  /** Those that share its commit must see it, and those that read before it must not stay. */
+  async function changed(tx: Tx) {
+    forget()
+    tx.afterCommit(forget)
   }
 
   function forget() {

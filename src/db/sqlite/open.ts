@@ -66,7 +66,7 @@ export function createDb<Tables>(
     read,
     write: writer.write,
     prepareWrite: writer.prepareWrite,
-    cached: createCached,
+    cached: (_name, load) => createCached(read, load),
     place: client.filename,
     size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
     isShared: false,

@@ -9,8 +9,8 @@ export type Content = ReturnType<typeof createContent>
 export function createContent({ db, newId }: { db: ContentDb; newId: () => string }) {
   const { contentVersions, faqs } = db.tables
   const allVersions = db.read.select().from(contentVersions).prepare()
-  const questions = db.cached('faqs', () =>
-    db.read.select().from(faqs).orderBy(asc(faqs.position)).execute(),
+  const questions = db.cached('faqs', (from) =>
+    from.select().from(faqs).orderBy(asc(faqs.position)).execute(),
   )
   /** All FAQs in their order, with their texts in every language. */
   const readFaqs: () => Promise<Faq[]> = questions.read

@@ -1,5 +1,5 @@
 import { asc, eq, isNull } from 'drizzle-orm'
-import type { Tx } from '../../db/db.ts'
+import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { check } from '../../lib/validation.ts'
@@ -85,8 +85,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return missing
   }
 
-  async function load(): Promise<Plan[]> {
-    const rows = await db.read
+  async function load(from: Reader): Promise<Plan[]> {
+    const rows = await from
       .select()
       .from(plans)
       .where(isNull(plans.archivedAt))

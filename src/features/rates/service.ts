@@ -158,14 +158,14 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return state
   }
 
-  async function loadServed(): Promise<CurrencyRates> {
-    const pointer = await feedState(db.read, 'current')
-    const [row] = await db.read
+  async function loadServed(from: Reader): Promise<CurrencyRates> {
+    const pointer = await feedState(from, 'current')
+    const [row] = await from
       .select()
       .from(rateSets)
       .where(eq(rateSets.id, pointer?.setId ?? ''))
     if (!row) throw new AppError('unavailable', 'There are no currency rates yet.')
-    const set = { ...row, rates: await ratesOf(db.read, row.id) }
+    const set = { ...row, rates: await ratesOf(from, row.id) }
     return {
       baseCode,
       rates: ratesFor(baseCode, set, pegs),

@@ -20,7 +20,7 @@ export type Settings = ReturnType<typeof createSettings>
 /** The app settings, one row a top-level field. */
 export function createSettings({ db, bumpVersion }: SettingsDeps) {
   const { settings } = db.tables
-  const current = db.cached('settings', () => load(db.read))
+  const current = db.cached('settings', load)
   /** The settings as they stand; the same object until they change. */
   const { read } = current
   return { read, set, seed }

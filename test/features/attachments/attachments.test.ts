@@ -33,7 +33,7 @@ test('109: a phone photo comes back upright, as WebP, smaller and without metada
   expect(made).toMatchObject({ format: 'webp', width: 1_920, height: 2_560 })
   for (const block of ['exif', 'icc', 'xmp', 'iptc'] as const) expect(made[block]).toBeUndefined()
   expect(bytes.toString('latin1')).not.toContain('CanaryPhone')
-})
+}, 20_000)
 
 test.each([
   ['png', 'jpg', 'image/jpeg', 'jpg'],

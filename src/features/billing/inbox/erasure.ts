@@ -23,9 +23,9 @@ export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
   const { transferIds } = db.tables
-  const anyTombstone = db.prepareWrite((tx) => tx.select().from(billingTombstones).limit(1))
-  /** They never go. */
-  let hasTombstones = false
+  const tombstones = db.cached('tombstones', async (from) => {
+    return (await from.select().from(billingTombstones).limit(1)).length > 0
+  })
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
@@ -38,7 +38,7 @@ export function createErasure(deps: ErasureDeps) {
       .insert(billingTombstones)
       .values(ids.map((id) => ({ pseudonym: pseudonymOf(id) })))
       .onConflictDoNothing()
-    // Asked again by whoever comes next: the change may yet be undone.
+    await tombstones.changed(tx)
     const rows = await scrubEvents(tx, ids)
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
@@ -70,8 +70,7 @@ export function createErasure(deps: ErasureDeps) {
   /** What is kept of an event that comes later for somebody who is gone. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
-    hasTombstones ||= (await anyTombstone(tx).execute()).length > 0
-    if (!hasTombstones) return delivery
+    if (!(await tombstones.readIn(tx))) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
     if (byPseudonym.size === 0) return delivery
     const gone = await tx
