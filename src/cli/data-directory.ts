@@ -2,6 +2,7 @@ import { constants, existsSync, statfsSync } from 'node:fs'
 import { access, mkdir, readFile, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import type { Log } from '../lib/log.ts'
@@ -140,6 +141,7 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
 /** What the file system says of the data directory, in a sentence; anything else stays as it is. */
 function asDataError(error: unknown, { dataDir }: Config): unknown {
   if (error instanceof DataError) return error
+  if (error instanceof DatabaseRefusal) return new DataError(error.message)
   const fault = openingFault(error)
   if (fault === null) return error
   if (fault.kind === 'read_only') {

@@ -6,74 +6,63 @@ import type { Pool } from './pool.ts'
 
 /** How soon an instance learns of what another one has changed, in ms. */
 const WATCH_EVERY = 1000
+const FIND = 'SELECT content, version FROM shared_secrets WHERE name = $1'
+const ADD = 'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
+const REPLACE = `UPDATE shared_secrets SET content = $2, version = version + 1
+WHERE name = $1 AND version = $3 RETURNING version`
 
-type Watched = { version: number; changed: (text: string) => void }
+type Secret = { text: string; version: number }
 
 /** Secrets in the database, sealed by `key`: every instance has the same. */
 export function createSharedSecrets(pool: Pool, key: Uint8Array) {
-  const watched = new Map<string, Watched>()
+  /** What this instance has read or written last. */
+  const versions = new Map<string, number>()
+  const watchers = new Map<string, (text: string) => void>()
   const timer = setInterval(() => void look().catch(() => {}), WATCH_EVERY)
   timer.unref()
   return { keep, stop: () => clearInterval(timer) }
 
   function keep(name: string): KeptText {
-    let known = 0
     return {
       async readOrMake(make) {
-        const row = (await find(name)) ?? (await add(name, await make()))
-        known = row.version
-        return row.text
+        const found = (await find(name)) ?? (await add(name, await make()))
+        return noted(name, found)
       },
       async replace(text) {
-        const [row] = await pool.read(
-          'UPDATE shared_secrets SET content = $2, version = version + 1 WHERE name = $1 AND version = $3 RETURNING version',
-          [name, seal(key, text), known],
-        )
+        const [row] = await pool.read(REPLACE, [name, seal(key, text), versions.get(name)])
         // Without a row somebody else was first, or the answer to our own change was lost.
         const kept = row ? { text, version: Number(row[0]) } : await find(name)
         if (kept?.text !== text)
           throw new AppError('conflict', 'Another instance has just changed the keys.')
-        known = kept.version
-        const own = watched.get(name)
-        if (own) own.version = known
+        noted(name, kept)
       },
-      watch(changed) {
-        watched.set(name, {
-          version: known,
-          changed(text) {
-            known = watched.get(name)?.version ?? known
-            changed(text)
-          },
-        })
-      },
+      watch: (changed) => void watchers.set(name, changed),
     }
   }
 
-  async function find(name: string) {
-    const [row] = await pool.read('SELECT content, version FROM shared_secrets WHERE name = $1', [
-      name,
-    ])
+  function noted(name: string, { text, version }: Secret): string {
+    versions.set(name, version)
+    return text
+  }
+
+  async function find(name: string): Promise<Secret | null> {
+    const [row] = await pool.read(FIND, [name])
     return row ? { text: opened(row[0] as string), version: Number(row[1]) } : null
   }
 
   /** Two instances may start at once: the first one's secret is everybody's. */
-  async function add(name: string, text: string) {
-    await pool.read(
-      'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING',
-      [name, seal(key, text)],
-    )
-    return (await find(name)) as { text: string; version: number }
+  async function add(name: string, text: string): Promise<Secret> {
+    await pool.read(ADD, [name, seal(key, text)])
+    return (await find(name)) as Secret
   }
 
   async function look() {
-    if (watched.size === 0) return
+    if (watchers.size === 0) return
     for (const [name, version] of await pool.read('SELECT name, version FROM shared_secrets', [])) {
-      const one = watched.get(name as string)
-      if (!one || one.version === Number(version)) continue
+      const changed = watchers.get(name as string)
+      if (!changed || versions.get(name as string) === Number(version)) continue
       const found = await find(name as string)
-      if (!found) continue
-      one.version = found.version
-      one.changed(found.text)
+      if (found) changed(noted(name as string, found))
     }
   }
 

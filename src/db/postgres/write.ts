@@ -1,5 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createSemaphore } from '../../lib/semaphore.ts'
+import { buildersOf } from '../builders.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
@@ -49,16 +50,11 @@ export function createWriter({ pool, limit }: WriterDeps) {
     onFull: () => unavailable(new Error('too many changes wait')),
   })
   const alone = createTurns(locked)
-  const tx = {
-    select: queries.select.bind(queries),
-    selectDistinct: queries.selectDistinct.bind(queries),
-    insert: queries.insert.bind(queries),
-    update: queries.update.bind(queries),
-    delete: queries.delete.bind(queries),
-    $count: queries.$count.bind(queries),
+  const tx: Tx = {
+    ...buildersOf(queries),
     attempt,
     afterCommit: (effect) => void current().effects.push(effect),
-  } as Tx
+  }
   let refusal: unknown = null
   let waiting = 0
   let commits = 0

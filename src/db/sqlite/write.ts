@@ -1,6 +1,7 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
+import { buildersOf } from '../builders.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asStorageError, sqliteCode } from './storage-error.ts'
@@ -38,14 +39,7 @@ export function createWriter(
   const beginStatement = client.query('BEGIN IMMEDIATE')
   const commitStatement = client.query('COMMIT')
   const inside = new AsyncLocalStorage<true>()
-  const bound = {
-    select: queries.select.bind(queries),
-    selectDistinct: queries.selectDistinct.bind(queries),
-    insert: queries.insert.bind(queries),
-    update: queries.update.bind(queries),
-    delete: queries.delete.bind(queries),
-    $count: queries.$count.bind(queries),
-  }
+  const builders = buildersOf(queries)
   /** The change that is being made. */
   let current: Tx | null = null
   let draining: Promise<void> | null = null
@@ -84,7 +78,7 @@ export function createWriter(
 
   function txWith(effects: Effects): Tx {
     return {
-      ...bound,
+      ...builders,
       attempt: (work) => attempt(work, effects),
       afterCommit: (effect) => void effects.push(effect),
     } as Tx

@@ -1,0 +1,41 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { SQL } from 'bun'
+import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+const onPostgres = test.skipIf(!isOnPostgres)
+
+beforeAll(buildExecutable, 60_000)
+
+onPostgres(
+  'a server that cannot be used is told in one sentence, without its password',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    await using foreign = await createTestDatabase({ isEmpty: true })
+    const { DATABASE_URL: foreignUrl = '' } = foreign.environment
+    await using sql = new SQL({ url: foreignUrl, max: 1 })
+    await sql.unsafe('CREATE TABLE somebody_elses (id integer)')
+    const missing = new URL(foreignUrl)
+    missing.pathname = '/none'
+    for (const [environment, reason] of [
+      [{ DATABASE_URL: foreignUrl }, 'has tables of another program'],
+      [{ DATABASE_URL: missing.href }, 'refuses'],
+      [{ DATABASE_URL: 'postgres://ann:a-secret@127.0.0.1:1/homeport' }, 'cannot be reached'],
+      [{ SECRET_KEY: 'another key of more than 32 characters' }, 'SECRET_KEY is not the one'],
+    ] as const) {
+      const { exitCode, stderr } = await homeport.run(['status'], environment)
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining(reason)])
+      expect(stderr.trim().split('\n')).toHaveLength(1)
+      expect(stderr).not.toContain('a-secret')
+    }
+  },
+  30_000,
+)
+
+test('a server without a key for its secrets is refused before anything is asked of it', async () => {
+  await using homeport = await installExecutable()
+  const DATABASE_URL = 'postgres://127.0.0.1:1/homeport'
+  const { exitCode, stderr } = await homeport.run(['status'], { DATABASE_URL, SECRET_KEY: '' })
+  expect([exitCode, stderr]).toEqual([78, expect.stringContaining('SECRET_KEY')])
+})
