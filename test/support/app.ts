@@ -58,7 +58,9 @@ async function copyTemplate(dataDir: string) {
   // The end of a file takes it away, and files may share a process.
   if (template && !existsSync(await template)) template = null
   template ??= makeTemplate()
-  await cp(await template, dataDir, { recursive: true })
+  // The log is empty, and its files may go at any time: whoever closed it may not be collected yet.
+  const filter = (path: string) => !/-(wal|shm)$/.test(path)
+  await cp(await template, dataDir, { recursive: true, filter })
 }
 
 /**
