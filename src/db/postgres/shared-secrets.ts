@@ -58,12 +58,18 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
 
   async function look() {
     if (watchers.size === 0) return
-    for (const [name, version] of await pool.read('SELECT name, version FROM shared_secrets', [])) {
-      const changed = watchers.get(name as string)
-      if (!changed || versions.get(name as string) === Number(version)) continue
-      const found = await find(name as string)
-      if (found) changed(noted(name as string, found))
+    const rows = await pool.read('SELECT name, version FROM shared_secrets', [])
+    for (const [name, version] of rows as [string, string][]) {
+      const changed = watchers.get(name)
+      if (!changed || Number(version) <= knownOf(name)) continue
+      const found = await find(name)
+      // We may have changed it ourselves meanwhile.
+      if (found && found.version > knownOf(name)) changed(noted(name, found))
     }
+  }
+
+  function knownOf(name: string): number {
+    return versions.get(name) ?? 0
   }
 
   function opened(content: string): string {
