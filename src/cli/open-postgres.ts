@@ -12,38 +12,47 @@ import type { Engine } from './engine.ts'
 
 /** Connects to the server of `DATABASE_URL`, and makes or migrates what is in its database. */
 export async function openPostgres(config: Config): Promise<Engine> {
-  const url = config.databaseUrl ?? ''
-  const connections = config.databasePool
-  const pools = openPools(url, connections)
+  const { db, migrated, keep, close } = await connectPostgres(
+    config.databaseUrl ?? '',
+    config,
+    config.databasePool,
+  )
+  if (await db.isCopyUnfinished()) {
+    await close()
+    throw new DataError(`The copy into ${db.place} is unfinished: run "homeport db copy" again.`)
+  }
+  return { db, migrated, replaced: [], keep, [Symbol.asyncDispose]: close }
+}
+
+/**
+ * The database of the server at `url`, whose schema is brought up to date, and the secrets in it; `deadline`, in ms, is
+ * how long its answers are waited for. Throws `DataError` with what is wrong.
+ */
+export async function connectPostgres(
+  url: string,
+  { secretKey }: Config,
+  connections: number,
+  deadline?: number,
+) {
+  const pools = openPools(url, connections, deadline)
   try {
     const migrated = await migrate(pools.changes, readMigrations('postgres'))
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
-    if (await db.isCopyUnfinished()) {
-      throw new DataError(`The copy into ${db.place} is unfinished: run "homeport db copy" again.`)
-    }
-    const secrets = createSharedSecrets(pools.changes, sealKeyOf(config))
-    return {
-      db,
-      migrated,
-      replaced: [],
-      keep: secrets.keep,
-      async [Symbol.asyncDispose]() {
-        secrets.stop()
-        await db.stopWriting('closing')
-        await db.close()
-      },
+    const sealKey = createHash('sha256')
+      .update(secretKey ?? '')
+      .digest()
+    const { keep, stop } = createSharedSecrets(pools.changes, sealKey)
+    return { db, pools, migrated, keep, close }
+
+    async function close() {
+      stop()
+      await db.stopWriting('closing')
+      await db.close()
     }
   } catch (error) {
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
-    throw asPostgresError(error, url)
+    throw asDataError(error, url)
   }
-}
-
-/** What seals the secrets in the database. */
-export function sealKeyOf({ secretKey }: Config): Uint8Array {
-  return createHash('sha256')
-    .update(secretKey ?? '')
-    .digest()
 }
 
 /** How many of the program's migrations the database has had, and all of them. */
@@ -56,17 +65,16 @@ export async function postgresStatus(
     const applied = await appliedIn({ run: reads.read })
     return { applied, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
-    throw asPostgresError(error, url)
+    throw asDataError(error, url)
   } finally {
     await reads.close()
   }
 }
 
 /** Why the server cannot be used, in a sentence. */
-export function asPostgresError(error: unknown, url: string): unknown {
+function asDataError(error: unknown, url: string): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
-  if (error instanceof DataError) return error
   if (error instanceof DatabaseRefusal) return new DataError(message)
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))

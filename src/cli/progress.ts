@@ -1,3 +1,6 @@
+/** Is told how far long work is. */
+export type OnProgress = (step: string, done: number, total: number) => void
+
 const INTERVAL = 100
 
 /** Shows how far long work is, on a terminal; nothing elsewhere. */

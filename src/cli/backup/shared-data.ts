@@ -6,8 +6,7 @@ import { filesOf } from '../../usecases/file-settings.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
 import { postgresTarget, sqliteSide } from '../copy/sides.ts'
-
-type OnProgress = (step: string, done: number, total: number) => void
+import type { OnProgress } from '../progress.ts'
 
 /** Whether the data is elsewhere, in whole or in part, than in the data directory. */
 export function isShared({ databaseUrl, filesUrl }: Config): boolean {

@@ -5,6 +5,7 @@ import { appliedIn } from '../../db/sqlite/open.ts'
 import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { VERSION } from '../../version.ts'
+import type { OnProgress } from '../progress.ts'
 import { programCommand } from '../self-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
@@ -16,7 +17,7 @@ type BackupOptions = {
   /** What it is encrypted with; null for not at all. */
   key: string | null
   now: Date
-  onProgress: (step: string, done: number, total: number) => void
+  onProgress: OnProgress
 }
 export type Written = { bytes: number; files: number }
 
@@ -81,7 +82,7 @@ export function backupFolder(dataDir: string): string {
 }
 
 /** Copies the database in a process of its own, and meanwhile syncs what is there of the copy. */
-async function copyDatabase(from: string, to: string, onProgress: BackupOptions['onProgress']) {
+async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   const child = Bun.spawn(programCommand('copy-database', from, to), {
     stdin: 'ignore',
     stderr: 'pipe',

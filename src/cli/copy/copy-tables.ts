@@ -2,9 +2,9 @@ import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
 import type { Db, Reader } from '../../db/db.ts'
 import { keyOf } from '../../db/table-key.ts'
 import { DataError } from '../data-error.ts'
+import type { OnProgress } from '../progress.ts'
 
 type Row = Record<string, unknown>
-export type Progress = (step: string, done: number, total: number) => void
 // biome-ignore lint/suspicious/noExplicitAny: tables of either engine
 type AnyTables = Record<string, any>
 /** Where rows come from. */
@@ -23,7 +23,11 @@ const BYTES = 4 * 1024 * 1024
  * Copies the rows of all tables, those that others refer to first, each table in the order of its key: what was begun
  * goes on behind the greatest key that is there. Then both sides are read and compared. Returns the number of rows.
  */
-export async function copyTables(from: Source, to: Target, onProgress: Progress): Promise<number> {
+export async function copyTables(
+  from: Source,
+  to: Target,
+  onProgress: OnProgress,
+): Promise<number> {
   const names = Object.keys(from.tables)
   const total = await countAll(from, names)
   let done = 0

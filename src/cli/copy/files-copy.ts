@@ -10,7 +10,7 @@ import { s3Url } from '../../lib/setting-values.ts'
 import { filesOf } from '../../usecases/file-settings.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { DataError } from '../data-error.ts'
-import { createProgress } from '../progress.ts'
+import { createProgress, type OnProgress } from '../progress.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',
@@ -58,7 +58,7 @@ export async function copyFiles(
   from: Files,
   to: Config,
   folder: string,
-  onProgress: (step: string, done: number, total: number) => void,
+  onProgress: OnProgress,
 ): Promise<{ copied: number; there: number }> {
   const work = join(folder, 'tmp')
   const target = filesOf(to, folder)
@@ -89,7 +89,7 @@ async function keysOf(files: Files): Promise<string[]> {
 async function each(
   keys: string[],
   step: string,
-  onProgress: (step: string, done: number, total: number) => void,
+  onProgress: OnProgress,
   work: (key: string) => Promise<void>,
 ) {
   let done = 0

@@ -3,17 +3,14 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { OpenDb } from '../../db/db.ts'
 import { readMigrations } from '../../db/migrations.ts'
-import { postgresColumns } from '../../db/postgres/columns.ts'
-import { migrate as migratePostgres } from '../../db/postgres/migrate.ts'
-import { createPostgresDb, openPools, openSnapshot } from '../../db/postgres/open.ts'
-import { createSharedSecrets } from '../../db/postgres/shared-secrets.ts'
+import { openSnapshot } from '../../db/postgres/open.ts'
 import { sqliteColumns } from '../../db/sqlite/columns.ts'
 import { migrate } from '../../db/sqlite/migrate.ts'
 import { absorbLog, createDb, openDatabase } from '../../db/sqlite/open.ts'
 import { buildTables, type Tables } from '../../features.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { DataError } from '../data-error.ts'
-import { asPostgresError, sealKeyOf } from '../open-postgres.ts'
+import { connectPostgres } from '../open-postgres.ts'
 import { countAll } from './copy-tables.ts'
 
 /** A database that is copied from or to, with the secrets that belong to it. */
@@ -46,48 +43,36 @@ export async function sqliteSide(path: string, folder: string): Promise<Side> {
 
 /** The database of a server as it is now, all of it at one moment. */
 export async function postgresSource(url: string, config: Config): Promise<Side> {
-  return openPostgresSide(url, config, true)
-}
-
-/** The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use. */
-export async function postgresTarget(url: string, config: Config) {
-  const side = await openPostgresSide(url, config, false)
+  const { db, pools, keep, close } = await connectPostgres(url, config, CONNECTIONS, PATIENCE)
   try {
-    if ((await countAll(side.db)) > 0 && !(await side.hasCopyBegun())) {
-      throw new DataError(`${side.db.place} has data already: take an empty database.`)
+    const { read, end } = await openSnapshot(pools.changes)
+    const { tables, write, place } = db
+    return {
+      db: { tables, write, place, read },
+      secrets: keep,
+      async [Symbol.asyncDispose]() {
+        end()
+        await close()
+      },
     }
-    await side.noteCopy(true)
-    return side
   } catch (error) {
-    await side[Symbol.asyncDispose]()
+    await close()
     throw error
   }
 }
 
-async function openPostgresSide(url: string, config: Config, isSource: boolean) {
-  const pools = openPools(url, CONNECTIONS, PATIENCE)
-  const options = { url, connections: CONNECTIONS }
+/** The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use. */
+export async function postgresTarget(url: string, config: Config) {
+  const { db, keep, close } = await connectPostgres(url, config, CONNECTIONS, PATIENCE)
   try {
-    await migratePostgres(pools.changes, readMigrations('postgres'))
-    const open = createPostgresDb(pools, options, buildTables(postgresColumns))
-    const secrets = createSharedSecrets(pools.changes, sealKeyOf(config))
-    const snapshot = isSource ? await openSnapshot(pools.changes) : null
-    const { tables, write, place, isCopyUnfinished: hasCopyBegun, noteCopy } = open
-    return {
-      db: { tables, write, place, read: snapshot?.read ?? open.read },
-      secrets: secrets.keep,
-      hasCopyBegun,
-      noteCopy,
-      async [Symbol.asyncDispose]() {
-        secrets.stop()
-        snapshot?.end()
-        await open.stopWriting('copied')
-        await open.close()
-      },
+    if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
+      throw new DataError(`${db.place} has data already: take an empty database.`)
     }
+    await db.noteCopy(true)
+    return { db, secrets: keep, noteCopy: db.noteCopy, [Symbol.asyncDispose]: close }
   } catch (error) {
-    await Promise.allSettled([pools.reads.close(), pools.changes.close()])
-    throw asPostgresError(error, url)
+    await close()
+    throw error
   }
 }
 

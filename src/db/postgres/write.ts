@@ -228,7 +228,9 @@ function createRetry() {
     isWorthwhile(error: unknown): boolean {
       if (isOver()) return false
       if (isConflict(error) || isConnectionLost(error)) return true
-      return blames(error) && ++constraints > 0
+      if (!blames(error)) return false
+      constraints++
+      return true
     },
     blames,
   }
