@@ -1,12 +1,24 @@
+import { readdirSync } from 'node:fs'
 import { startPostgres } from './support/postgres-server.ts'
 
 /** Runs the tests on a PostgreSQL server of their own. What does not apply to it is skipped there and says why. */
 await using server = await startPostgres({ synchronous_commit: 'off' })
 const words = process.argv.slice(2)
-const tests = Bun.spawn([process.execPath, 'test', '--parallel=3', ...words], {
-  env: { ...process.env, TEST_DATABASE_URL: server.url },
-  stdio: ['ignore', 'inherit', 'inherit'],
-})
+// What two instances do at once has the machine for itself.
+const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
+const passes =
+  words.length > 0 ? [words] : [others.map((name) => `test/${name}`), ['test/instances']]
+let current: Bun.Subprocess | null = null
 // The server ends with us.
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => tests.kill(signal))
-process.exitCode = await tests.exited
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))
+for (const pass of passes) {
+  current = Bun.spawn(
+    [process.execPath, 'test', `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`, ...pass],
+    {
+      env: { ...process.env, TEST_DATABASE_URL: server.url },
+      stdio: ['ignore', 'inherit', 'inherit'],
+    },
+  )
+  process.exitCode = await current.exited
+  if (process.exitCode !== 0) break
+}
