@@ -18,7 +18,6 @@ import { createBillingParts } from './features/billing/billing.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
 import { createContent } from './features/content/service.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
-import { PASSWORD_COST, type PasswordCost } from './features/people/credentials/passwords.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
@@ -41,6 +40,7 @@ import { newId, newKey } from './lib/ids.ts'
 import { createKeyRing } from './lib/key-ring.ts'
 import type { Log } from './lib/log.ts'
 import { createMetrics } from './lib/metrics.ts'
+import { createPasswords, PASSWORD_COST, type PasswordCost } from './lib/passwords.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
@@ -106,6 +106,7 @@ export async function createServices(deps: ServicesDeps) {
     acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
     now,
   })
+  const passwords = createPasswords(passwordCost)
   const replays = createReplays({ db, now })
   const accounts = createAccounts({ db, now, newId })
   const identities = createIdentities({ db, outbox, sealKey: secrets.sealKey })
@@ -186,7 +187,7 @@ export async function createServices(deps: ServicesDeps) {
     sealKey: secrets.sealKey,
     recoveryKey: secrets.recoveryKey,
     passwordMinLength: config.passwordMinLength,
-    passwordCost,
+    passwords,
     appName,
     links: linksOf(config),
     sendMail: mailerOf(config, appName),

@@ -1,6 +1,7 @@
 import { isNotNull } from 'drizzle-orm'
 import type { Tx } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Passwords } from '../../lib/passwords.ts'
 import type { Limits } from '../../limits/limits.ts'
 import type { SendMail } from '../../outbox/mailer.ts'
 import { createAccountSecurity } from './accounts/account-security.ts'
@@ -10,7 +11,6 @@ import { createGuests } from './accounts/guests.ts'
 import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
 import { createPasswordLogin } from './credentials/password-login.ts'
 import { createPasswordProof } from './credentials/password-proof.ts'
-import { createPasswords, type PasswordCost } from './credentials/passwords.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
 import { render } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
@@ -38,7 +38,7 @@ type PeopleDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   passwordMinLength: number
-  passwordCost: PasswordCost
+  passwords: Passwords
   /** What mails and authenticator apps call the app. */
   appName: string
   links: MailLinks
@@ -58,12 +58,11 @@ export type People = ReturnType<typeof createPeople>
 /** Builds the parts of this feature and wires them together. */
 export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
-  const { sealKey, recoveryKey, passwordMinLength, appName, links } = deps
+  const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
   const endings = createSessionEndings({ db })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
-  const passwords = createPasswords(deps.passwordCost)
   const notices = createNotices({ limits, outbox })
   const proof = createPasswordProof({ db, accounts, passwords, limits })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })

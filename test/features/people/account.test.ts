@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PASSWORD_COST } from '../../../src/features/people/credentials/passwords.ts'
+import { PASSWORD_COST } from '../../../src/lib/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 

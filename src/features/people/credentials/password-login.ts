@@ -1,6 +1,8 @@
 import { eq } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { checkPassword } from '../../../lib/password-rules.ts'
+import type { Passwords } from '../../../lib/passwords.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
@@ -9,8 +11,6 @@ import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
 import { type PasswordProof, wrongCredentials } from './password-proof.ts'
-import { checkPassword } from './password-rules.ts'
-import type { Passwords } from './passwords.ts'
 
 type PasswordLoginDeps = {
   db: PeopleDb

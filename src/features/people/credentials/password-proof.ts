@@ -1,10 +1,10 @@
 import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { Passwords } from '../../../lib/passwords.ts'
 import type { BackoffRule, Claim, Limits, Reservation, WindowRule } from '../../../limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { PeopleDb } from '../schema.ts'
-import type { Passwords } from './passwords.ts'
 
 type PasswordProofDeps = {
   db: PeopleDb

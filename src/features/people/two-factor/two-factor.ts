@@ -1,11 +1,11 @@
-import { randomBytes } from 'node:crypto'
 import { and, eq, isNull, lt, or } from 'drizzle-orm'
-import { Secret, TOTP } from 'otpauth'
 import { renderSVG } from 'uqr'
 import type { Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { newRecoveryCodes, plainRecoveryCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
+import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
@@ -25,10 +25,6 @@ type TwoFactorDeps = {
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-const PERIOD = 30_000
-const RECOVERY_CODES = 10
-/** Crockford's base 32: no letter looks like a digit. */
-const CODE_ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
@@ -40,24 +36,24 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
     const recheckPassword = await proof.verifyOwnPassword(userId, password)
-    const secret = new Secret({ size: 20 })
+    const secret = newTotpSecret()
     const email = await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null)
         throw new AppError('conflict', 'Two-factor authentication is already on.')
-      const changes = { twoFactorSecret: seal(sealKey, secret.base32), twoFactorStep: null }
+      const changes = { twoFactorSecret: seal(sealKey, secret), twoFactorStep: null }
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
     })
-    const otpauthUrl = totpOf(secret, email).toString()
-    return { secret: secret.base32, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
+    const otpauthUrl = otpauthUrlOf(secret, issuer, email)
+    return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
   /** Switches two-factor on, ends the other sessions and returns the recovery codes, this once. */
   async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
     const reservation = await reserve(userId)
-    const codes = Array.from({ length: RECOVERY_CODES }, newRecoveryCode)
+    const codes = newRecoveryCodes()
     await db.write(async (tx) => {
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null)
@@ -107,7 +103,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const user = await find(tx, userId)
     if (user.twoFactorSince === null) return false
     if (/^\d{6}$/.test(code)) return acceptTotp(tx, user, code)
-    const hash = hashCode(userId, code.toLowerCase().replace(/[\s-]/g, ''))
+    const hash = hashCode(userId, plainRecoveryCode(code))
     const used = await tx
       .delete(recoveryCodes)
       .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
@@ -118,11 +114,9 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   /** A step of this time, the one before or the one after, and later than every step accepted so far. */
   async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
     if (user.twoFactorSecret === null) return false
-    const secret = Secret.fromBase32(unseal(sealKey, user.twoFactorSecret))
-    const timestamp = now().getTime()
-    const delta = totpOf(secret, '').validate({ token: code, timestamp, window: 1 })
-    if (delta === null) return false
-    const step = Math.floor(timestamp / PERIOD) + delta
+    const secret = unseal(sealKey, user.twoFactorSecret)
+    const step = acceptedStep(secret, code, now(), user.twoFactorStep)
+    if (step === null) return false
     const accepted = await tx
       .update(users)
       .set({ twoFactorStep: step })
@@ -131,10 +125,6 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       )
       .returning({ id: users.id })
     return accepted.length === 1
-  }
-
-  function totpOf(secret: Secret, label: string): TOTP {
-    return new TOTP({ issuer, label, secret, algorithm: 'SHA1', digits: 6, period: PERIOD / 1000 })
   }
 
   type UserRow = typeof users.$inferSelect
@@ -148,11 +138,6 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   function hashCode(userId: string, code: string): string {
     return hmac(recoveryKey, `${userId}.${code}`)
   }
-}
-
-/** Ten characters of five bits. */
-function newRecoveryCode(): string {
-  return Array.from(randomBytes(10), (byte) => CODE_ALPHABET[byte % 32]).join('')
 }
 
 export function wrongCode(): AppError {

@@ -1,4 +1,4 @@
-import { AppError } from '../../../lib/errors.ts'
+import { AppError } from './errors.ts'
 
 const MAX_LENGTH = 256
 

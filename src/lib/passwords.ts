@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto'
-import { AppError } from '../../../lib/errors.ts'
-import { createSemaphore } from '../../../lib/semaphore.ts'
+import { AppError } from './errors.ts'
+import { createSemaphore } from './semaphore.ts'
 
 /** What a guess costs: KiB of memory, and passes over it. */
 export type PasswordCost = { memoryCost: number; timeCost: number }

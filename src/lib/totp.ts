@@ -1,0 +1,41 @@
+import { Secret, TOTP } from 'otpauth'
+
+const PERIOD = 30_000
+
+/** A new secret of 160 bits, in base 32 as authenticator apps take it. */
+export function newTotpSecret(): string {
+  return new Secret({ size: 20 }).base32
+}
+
+/** What an authenticator app reads from a QR code: TOTP of RFC 6238 with SHA-1, 6 digits and 30 s. */
+export function otpauthUrlOf(secret: string, issuer: string, label: string): string {
+  return totpOf(secret, issuer, label).toString()
+}
+
+/**
+ * The step that a code is right for, or null: that of `now`, the one before or the one after, and later than `lastStep`,
+ * the last one that was accepted.
+ */
+export function acceptedStep(
+  secret: string,
+  code: string,
+  now: Date,
+  lastStep: number | null,
+): number | null {
+  const timestamp = now.getTime()
+  const delta = totpOf(secret).validate({ token: code, timestamp, window: 1 })
+  if (delta === null) return null
+  const step = Math.floor(timestamp / PERIOD) + delta
+  return lastStep === null || step > lastStep ? step : null
+}
+
+function totpOf(secret: string, issuer = '', label = ''): TOTP {
+  return new TOTP({
+    issuer,
+    label,
+    secret: Secret.fromBase32(secret),
+    algorithm: 'SHA1',
+    digits: 6,
+    period: PERIOD / 1000,
+  })
+}
