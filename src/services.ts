@@ -2,18 +2,7 @@ import { join } from 'node:path'
 import type { Config } from './config.ts'
 import type { OpenDb } from './db/db.ts'
 import { createReplays } from './encryption/replays.ts'
-import { createImageQueue } from './features/attachments/images/image-queue.ts'
-import { createVariants } from './features/attachments/images/variants.ts'
-import { createListing } from './features/attachments/listing.ts'
-import { createOrphans } from './features/attachments/orphans.ts'
-import { createAttachments } from './features/attachments/service.ts'
-import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
-import { createFileUrls } from './features/attachments/storage/file-urls.ts'
-import { createUrlSigner } from './features/attachments/storage/signed-url.ts'
-import { createRetries } from './features/attachments/upload/idempotency.ts'
-import { createPreparer } from './features/attachments/upload/prepare-upload.ts'
-import { createQuota } from './features/attachments/upload/quota.ts'
-import { createStaging } from './features/attachments/upload/staging.ts'
+import { createAttachmentParts } from './features/attachments/attachments.ts'
 import { createBillingParts } from './features/billing/billing.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
 import { createContent } from './features/content/service.ts'
@@ -121,30 +110,22 @@ export async function createServices(deps: ServicesDeps) {
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
 
   const folder = join(config.dataDir, 'files')
-  const files = filesOf(config, folder)
-  const space = createDiskSpace(folder, config.minFreeBytes)
-  const cores = navigator.hardwareConcurrency
-  const imageQueue = createImageQueue({ command: imageCommand, space, cores, log })
-  const staging = createStaging(join(folder, 'tmp'), space)
-  const makeImage = imageQueue.make
-  const variants = createVariants({ db, files, staging, makeImage })
-  const urls = createFileUrls(createUrlSigner(secrets.fileUrlKey, now), config.filesPublicUrl)
-  const listing = createListing({ db, variants, urls })
-  const retries = createRetries({ db, now })
-  const quota = { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount }
-  const attachments = createAttachments({
+  const attachmentParts = createAttachmentParts({
     db,
-    files,
-    staging,
-    prepare: createPreparer({ staging, makeImage, now, newKey }),
-    variants,
-    quota: createQuota({ db, ...quota }),
-    retries,
-    urls,
+    files: filesOf(config, folder),
+    folder,
+    minFreeBytes: config.minFreeBytes,
+    quota: { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount },
+    fileUrlKey: secrets.fileUrlKey,
+    filesPublicUrl: config.filesPublicUrl,
+    imageCommand,
     existingUsers: accounts.filterExisting,
     clearAvatar: accounts.clearAvatar,
+    now,
+    newKey,
+    log,
   })
-  const orphans = createOrphans({ db, files, now, log })
+  const { attachments, listing, retries, files, space, imageQueue } = attachmentParts
 
   const billingParts = createBillingParts({
     db,
@@ -279,13 +260,7 @@ export async function createServices(deps: ServicesDeps) {
     people,
     profile,
     tokens,
-    files,
-    staging,
-    retries,
-    imageQueue,
-    attachments,
-    orphans,
-    listing,
+    ...attachmentParts,
     content,
     settings,
     plans,
