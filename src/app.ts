@@ -1,4 +1,5 @@
 import { Elysia } from 'elysia'
+import { createAdmin } from './admin.ts'
 import { encryption } from './encryption/plugin.ts'
 import { ATTACHMENTS_PATH, attachmentRoutes } from './features/attachments/routes.ts'
 import { billingRoutes } from './features/billing/routes.ts'
@@ -50,6 +51,7 @@ export function createApp(services: Services) {
   const isRequired = config.payloadEncryption === 'required'
   const uploadPath = ATTACHMENTS_PATH
   const server = config.baseUrl ?? '/'
+  const isConsoleHere = config.console && config.consolePort === null
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log, metrics }))
@@ -61,6 +63,7 @@ export function createApp(services: Services) {
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(home({ appName, version: VERSION }))
     .use(api)
+    .use(isConsoleHere ? createAdmin(services) : new Elysia())
 }
 
 /** What is documented: the routes that apps and the billing provider call. */
@@ -69,6 +72,7 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
   const { people, profile, attachments, listing, staging, settings, plans, rates, content } =
     services
   const { billing, subscription, appName } = services
+  const { countryHeader } = config
   const { webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
   const showsSandbox = config.billingSandbox === 'separate'
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
@@ -77,7 +81,7 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
     new Elysia({ name: 'api', normalize: false })
       .use(jwks({ publicKeys }))
       // Those that need no token come before those that look for one in every request.
-      .use(settingsRoutes({ settings }))
+      .use(settingsRoutes({ settings, countryHeader, checkSession: services.checkSession }))
       .use(plansRoutes({ plans }))
       .use(ratesRoutes({ rates }))
       .use(contentRoutes({ content }))

@@ -1,6 +1,7 @@
 import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
+import { readConsoleSettings } from './lib/console-settings.ts'
 import { isCurrency } from './lib/locale.ts'
 import {
   anyText,
@@ -216,6 +217,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     /** Where systemd listens, and how soon it takes us for hung, in ms. */
     notifySocket: env['NOTIFY_SOCKET'] || null,
     watchdogMs: Number(env['WATCHDOG_USEC'] ?? 0) / 1000 || null,
+    ...readConsoleSettings(read),
     metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>
       isWord(text) ? text : undefined,
     ),

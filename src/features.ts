@@ -12,6 +12,9 @@ import { billingTables } from './features/billing/schema.ts'
 import { billingTimers } from './features/billing/timers.ts'
 import { contentCommands } from './features/content/commands.ts'
 import { contentTables } from './features/content/schema.ts'
+import { operatorsCommands } from './features/operators/commands.ts'
+import { operatorTables } from './features/operators/schema.ts'
+import { operatorTimers } from './features/operators/timers.ts'
 import { peopleCommands } from './features/people/commands.ts'
 import { peoplePlainPaths, peopleTags } from './features/people/model.ts'
 import { peopleTables } from './features/people/schema.ts'
@@ -25,12 +28,15 @@ import { rateTimers } from './features/rates/timers.ts'
 import { settingsCommands } from './features/settings/commands.ts'
 import { appTags } from './features/settings/model.ts'
 import { settingsTables } from './features/settings/schema.ts'
+import type { Recorder } from './history/recorder.ts'
+import { historyTables } from './history/schema.ts'
 import { httpGerman } from './http/translations.ts'
 import type { KeyRing } from './lib/key-ring.ts'
 import type { Timer } from './lib/timer.ts'
 import type { Limits } from './limits/limits.ts'
 import { limitTables } from './limits/schema.ts'
 import { outboxTables } from './outbox/schema.ts'
+import { publicationTables } from './publications/schema.ts'
 
 export type Tables = ReturnType<typeof buildTables>
 
@@ -45,6 +51,9 @@ export function buildTables(columns: Columns) {
     ...planTables(columns),
     ...contentTables(columns),
     ...rateTables(columns),
+    ...operatorTables(columns),
+    ...publicationTables(columns),
+    ...historyTables(columns),
     ...outboxTables(columns),
     ...limitTables(columns),
     ...encryptionTables(columns),
@@ -54,24 +63,28 @@ export function buildTables(columns: Columns) {
 type TimersDeps = Parameters<typeof peopleTimers>[0] &
   Parameters<typeof attachmentTimers>[0] &
   Parameters<typeof billingTimers>[0] &
-  Parameters<typeof rateTimers>[0] & {
+  Parameters<typeof rateTimers>[0] &
+  Parameters<typeof operatorTimers>[0] & {
     encryptionKeys: KeyRing
     signingKeys: KeyRing
     limits: Limits
+    recorder: Recorder
     replays: Replays
   }
 
 /** Everything that runs by itself. */
 export function timersOf(services: TimersDeps): Timer[] {
-  const { encryptionKeys, signingKeys, limits, replays } = services
+  const { encryptionKeys, signingKeys, limits, recorder, replays } = services
   return [
     ...peopleTimers(services),
     ...attachmentTimers(services),
     ...billingTimers(services),
     ...rateTimers(services),
+    ...operatorTimers(services),
     { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep },
     { name: 'old encryption keys', schedule: ['5 * * * *'], run: encryptionKeys.sweep },
     { name: 'old signing keys', schedule: ['6 * * * *'], run: signingKeys.sweep },
+    { name: 'samples', schedule: ['* * * * *'], run: recorder.flush, isEverywhere: true },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
   ]
 }
@@ -84,6 +97,7 @@ export const commands = [
   ...contentCommands,
   ...ratesCommands,
   ...billingCommands,
+  ...operatorsCommands,
   ...keyCommands,
 ]
 

@@ -1,11 +1,12 @@
 import { join } from 'node:path'
 import type { Config } from './config.ts'
-import type { OpenDb } from './db/db.ts'
+import type { OpenDb, Tx } from './db/db.ts'
 import { createReplays } from './encryption/replays.ts'
 import { createAttachmentParts } from './features/attachments/attachments.ts'
 import { createBillingParts } from './features/billing/billing.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
 import { createContent } from './features/content/service.ts'
+import { createOperators } from './features/operators/operators.ts'
 import { createAccounts } from './features/people/accounts/accounts.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
@@ -24,12 +25,13 @@ import { createRates } from './features/rates/service.ts'
 import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
 import type { Tables } from './features.ts'
-import { createIpOf } from './http/client-ip.ts'
+import { createAddressOf, createIpOf, createNetworkCheck } from './http/client-ip.ts'
 import { newId, newKey } from './lib/ids.ts'
 import { createKeyRing } from './lib/key-ring.ts'
+import { createLiveLines, type LiveLines } from './lib/live-lines.ts'
 import type { Log } from './lib/log.ts'
-import { createMetrics } from './lib/metrics.ts'
 import { createPasswords, PASSWORD_COST, type PasswordCost } from './lib/passwords.ts'
+import type { TimerRun } from './lib/timer.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
@@ -37,11 +39,9 @@ import { appleGrantsOf } from './usecases/apple-settings.ts'
 import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
 import { filesOf } from './usecases/file-settings.ts'
-import { linksOf, mailerOf, publicUrl } from './usecases/mail-settings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
-import { createReadiness } from './usecases/readiness.ts'
-import { createReadings } from './usecases/readings.ts'
-import { createStatus } from './usecases/status.ts'
+import { createMonitoring } from './usecases/monitoring.ts'
+import { consoleUrlOf, linksOf, mailerOf, publicUrl } from './usecases/public-settings.ts'
 import { VERSION } from './version.ts'
 
 export type ServicesDeps = {
@@ -62,6 +62,10 @@ export type ServicesDeps = {
   areCertificatesFailing?: (() => boolean) | null
   /** When the newest backup was written; null without one. */
   newestBackupAt?: () => Promise<Date | null>
+  /** The end of the log, where a server writes one. */
+  liveLines?: LiveLines
+  /** How the timers of the server ran last. */
+  timerRuns?: Map<string, TimerRun | null>
   /** How folding is cut; only tests say other sizes. */
   foldingSizes?: FoldingSizes
   passwordCost?: PasswordCost
@@ -97,11 +101,24 @@ export async function createServices(deps: ServicesDeps) {
   })
   const passwords = createPasswords(passwordCost)
   const replays = createReplays({ db, now })
+  const addressOf = createAddressOf({ trusted: config.trustedProxies, log })
+  const operators = createOperators({
+    db,
+    passwords,
+    limits,
+    sealKey: secrets.sealKey,
+    recoveryKey: secrets.recoveryKey,
+    appName,
+    auditKeptDays: config.auditKeepDays,
+    now,
+    newId,
+  })
   const accounts = createAccounts({ db, now, newId })
   const identities = createIdentities({ db, outbox, sealKey: secrets.sealKey })
 
-  const content = createContent({ db, newId })
-  const settings = createSettings({ db, bumpVersion: (tx) => content.bump(tx, 'appSetting') })
+  const content = createContent({ db, now, newId })
+  const bumpVersion = (tx: Tx) => content.bump(tx, 'appSetting')
+  const settings = createSettings({ db, now, bumpVersion })
   const plans = createPlans({ db, now, newId })
   const feed =
     config.ratesProvider === 'off'
@@ -200,49 +217,30 @@ export async function createServices(deps: ServicesDeps) {
     billingIds: erasure.idsOfUser,
     billingEvents: erasure.eventsOfUser,
   })
-  const ratesUpdatedAt = async () => (await rates.read()).updatedAt
-  const readiness = createReadiness({
-    isWritable: db.isWritable,
+  const monitoring = createMonitoring({
+    config,
+    db,
+    version: VERSION,
+    servingSince: deps.servingSince ?? null,
+    people: people.directory,
+    billing,
+    outbox,
+    rates: feed === null ? { ...rates, isStale: null } : rates,
     probeStorage: async () => {
       await space.probe()
       await files.probe()
     },
-    isImageWorkerFailing: imageQueue.isFailing,
-    areRatesStale: feed === null ? null : rates.isStale,
+    imageQueue,
     areCertificatesFailing: deps.areCertificatesFailing ?? null,
-    instance: config.instance,
+    newestBackupAt: deps.newestBackupAt ?? (async () => null),
+    now,
     log,
   })
-  const status = createStatus({
-    version: VERSION,
-    servingSince: deps.servingSince ?? null,
-    dataDir: config.dataDir,
-    db,
-    countPeople: people.directory.count,
-    countEvents: billing.count,
-    countWaiting: outbox.count,
-    ratesUpdatedAt,
-    readiness,
-    now,
-  })
-
-  const metrics = createMetrics(
-    createReadings({
-      dataDir: config.dataDir,
-      writeStats: db.writeStats,
-      countUnfinishedPictures: imageQueue.countUnfinished,
-      countFailedEvents: billing.countFailed,
-      countWaitingMails: outbox.count,
-      ratesUpdatedAt,
-      areRatesOn: feed !== null,
-      newestBackupAt: deps.newestBackupAt ?? (async () => null),
-      now,
-    }),
-    config.instance,
-  )
 
   return {
-    metrics,
+    ...monitoring,
+    liveLines: deps.liveLines ?? createLiveLines(),
+    timerRuns: deps.timerRuns ?? new Map(),
     now,
     config,
     appName,
@@ -255,7 +253,10 @@ export async function createServices(deps: ServicesDeps) {
     signingKeys,
     replays,
     publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
-    ipOf: createIpOf({ trusted: config.trustedProxies, log }),
+    ipOf: createIpOf(addressOf),
+    maySeeConsole: createNetworkCheck(config.consoleNetworks, addressOf),
+    operators,
+    consoleUrl: consoleUrlOf(config),
     checkSession: people.sessions.check,
     people,
     profile,
@@ -269,7 +270,5 @@ export async function createServices(deps: ServicesDeps) {
     userIdOf: people.directory.idOf,
     deleteAccount,
     exportData,
-    readiness,
-    status,
   }
 }

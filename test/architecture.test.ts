@@ -7,10 +7,10 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['lib', /^lib\//],
   ['config', /^(config|secrets|version)\.ts$/],
   ['db', /^db\//],
-  ['protocol', /^(http|limits|outbox|encryption)\//],
+  ['protocol', /^(http|limits|outbox|encryption|publications|history)\//],
   ['features', /^features\//],
   ['usecases', /^usecases\//],
-  ['services', /^(services|app|features|seed)\.ts$/],
+  ['services', /^(services|app|admin|features|seed)\.ts$/],
   ['cli', /^cli\//],
   ['main', /^main\.ts$/],
   ['client', /^client\//],
@@ -39,7 +39,9 @@ const ROOMS = [
   'features/billing/lines',
   'features/billing/projection',
   'features/billing/provider',
+  'features/billing/timeline',
   'features/content',
+  'features/operators',
   'features/people',
   'features/people/accounts',
   'features/people/credentials',
@@ -52,10 +54,12 @@ const ROOMS = [
   'features/plans',
   'features/rates',
   'features/settings',
+  'history',
   'http',
   'lib',
   'limits',
   'outbox',
+  'publications',
   'usecases',
 ]
 /** Folders of many small files that know nothing of each other. */
@@ -129,7 +133,7 @@ test('only config.ts reads the environment', () => {
 
 /** Files of a feature that do not speak HTTP: all but its routes, models, pages and what reads or serves bodies. */
 const SPEAKS_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)admin\.ts$|settings\/(asker|conditions)\.ts$/
 
 test('no file of a feature but its routes and models knows Elysia, HTTP or the configuration', () => {
   const silent = files.filter(({ path }) => path.startsWith('features/') && !SPEAKS_HTTP.test(path))

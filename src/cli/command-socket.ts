@@ -4,11 +4,13 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readBody, readJson } from '../http/body.ts'
+import { decodedHeader } from '../http/request-headers.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
+import { carryOut, currentUser } from './carry-out.ts'
 import type { ServiceCommand } from './command.ts'
 
 /** What the server answers to a command over its socket. */
@@ -20,6 +22,8 @@ type Answer =
 const SOCKET_PATH_LIMIT = 107
 /** Asks what a command would lose, instead of for the work. */
 const RISK = '?risk'
+/** Says who types; only our own user can open the socket. */
+const USER = 'operator-user'
 const INPUT_LIMIT = 16 * 1024 * 1024
 
 /** Where the server listens for commands: in the data directory, or under a short name where that is too deep. */
@@ -46,11 +50,12 @@ export async function serveCommands(services: Services, commands: ServiceCommand
       try {
         const input = readJson(await readBody(request, INPUT_LIMIT)) as never
         const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
-        const outcome = ((await command[part]?.(services, input)) ?? null) as never
-        if (part === 'work' && command.changes) {
-          log.info({ command: command.name, ...command.changes(outcome, input) }, 'operator change')
-        }
-        return Response.json({ outcome })
+        const user = decodedHeader(request.headers.get(USER))
+        const outcome =
+          part === 'work'
+            ? await carryOut(command, services, input, user)
+            : await command.risk?.(services, input)
+        return Response.json({ outcome: outcome ?? null })
       } catch (error) {
         return Response.json({ error: asAnswer(error, log) })
       }
@@ -85,6 +90,7 @@ export async function askServer(
     response = await fetch(`http://localhost/${target}`, {
       unix: path,
       method: 'POST',
+      headers: { [USER]: encodeURIComponent(currentUser()) },
       body: JSON.stringify(input ?? null),
       signal: AbortSignal.timeout(10 * 60_000),
     })

@@ -36,6 +36,8 @@ type Overrides = Pick<
   | 'passwordCost'
   | 'servingSince'
   | 'areCertificatesFailing'
+  | 'liveLines'
+  | 'timerRuns'
 >
 
 /**

@@ -5,6 +5,7 @@ import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { VERSION } from '../version.ts'
 import { ArchiveError } from './backup/archive.ts'
+import { carryOut, currentUser } from './carry-out.ts'
 import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
@@ -106,7 +107,10 @@ async function perform(
   if (answer) return answer.outcome
   await requireData(config)
   await using data = await openData(config, createLog('error'))
-  const outcome = await command[part]?.(data.services, input as never)
+  const outcome =
+    part === 'work'
+      ? await carryOut(command, data.services, input as never, currentUser())
+      : await command.risk?.(data.services, input as never)
   // As it would have come over the socket, so that both ways print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }

@@ -1,7 +1,8 @@
 import { timersOf } from '../features.ts'
+import { createLiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
-import { startTimers } from '../lib/timer.ts'
+import { startTimers, type TimerRun } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { holdCommand } from './backup/backup.ts'
 import { backupTimers } from './backup/timers.ts'
@@ -43,7 +44,8 @@ export const serve: LocalCommand = {
   run: async (config, { demo, takeover }) => {
     const signals = stopSignals()
     const chosen = config()
-    const log = await createServerLog(chosen)
+    const liveLines = createLiveLines()
+    const log = await createServerLog(chosen, liveLines)
     const failed = watchForBugs(log)
     await using stack = new AsyncDisposableStack()
     const notifier = createNotifier(chosen, log)
@@ -58,7 +60,9 @@ export const serve: LocalCommand = {
     }
     let tls: Tls | null = null
     const areCertificatesFailing = chosen.isTls ? () => tls?.isFailing() ?? false : null
-    const live = { servingSince: new Date(), areCertificatesFailing }
+    const timerRuns = new Map<string, TimerRun | null>()
+    const servingSince = new Date()
+    const live = { servingSince, areCertificatesFailing, liveLines, timerRuns }
     const { services } = stack.use(await openData(chosen, log, live))
     if (demo) await addDemoData(services, log)
     if (!isSuccessor) listener.probe()
@@ -73,6 +77,7 @@ export const serve: LocalCommand = {
       [...timersOf(services), ...backupTimers(chosen, log)],
       log,
       services.db.claimTimer,
+      timerRuns,
     )
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))

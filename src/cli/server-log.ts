@@ -1,19 +1,21 @@
 import { type Config, ConfigError } from '../config.ts'
+import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { VERSION } from '../version.ts'
 import { localUrl } from './local-url.ts'
 
-/** The log of the server: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
-export async function createServerLog(config: Config): Promise<Log> {
+/** The log of the server, which `live` keeps the end of: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
+export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
   const { logFile, logLevel, instance } = config
   const base = instance === null ? null : { instance }
-  if (logFile !== null) return createLog(logLevel, createLogOutput(openLogFile(logFile)), base)
-  if (!isForPeople(config)) return createLog(logLevel, createLogOutput(1), base)
+  if (logFile !== null)
+    return createLog(logLevel, live.behind(createLogOutput(openLogFile(logFile))), base)
+  if (!isForPeople(config)) return createLog(logLevel, live.behind(createLogOutput(1)), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
-  return createLog(logLevel, createLogOutput(1, createTextFormat(hasColors)))
+  return createLog(logLevel, live.behind(createLogOutput(1, createTextFormat(hasColors))))
 }
 
 /** Says what the operator should know of the configuration, and last where the server listens. */

@@ -25,7 +25,7 @@ type Handle = (request: Request) => Response | Promise<Response>
 
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret. Features name further paths. */
-const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|\.well-known\/.*)$/
+const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-known\/.*)$/
 /** Never sealed: they are large, and whoever has their address may have them. */
 const FILES = /^\/files\//
 /** Bytes of a body that is worth a look for garbage. */

@@ -6,21 +6,27 @@ import type { Log } from '../lib/log.ts'
 export type IpOf = (request: Request, server: Server<unknown> | null) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
+type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 const UNKNOWN = 'unknown'
 
+/** Whether a request comes from where it may. */
+export type IsAllowed = (request: Request, server: Server<unknown> | null) => boolean
+
+type AddressOf = ReturnType<typeof createAddressOf>
+
 /**
  * The address of the client: that of the peer, or, where the peer is a trusted proxy, the last one in
- * `X-Forwarded-For` that is not a trusted proxy. IPv6 counts by its /64, for a whole one belongs to a single line.
+ * `X-Forwarded-For` that is not a trusted proxy. Null when it is not known.
  */
-export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): IpOf {
+export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log }) {
   const networks = trusted.map(parseNetwork)
   let hasWarned = false
-  return (request, server) => {
+  return (request: Request, server: Server<unknown> | null): Address | null => {
     const peer = parse(server?.requestIP(request)?.address)
     const forwarded = request.headers.get('x-forwarded-for')
-    if (forwarded === null || peer === null) return group(peer)
-    if (!isTrusted(peer)) {
+    if (forwarded === null || peer === null) return peer
+    if (!isWithin(networks, peer)) {
       if (!hasWarned) {
         const address = peer.toString()
         log.warn(
@@ -29,17 +35,32 @@ export function createIpOf({ trusted, log }: { trusted: string[]; log: Log }): I
         )
         hasWarned = true
       }
-      return group(peer)
+      return peer
     }
     const hops = forwarded.split(',').map((hop) => parse(hop.trim()))
-    return group(hops.findLast((hop) => hop === null || !isTrusted(hop)) ?? peer)
+    return hops.findLast((hop) => hop === null || !isWithin(networks, hop)) ?? peer
   }
+}
 
-  function isTrusted(address: ipaddr.IPv4 | ipaddr.IPv6): boolean {
-    return networks.some(([network, bits]) => {
-      return network.kind() === address.kind() && address.match(network, bits)
-    })
+/** IPv6 counts by its /64, for a whole one belongs to a single line. */
+export function createIpOf(addressOf: AddressOf): IpOf {
+  return (request, server) => group(addressOf(request, server))
+}
+
+/** Lets in what comes from one of `networks`; all where there are none. */
+export function createNetworkCheck(networks: string[], addressOf: AddressOf): IsAllowed {
+  const allowed = networks.map(parseNetwork)
+  return (request, server) => {
+    if (allowed.length === 0) return true
+    const address = addressOf(request, server)
+    return address !== null && isWithin(allowed, address)
   }
+}
+
+function isWithin(networks: Network[], address: Address): boolean {
+  return networks.some(([network, bits]) => {
+    return network.kind() === address.kind() && address.match(network, bits)
+  })
 }
 
 /** An address or a network such as `10.0.0.0/8`. Throws when it is neither. */
@@ -49,11 +70,11 @@ function parseNetwork(text: string): Network {
   return [address, address.kind() === 'ipv4' ? 32 : 128]
 }
 
-function parse(text: string | undefined): ipaddr.IPv4 | ipaddr.IPv6 | null {
+function parse(text: string | undefined): Address | null {
   return text !== undefined && ipaddr.isValid(text) ? ipaddr.process(text) : null
 }
 
-function group(address: ipaddr.IPv4 | ipaddr.IPv6 | null): string {
+function group(address: Address | null): string {
   if (address === null) return UNKNOWN
   if (address.kind() === 'ipv4') return address.toString()
   return `${(address as ipaddr.IPv6).parts

@@ -3,7 +3,7 @@ import type { Log } from '../lib/log.ts'
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 const REQUEST_HEADERS =
-  'Accept-Language, Authorization, Content-Type, Device, Env, Idempotency-Key, If-None-Match, Payload, Timezone, X-File-Name, X-Request-Id'
+  'Accept-Language, App-Platform, App-Version, Authorization, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-None-Match, Payload, Timezone, X-File-Name, X-Request-Id'
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 /** Seconds for which a browser need not ask again whether it may ask; none takes more. */
 const MAX_AGE = '7200'

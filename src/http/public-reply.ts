@@ -10,13 +10,18 @@ export const cached = { 'x-cached': true }
 /** A rendered reply of a public endpoint, kept until its content changes. */
 type PublicReply = { body: string; etag: string }
 
-/** Renders each value once a language: the same object gives the same reply. */
+/** Replies of one value. */
+const MOST_KEPT = 1_000
+
+/** Renders each value once a language, or another word of what it depends on: the same object gives the same reply. */
 export function createPublicCache<T extends object>(
   translate: (value: T, language: string) => unknown = (value) => value,
 ): (value: T, language?: string) => PublicReply {
   const replies = new WeakMap<T, Map<string, PublicReply>>()
   return (value, language = '') => {
     const byLanguage = replies.get(value) ?? new Map<string, PublicReply>()
+    // Who asks says in part what is rendered: what is kept is bounded.
+    if (byLanguage.size >= MOST_KEPT) byLanguage.clear()
     const reply = byLanguage.get(language) ?? render(translate(value, language))
     replies.set(value, byLanguage.set(language, reply))
     return reply
@@ -28,16 +33,19 @@ function render(response: unknown): PublicReply {
   return { body, etag: `"${sha256(body).slice(0, 22)}"` }
 }
 
-/** 200 with the body, or 304 when the caller has it. `maxAge` in seconds; `language` when negotiated. */
+/**
+ * 200 with the body, or 304 when the caller has it. `maxAge` in seconds; `language` when negotiated; `isPrivate` when
+ * it is for one person or device.
+ */
 export function sendPublic(
   { body, etag }: PublicReply,
   { request, set }: Pick<Context, 'request' | 'set'>,
   maxAge: number,
-  language?: string,
+  { language, isPrivate = false }: { language?: string; isPrivate?: boolean } = {},
 ): Response {
   const headers: Record<string, string> = {
     'content-type': 'application/json; charset=utf-8',
-    'cache-control': `public, max-age=${maxAge}`,
+    'cache-control': `${isPrivate ? 'private' : 'public'}, max-age=${maxAge}`,
     etag,
   }
   if (language !== undefined) {

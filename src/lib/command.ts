@@ -19,8 +19,12 @@ export type DataCommand<Services> = NamedCommand & {
   risk?: (services: Services, input: never) => Promise<string | null>
   /** The outcome for people; with `--json` it is printed as it is. */
   print: (outcome: never) => string
-  /** What an operator has changed, for the log. */
+  /** What an operator has changed, for the log and the audit log. */
   changes?: (outcome: never, input: never) => Record<string, unknown>
+  /** What of it was there before. */
+  before?: (services: Services, input: never) => Promise<Record<string, unknown> | null>
+  /** What it was done to: an id or a name. */
+  target?: (outcome: never, input: never) => string
   /** Whether the outcome is bad news: exit 1. */
   isBad?: (outcome: never) => boolean
 }
@@ -33,6 +37,8 @@ export function dataCommand<Services, Input, Outcome>(
     risk?: (services: Services, input: Input) => Promise<string | null>
     print: (outcome: Outcome) => string
     changes?: (outcome: Outcome, input: Input) => Record<string, unknown>
+    before?: (services: Services, input: Input) => Promise<Record<string, unknown> | null>
+    target?: (outcome: Outcome, input: Input) => string
     isBad?: (outcome: Outcome) => boolean
   },
 ): DataCommand<Services> {

@@ -50,7 +50,7 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
   }
 }
 
-type RequestLabels = { method: string; route: string; status: number; code: string }
+export type RequestLabels = { method: string; route: string; status: number; code: string }
 
 /** What the operating system says of this process. */
 export const processReadings: Reading[] = [

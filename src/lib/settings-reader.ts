@@ -1,5 +1,7 @@
 import { distance } from 'fastest-levenshtein'
 
+export type SettingsReader = ReturnType<typeof createSettingsReader>['read']
+
 /** Reads variables of `env` one by one and collects every fault: it names variables and never their values. */
 export function createSettingsReader(env: Record<string, string | undefined>) {
   const faults: string[] = []

@@ -13,15 +13,19 @@ export type Timer = {
   jitter?: number
 }
 
+/** How a timer ran last, since the start of this process; `error` is null where it ended well. */
+export type TimerRun = { at: Date; ms: number; error: string | null }
+
 /**
  * Runs timers until the returned function is called, which aborts what runs and waits for it.
  * A run that throws is logged and hurts nothing; runs of one timer never overlap. `claim` says whether this instance is
- * the one that runs what is due at a minute.
+ * the one that runs what is due at a minute; `runs` learns how each timer ran last.
  */
 export function startTimers(
   timers: Timer[],
   log: Log,
   claim: (name: string, slot: Date) => Promise<boolean> = async () => true,
+  runs: Map<string, TimerRun | null> = new Map(),
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
@@ -30,7 +34,10 @@ export function startTimers(
       Bun.cron(schedule, () => start(timer, timer.jitter ?? 0), { tz: 'UTC' }),
     ),
   )
-  for (const timer of timers) void catchUp(timer)
+  for (const timer of timers) {
+    runs.set(timer.name, null)
+    void catchUp(timer)
+  }
 
   return async () => {
     stopping.abort()
@@ -55,12 +62,18 @@ export function startTimers(
   }
 
   async function runOnce({ name, run, isEverywhere }: Timer, jitter: number) {
+    const at = new Date()
+    const note = (error: string | null) =>
+      runs.set(name, { at, ms: Date.now() - at.getTime(), error })
     try {
-      if (!isEverywhere && !(await claim(name, minuteOf(new Date())))) return
+      if (!isEverywhere && !(await claim(name, minuteOf(at)))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
+      note(null)
     } catch (err) {
-      if (!stopping.signal.aborted) log.error({ timer: name, err }, 'a timer failed')
+      if (stopping.signal.aborted) return
+      log.error({ timer: name, err }, 'a timer failed')
+      note(err instanceof Error ? err.message : 'unknown')
     }
   }
 }

@@ -100,7 +100,7 @@ onSqlite('a data directory without data is none there')(
     ])
     expect(await fails(['settings', 'reset'])).toEqual([
       2,
-      'There is no command settings reset: take get, set.',
+      'There is no command settings reset: take get, set, unset, export, import, rollback.',
     ])
     expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
     expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createIpOf } from '../../src/http/client-ip.ts'
+import { createAddressOf, createIpOf } from '../../src/http/client-ip.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
@@ -145,7 +145,7 @@ test.each([
   (peer, forwarded, trusted, expected) => {
     const lines: string[] = []
     const log = createLog('info', { write: (line) => lines.push(line) })
-    const ipOf = createIpOf({ trusted: [...trusted], log })
+    const ipOf = createIpOf(createAddressOf({ trusted: [...trusted], log }))
     const headers: Record<string, string> =
       forwarded === null ? {} : { 'x-forwarded-for': forwarded }
     const request = new Request('http://localhost/', { headers })

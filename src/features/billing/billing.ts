@@ -3,6 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
+import { createEventSearch } from './inbox/event-search.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/line-folding.ts'
 import { createUnmatchedList, createUnmatchedReport } from './projection/plan-matching.ts'
@@ -12,6 +13,7 @@ import { createSubscription, type PlanLike } from './projection/subscription.ts'
 import { createReconcile } from './provider/reconcile.ts'
 import { createSubscriberApi } from './provider/subscriber-api.ts'
 import type { BillingDb } from './schema.ts'
+import { createTimeline } from './timeline/timeline.ts'
 
 type BillingPartsDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -67,6 +69,8 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     erasure,
     billing,
     subscription,
+    timeline: createTimeline({ db, subscription, listPlans, now }),
+    eventSearch: createEventSearch(db),
     listUnmatched: createUnmatchedList({ db, listPlans, now }),
     rebuildBilling: createRebuild({ db, projection }),
     reconcile,

@@ -3,15 +3,19 @@ import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
 import { readLimit } from '../../lib/read-limit.ts'
 import type { Billing } from './inbox/event-inbox.ts'
+import type { EventFilter, EventSearch } from './inbox/event-search.ts'
 import type { Unmatched } from './projection/plan-matching.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
 import type { Reconcile } from './provider/reconcile.ts'
+import type { Timeline } from './timeline/timeline.ts'
 
 type Needs = {
   billing: Billing
   rebuildBilling: Rebuild
   reconcile: Reconcile | null
+  eventSearch: EventSearch
+  timeline: Pick<Timeline, 'explain'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<Unmatched[]>
   /** The id of the user with an e-mail address, or null. */
@@ -42,7 +46,14 @@ const eventsList = dataCommand({
     ...(failed ? { failed: true } : {}),
     ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
   }),
-  work: ({ billing }: Needs, filter): Promise<Listed[]> => billing.list(filter),
+  work: async (
+    { eventSearch }: Needs,
+    { failed, ...filter }: EventFilter & { failed?: boolean },
+  ) => {
+    const outcome = failed ? 'failed' : undefined
+    const { events } = await eventSearch.find({ ...filter, outcome })
+    return events.map(({ id: _row, ...event }): Listed => event)
+  },
   print: (events) =>
     events
       .map(({ receivedAt, type, eventId, appUserId, outcome, duplicates }) =>
@@ -56,10 +67,14 @@ const eventsShow = dataCommand({
   summary: 'Show one billing event with its body as it came',
   arguments: '<id>',
   input: ([id = '']) => id,
-  work: async ({ billing }: Needs, id: string) => {
+  work: async ({ billing, timeline }: Needs, id: string) => {
     const event = await billing.show(id)
     if (!event) throw new AppError('not_found', `There is no event ${id}.`)
-    return event
+    const { appUserId } = event
+    const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
+    const access =
+      appUserId === null ? {} : { access: await timeline.explain(appUserId, environment) }
+    return { ...event, ...access }
   },
   print: ({ body, ...event }) => `${prettyJson(event)}\n${body}`,
 })
@@ -78,6 +93,7 @@ const eventsReplay = dataCommand({
   },
   print: ({ replayed }) => `Folded ${replayed} again.`,
   changes: ({ replayed }) => ({ eventId: replayed }),
+  target: ({ replayed }) => replayed,
 })
 
 const eventsRebuild = dataCommand({
@@ -118,14 +134,15 @@ const userSubscription = dataCommand({
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
   work: async (
-    { subscription, userIdOf }: Needs,
+    { subscription, timeline, userIdOf }: Needs,
     { id: typed, environment }: { id: string; environment: Environment },
   ) => {
     const id = (await userIdOf(typed)) ?? typed
     if (!(await subscription.isKnown(id))) {
       throw new AppError('not_found', `There is no user ${id}, and no event names that id.`)
     }
-    return (await subscription.read(id, environment, ['en'])).subscription
+    const access = await timeline.explain(id, environment)
+    return { access, ...(await subscription.read(id, environment, ['en'])).subscription }
   },
   print: prettyJson,
 })

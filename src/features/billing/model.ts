@@ -168,4 +168,7 @@ export const billingTags = {
   Billing: 'What the signed-in person has paid for',
   Webhook: 'For the billing provider, not for apps',
 }
-export const billingPlainPaths = ['/api/webhooks/billing/v1']
+
+/** Where the billing provider delivers. */
+export const WEBHOOK_PATH = '/api/webhooks/billing/v1'
+export const billingPlainPaths = [WEBHOOK_PATH]

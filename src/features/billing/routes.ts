@@ -10,7 +10,7 @@ import { AppError } from '../../lib/errors.ts'
 import { type Delivery, readDelivery } from './inbox/event.ts'
 import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
-import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf } from './model.ts'
+import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH } from './model.ts'
 import type { PlanLike, Subscription } from './projection/subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
@@ -66,7 +66,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       },
     )
     .post(
-      '/api/webhooks/billing/v1',
+      WEBHOOK_PATH,
       async ({ bearer, request }) => {
         authorize(bearer)
         const bytes = await readBody(request, BODY_LIMIT)

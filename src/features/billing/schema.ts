@@ -1,8 +1,26 @@
-import { eq, sql } from 'drizzle-orm'
+import { type Column, type SQL, sql } from 'drizzle-orm'
 import type { Columns } from '../../db/columns.ts'
 import type { Db } from '../../db/db.ts'
 
 export type BillingDb = Db<ReturnType<typeof billingTables>>
+
+type EventColumns = Record<
+  'outcome' | 'conflicting' | 'clockIsOff' | 'environment' | 'type',
+  Column
+>
+
+/** What types most events have. */
+export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
+
+/** Conditions that some events meet and indexes are kept for: a query must say them in these words. */
+export const MARKS = {
+  failed: (t) => sql`${t.outcome} = 'failed'`,
+  conflicting: (t) => sql`${t.conflicting}`,
+  clockIsOff: (t) => sql`${t.clockIsOff}`,
+  sandbox: (t) => sql`${t.environment} = 'SANDBOX'`,
+  rare: (t) =>
+    sql`${t.type} NOT IN (${sql.raw(FREQUENT_TYPES.map((type) => `'${type}'`).join(', '))})`,
+} satisfies Record<string, (t: EventColumns) => SQL>
 
 /** The billing provider's log, and the subscription state that is folded from it. */
 export function billingTables(columns: Columns) {
@@ -41,7 +59,12 @@ export function billingTables(columns: Columns) {
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
       index('billing_events_user').on(t.appUserId, t.orderedAt),
       index('billing_events_line').on(t.lineKey, t.orderedAt),
-      index('billing_events_failed').on(t.outcome).where(eq(t.outcome, sql`'failed'`)),
+      index('billing_events_failed').on(t.outcome).where(MARKS.failed(t)),
+      // What operators filter by and is rare: what is frequent is found soon from the newest on.
+      index('billing_events_conflicting').on(t.id).where(MARKS.conflicting(t)),
+      index('billing_events_clock').on(t.id).where(MARKS.clockIsOff(t)),
+      index('billing_events_sandbox').on(t.id).where(MARKS.sandbox(t)),
+      index('billing_events_rare').on(t.type, t.id).where(MARKS.rare(t)),
     ],
   )
 

@@ -1,22 +1,38 @@
 import { dataCommand } from '../../lib/command.ts'
 import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
 import { inLanguage } from '../../lib/local-text.ts'
-import type { Content } from './service.ts'
+import {
+  historyOption,
+  noteOption,
+  printHistory,
+  readNote,
+  readVersion,
+} from '../../publications/command-parts.ts'
+import { type Content, importable } from './service.ts'
 
 type Needs = { content: Content }
 
 const faqsList = dataCommand({
   name: 'faqs list',
   summary: 'List the questions and answers',
-  work: readFaqs,
-  print: (faqs) =>
-    faqs.map(({ category, question }) => `${category}\t${inLanguage(question, 'en')}`).join('\n'),
+  options: [historyOption],
+  input: (_args, { history }) => history === true,
+  work: async ({ content }: Needs, isHistory) =>
+    isHistory
+      ? { history: (await content.history()).versions }
+      : importable(await content.readFaqs()),
+  print: (outcome) =>
+    'history' in outcome
+      ? printHistory(outcome.history)
+      : outcome
+          .map(({ category, question }) => `${category}\t${inLanguage(question, 'en')}`)
+          .join('\n'),
 })
 
 const faqsExport = dataCommand({
   name: 'faqs export',
   summary: 'Print all FAQs as JSON that import takes back',
-  work: readFaqs,
+  work: async ({ content }: Needs) => importable(await content.readFaqs()),
   print: prettyJson,
 })
 
@@ -24,20 +40,26 @@ const faqsImport = dataCommand({
   name: 'faqs import',
   summary: 'Replace all FAQs by those of a JSON file',
   arguments: '<file>',
-  input: ([file]) => readJsonFile(file),
-  risk: async ({ content }: Needs, list: unknown) => {
+  options: [noteOption],
+  input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),
+  risk: async ({ content }: Needs, { list }) => {
     const { length } = await content.readFaqs()
     const isEmpty = Array.isArray(list) && list.length === 0
     return isEmpty && length > 0 ? `This removes all ${length} questions.` : null
   },
-  work: ({ content }: Needs, list: unknown) => content.importFaqs(list),
+  work: ({ content }: Needs, { list, by }) => content.importFaqs(list, by),
   print: ({ imported }) => `Imported ${imported}.`,
   changes: ({ imported }) => ({ imported }),
 })
 
-async function readFaqs({ content }: Needs) {
-  const faqs = await content.readFaqs()
-  return faqs.map(({ question, answer, category }) => ({ question, answer, category }))
-}
+const faqsRollback = dataCommand({
+  name: 'faqs rollback',
+  summary: 'Publish an earlier version of the FAQs again: see faqs list --history',
+  arguments: '<version>',
+  input: ([version]) => readVersion(version),
+  work: ({ content }: Needs, version: number) => content.rollBack(version),
+  print: ({ imported }) => `Published ${imported}.`,
+  changes: (_outcome, version) => ({ version }),
+})
 
-export const contentCommands = [faqsList, faqsImport, faqsExport]
+export const contentCommands = [faqsList, faqsImport, faqsExport, faqsRollback]

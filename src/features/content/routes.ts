@@ -37,7 +37,7 @@ export function contentRoutes({ content }: { content: Content }) {
       async ({ request, set, query }) => {
         const list = await content.readFaqs()
         const language = negotiate(list, wantedLanguages(request.headers, query.lang))
-        return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, language)
+        return sendPublic(faqs(list, language), { request, set }, FAQ_MAX_AGE, { language })
       },
       {
         query: LanguageQuery,

@@ -1,20 +1,24 @@
 import { asc, sql } from 'drizzle-orm'
-import type { Tx } from '../../db/db.ts'
+import type { Reader, Tx } from '../../db/db.ts'
 import { check } from '../../lib/validation.ts'
+import { BY_COMMAND, createPublications } from '../../publications/publications.ts'
+import type { PublicationsDb } from '../../publications/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
 import type { ContentDb } from './schema.ts'
 
 export type Content = ReturnType<typeof createContent>
 
-export function createContent({ db, newId }: { db: ContentDb; newId: () => string }) {
+type ContentDeps = { db: ContentDb & PublicationsDb; now: () => Date; newId: () => string }
+
+export function createContent({ db, now, newId }: ContentDeps) {
+  const publications = createPublications({ db, now }, 'faqs')
   const { contentVersions, faqs } = db.tables
   const allVersions = db.read.select().from(contentVersions).prepare()
-  const questions = db.cached('faqs', (from) =>
-    from.select().from(faqs).orderBy(asc(faqs.position)).execute(),
-  )
+  const questions = db.cached('faqs', load)
   /** All FAQs in their order, with their texts in every language. */
   const readFaqs: () => Promise<Faq[]> = questions.read
-  return { readVersions, readFaqs, bump, importFaqs, seed }
+  const { list: history } = publications
+  return { readVersions, readFaqs, bump, importFaqs, rollBack, edition, history, seed }
 
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
@@ -33,15 +37,35 @@ export function createContent({ db, newId }: { db: ContentDb; newId: () => strin
       })
   }
 
-  /** Replaces the whole list. A question that stays keeps its id. */
-  async function importFaqs(list: unknown): Promise<{ imported: number }> {
+  /**
+   * Replaces the whole list. A question that stays keeps its id. Throws `conflict` when the base of `by` is not what
+   * stands any more.
+   */
+  async function importFaqs(list: unknown, by = BY_COMMAND): Promise<{ imported: number }> {
     const wanted = check(FaqImports, list, 'faqs')
     await db.write(async (tx) => {
+      const before = importable(await load(tx))
+      await publications.publish(tx, before, wanted, by)
       await replaceFaqs(tx, wanted)
       await bump(tx, 'faqs')
       await questions.changed(tx)
     })
     return { imported: wanted.length }
+  }
+
+  /** Publishes an earlier version as a new one. */
+  async function rollBack(version: number, by = BY_COMMAND) {
+    const earlier = await publications.find(version)
+    return importFaqs(earlier, { ...by, note: by.note || `Back to version ${version}` })
+  }
+
+  /** The list with the number of its version, to be edited. */
+  async function edition() {
+    return { version: await publications.current(), faqs: importable(await readFaqs()) }
+  }
+
+  function load(from: Reader): Promise<Faq[]> {
+    return from.select().from(faqs).orderBy(asc(faqs.position)).execute()
   }
 
   /** Fills empty tables as part of the change. */
@@ -60,4 +84,9 @@ export function createContent({ db, newId }: { db: ContentDb; newId: () => strin
       await tx.insert(faqs).values({ id, position, ...faq })
     }
   }
+}
+
+/** FAQs as `faqs import` takes them. */
+export function importable(list: Faq[]): FaqImport[] {
+  return list.map(({ question, answer, category }) => ({ question, answer, category }))
 }

@@ -77,6 +77,7 @@ const userCreate = dataCommand({
   print: ({ id, email, password }) =>
     `Made ${email} (${id})${password === undefined ? '' : `, password ${password}`}.`,
   changes: ({ id }) => ({ userId: id }),
+  target: ({ id }) => id,
 })
 
 const userVerify = dataCommand({
@@ -91,6 +92,7 @@ const userVerify = dataCommand({
   },
   print: ({ verified, email }) => `The address ${email} of ${verified} is verified.`,
   changes: ({ verified }) => ({ userId: verified }),
+  target: ({ verified }) => verified,
 })
 
 const userSignOut = dataCommand({
@@ -106,6 +108,7 @@ const userSignOut = dataCommand({
   },
   print: ({ signedOut, sessions }) => `Ended ${sessions} sessions of ${signedOut}.`,
   changes: ({ signedOut }) => ({ userId: signedOut }),
+  target: ({ signedOut }) => signedOut,
 })
 
 const userDelete = dataCommand({
@@ -124,6 +127,7 @@ const userDelete = dataCommand({
   },
   print: ({ deleted }) => `Deleted ${deleted}.`,
   changes: ({ deleted }) => ({ userId: deleted }),
+  target: ({ deleted }) => deleted,
 })
 
 async function readPassword(): Promise<string> {

@@ -1,6 +1,14 @@
 import { dataCommand } from '../../lib/command.ts'
 import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
 import { inLanguage } from '../../lib/local-text.ts'
+import {
+  historyOption,
+  noteOption,
+  printHistory,
+  readNote,
+  readVersion,
+} from '../../publications/command-parts.ts'
+import type { Plan } from './model.ts'
 import type { Plans } from './service.ts'
 
 type Needs = { plans: Plans }
@@ -8,15 +16,12 @@ type Needs = { plans: Plans }
 const plansList = dataCommand({
   name: 'plans list',
   summary: 'List the pricing plans on sale',
-  work: ({ plans }: Needs) => plans.list(),
-  print: (plans) =>
-    plans
-      .map(({ code, price, currency, duration, name }) =>
-        [code, `${price} ${currency} / ${duration}`, inLanguage(name, 'en')].join('\t'),
-      )
-      .join('\n'),
+  options: [historyOption],
+  input: (_args, { history }) => history === true,
+  work: async ({ plans }: Needs, isHistory) =>
+    isHistory ? { history: (await plans.history()).versions } : plans.list(),
+  print: (outcome) => ('history' in outcome ? printHistory(outcome.history) : listed(outcome)),
 })
-
 const plansExport = dataCommand({
   name: 'plans export',
   summary: 'Print the catalogue as JSON that import takes back',
@@ -28,14 +33,15 @@ const plansImport = dataCommand({
   name: 'plans import',
   summary: 'Replace the catalogue by code; plans that are missing are archived',
   arguments: '<file>',
-  input: ([file]) => readJsonFile(file),
-  risk: async ({ plans }: Needs, list: unknown) => {
+  options: [noteOption],
+  input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),
+  risk: async ({ plans }: Needs, { list }) => {
     const archived = await plans.archivedBy(list)
     const { length } = await plans.list()
     if (length === 0 || archived.length < length) return null
     return `This archives all ${length} plans on sale: ${archived.join(', ')}.`
   },
-  work: ({ plans }: Needs, list: unknown) => plans.replace(list),
+  work: ({ plans }: Needs, { list, by }) => plans.replace(list, by),
   print: ({ imported, archived }) =>
     `Imported ${imported}, archived ${archived.length}${archived.length > 0 ? `: ${archived.join(', ')}` : ''}.`,
   changes: ({ imported, archived }) => ({ imported, archived }),
@@ -52,6 +58,25 @@ const plansArchive = dataCommand({
   },
   print: ({ archived }) => `Archived ${archived}.`,
   changes: ({ archived }) => ({ archived }),
+  target: ({ archived }) => archived,
 })
 
-export const plansCommands = [plansList, plansImport, plansExport, plansArchive]
+const plansRollback = dataCommand({
+  name: 'plans rollback',
+  summary: 'Publish an earlier version of the catalogue again: see plans list --history',
+  arguments: '<version>',
+  input: ([version]) => readVersion(version),
+  work: ({ plans }: Needs, version: number) => plans.rollBack(version),
+  print: ({ imported, archived }) => `Published ${imported}, archived ${archived.length}.`,
+  changes: ({ archived }, version) => ({ version, archived }),
+})
+
+function listed(plans: Plan[]): string {
+  return plans
+    .map(({ code, price, currency, duration, name }) =>
+      [code, `${price} ${currency} / ${duration}`, inLanguage(name, 'en')].join('\t'),
+    )
+    .join('\n')
+}
+
+export const plansCommands = [plansList, plansImport, plansExport, plansArchive, plansRollback]

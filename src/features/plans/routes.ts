@@ -14,7 +14,7 @@ export function plansRoutes({ plans }: { plans: Plans }) {
     async ({ request, set, query }) => {
       const list = await plans.list()
       const language = negotiatePlans(list, wantedLanguages(request.headers, query.lang))
-      return sendPublic(rendered(list, language), { request, set }, MAX_AGE, language)
+      return sendPublic(rendered(list, language), { request, set }, MAX_AGE, { language })
     },
     {
       query: LanguageQuery,

@@ -3,22 +3,30 @@ import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { check } from '../../lib/validation.ts'
+import { BY_COMMAND, createPublications, type Publishing } from '../../publications/publications.ts'
+import type { PublicationsDb } from '../../publications/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 
 const CURRENCY = 'must be an ISO 4217 code such as usd'
 
-type PlansDeps = { db: PlansDb; now: () => Date; newId: () => string }
+type PlansDeps = {
+  db: PlansDb & PublicationsDb
+  now: () => Date
+  newId: () => string
+}
 export type Plans = ReturnType<typeof createPlans>
 
 /** The pricing plan catalogue, in the order in which it was imported. */
 export function createPlans({ db, now, newId }: PlansDeps) {
+  const publications = createPublications({ db, now }, 'plans')
   const { plans } = db.tables
   const current = db.cached('plans', load)
   /** The plans on sale, texts in every language; the same array until they change. */
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
-  return { list, listIn, replace, archivedBy, archive, seed }
+  const { list: history } = publications
+  return { list, listIn, replace, archivedBy, archive, rollBack, edition, history, seed }
 
   /** The plans on sale with their texts in the language that suits best, and that language. */
   async function listIn(wanted: string[]) {
@@ -37,11 +45,25 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return plans
   }
 
-  /** Makes the catalogue what `wanted` says, by code, and archives what is missing. */
-  async function replace(wanted: unknown): Promise<{ imported: number; archived: string[] }> {
+  /**
+   * Makes the catalogue what `wanted` says, by code, and archives what is missing. Throws `conflict` when the base of
+   * `by` is not what stands any more.
+   */
+  async function replace(wanted: unknown, by = BY_COMMAND) {
     const imports = checked(wanted)
-    const archived = await changing((tx) => replaceAll(tx, imports))
+    const archived = await change(by, (tx) => replaceAll(tx, imports))
     return { imported: imports.length, archived }
+  }
+
+  /** Publishes an earlier version as a new one. */
+  async function rollBack(version: number, by = BY_COMMAND) {
+    const earlier = await publications.find(version)
+    return replace(earlier, { ...by, note: by.note || `Back to version ${version}` })
+  }
+
+  /** The catalogue with the number of its version, to be edited. */
+  async function edition() {
+    return { version: await publications.current(), plans: await list() }
   }
 
   /** The codes of the plans that an import would take off sale. */
@@ -50,15 +72,15 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
   }
 
-  async function archive(code: string) {
-    const rows = await changing((tx) =>
-      tx
+  async function archive(code: string, by = BY_COMMAND) {
+    await change(by, async (tx) => {
+      const rows = await tx
         .update(plans)
         .set({ archivedAt: now() })
         .where(eq(plans.code, code))
-        .returning({ id: plans.id }),
-    )
-    if (rows.length === 0) throw new AppError('not_found', `There is no plan ${code}.`)
+        .returning({ id: plans.id })
+      if (rows.length === 0) throw new AppError('not_found', `There is no plan ${code}.`)
+    })
   }
 
   /** Fills an empty table as part of the change. */
@@ -94,10 +116,13 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return rows.map(({ id, code, fields }) => ({ ...withNumbers(fields), code, _id: id }) as Plan)
   }
 
-  function changing<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  function change<T>(by: Publishing, work: (tx: Tx) => Promise<T>): Promise<T> {
     return db.write(async (tx) => {
       await current.changed(tx)
-      return work(tx)
+      const before = await load(tx)
+      const outcome = await work(tx)
+      await publications.publish(tx, before, await load(tx), by)
+      return outcome
     })
   }
 }

@@ -1,6 +1,14 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import type { AppSettings } from './model.ts'
+import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
+import {
+  historyOption,
+  noteOption,
+  printHistory,
+  readNote,
+  readVersion,
+} from '../../publications/command-parts.ts'
+import type { StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
 type Needs = { settings: Settings }
@@ -9,8 +17,10 @@ const settingsGet = dataCommand({
   name: 'settings get',
   summary: 'Show the app settings, or those of the given keys',
   arguments: '[key...]',
-  input: (keys) => keys,
-  work: async ({ settings }: Needs, keys: string[]) => {
+  options: [historyOption],
+  input: (keys, { history }) => ({ keys, isHistory: history === true }),
+  work: async ({ settings }: Needs, { keys, isHistory }) => {
+    if (isHistory) return (await settings.history()).versions
     const all = flat(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
@@ -18,18 +28,64 @@ const settingsGet = dataCommand({
     }
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },
-  print: lines,
+  print: (outcome) => (Array.isArray(outcome) ? printHistory(outcome) : lines(outcome)),
 })
 
 const settingsSet = dataCommand({
   name: 'settings set',
   summary: 'Change app settings: key=value, such as ios.latestVersion=2.4.0',
   arguments: '<key=value...>',
-  input: (pairs) => Object.fromEntries(pairs.map(parsePair)),
-  work: async ({ settings }: Needs, changes: Record<string, unknown>) =>
-    flat(await settings.set(changes)),
+  options: [noteOption],
+  input: (pairs, options) => ({
+    changes: Object.fromEntries(pairs.map(parsePair)),
+    by: readNote(options),
+  }),
+  before: async ({ settings }: Needs, { changes }) => {
+    const all = flat(await settings.read())
+    return Object.fromEntries(Object.keys(changes).map((key) => [key, all[key] ?? null]))
+  },
+  work: async ({ settings }: Needs, { changes, by }) => flat(await settings.set(changes, by)),
   print: lines,
-  changes: (_settings, changed) => ({ changed }),
+  changes: (_settings, { changes }) => ({ changed: changes }),
+})
+
+const settingsUnset = dataCommand({
+  name: 'settings unset',
+  summary: 'Remove settings of the app’s own, such as features.newPaywall',
+  arguments: '<key...>',
+  options: [noteOption],
+  input: (keys, options) => ({ keys, by: readNote(options) }),
+  work: async ({ settings }: Needs, { keys, by }) => flat(await settings.unset(keys, by)),
+  print: lines,
+  changes: (_settings, { keys }) => ({ removed: keys }),
+})
+
+const settingsExport = dataCommand({
+  name: 'settings export',
+  summary: 'Print all settings with their rules as JSON that import takes back',
+  work: ({ settings }: Needs) => settings.read(),
+  print: prettyJson,
+})
+
+const settingsImport = dataCommand({
+  name: 'settings import',
+  summary: 'Publish the settings of a JSON file in the place of those that stand',
+  arguments: '<file>',
+  options: [noteOption],
+  input: async ([file], options) => ({ edited: await readJsonFile(file), by: readNote(options) }),
+  work: async ({ settings }: Needs, { edited, by }) => flat(await settings.publish(edited, by)),
+  print: lines,
+  changes: () => ({ imported: true }),
+})
+
+const settingsRollback = dataCommand({
+  name: 'settings rollback',
+  summary: 'Publish an earlier version of the settings again: see settings get --history',
+  arguments: '<version>',
+  input: ([version]) => readVersion(version),
+  work: async ({ settings }: Needs, version: number) => flat(await settings.rollBack(version)),
+  print: lines,
+  changes: (_settings, version) => ({ version }),
 })
 
 /** `true`, `false` and whole numbers are what they look like; the field's own type decides the rest. */
@@ -41,13 +97,20 @@ function parsePair(pair: string): [string, unknown] {
 
 function parseValue(key: string, text: string): unknown {
   if (text === 'true' || text === 'false') return text === 'true'
-  return key.endsWith('BuildNumber') && /^\d{1,15}$/.test(text) ? Number(text) : text
+  const isNumber = key.endsWith('BuildNumber') || key.startsWith('features.')
+  return isNumber && /^-?\d{1,15}$/.test(text) ? Number(text) : text
 }
 
-function flat({ ios, android, ...rest }: AppSettings): Record<string, unknown> {
+function flat({ ios, android, features, ...rest }: StoredSettings): Record<string, unknown> {
   const under = (name: string, part: object) =>
     Object.fromEntries(Object.entries(part).map(([key, value]) => [`${name}.${key}`, value]))
-  return { ...rest, ...under('ios', ios), ...under('android', android) }
+  const own = Object.entries(features).map(([name, { value }]) => [`features.${name}`, value])
+  return {
+    ...rest,
+    ...under('ios', ios),
+    ...under('android', android),
+    ...Object.fromEntries(own),
+  }
 }
 
 function lines(values: Record<string, unknown>): string {
@@ -56,4 +119,11 @@ function lines(values: Record<string, unknown>): string {
     .join('\n')
 }
 
-export const settingsCommands = [settingsGet, settingsSet]
+export const settingsCommands = [
+  settingsGet,
+  settingsSet,
+  settingsUnset,
+  settingsExport,
+  settingsImport,
+  settingsRollback,
+]

@@ -1,5 +1,6 @@
 import { type Static, t } from 'elysia'
 import { strict, whole } from '../../http/envelope.ts'
+import { Features } from './conditions.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
@@ -27,31 +28,49 @@ const Platform = strict(
   'the versions of the app on one platform',
 )
 
-export const AppSettings = strict(
+const fields = {
+  supportEmail: text('where people get help', 'support@example.com'),
+  playStoreLink: text(
+    'the app in the Play Store',
+    'https://play.google.com/store/apps/details?id=com.example.app',
+  ),
+  appStoreLink: text('the app in the App Store', 'https://apps.apple.com/app/id000000000'),
+  termsUrl: text('the terms of use', 'https://example.com/terms'),
+  privacyUrl: text('the privacy policy', 'https://example.com/privacy'),
+  ios: Platform,
+  android: Platform,
+  underMaintenance: t.Boolean({
+    description: 'whether to ask people to come back later',
+    examples: [false],
+  }),
+  hardPaywall: t.Boolean({
+    description: 'whether nothing works without a subscription',
+    examples: [false],
+  }),
+}
+
+/** The settings as they are kept and edited. */
+export const StoredSettings = strict({ ...fields, features: Features })
+export type StoredSettings = Static<typeof StoredSettings>
+
+/** The settings that are the same for everybody. */
+export type AppSettings = Omit<StoredSettings, 'features'>
+
+/** The settings as an app gets them. */
+export const AppSettingsReply = strict(
   {
-    supportEmail: text('where people get help', 'support@example.com'),
-    playStoreLink: text(
-      'the app in the Play Store',
-      'https://play.google.com/store/apps/details?id=com.example.app',
+    ...fields,
+    features: t.Optional(
+      t.Record(t.String(), t.Union([t.Boolean(), t.Number(), t.String()]), {
+        description:
+          'settings of this app alone, as they are for who asks; missing where there are none',
+        examples: [{ newPaywall: true }],
+      }),
     ),
-    appStoreLink: text('the app in the App Store', 'https://apps.apple.com/app/id000000000'),
-    termsUrl: text('the terms of use', 'https://example.com/terms'),
-    privacyUrl: text('the privacy policy', 'https://example.com/privacy'),
-    ios: Platform,
-    android: Platform,
-    underMaintenance: t.Boolean({
-      description: 'whether to ask people to come back later',
-      examples: [false],
-    }),
-    hardPaywall: t.Boolean({
-      description: 'whether nothing works without a subscription',
-      examples: [false],
-    }),
   },
   'AppSettings',
   'what every copy of the app should know',
 )
-export type AppSettings = Static<typeof AppSettings>
 
 /** The tag of everything that apps read before anybody signs in. */
 export const appTags = { App: 'What every copy of the app reads, without a token' }

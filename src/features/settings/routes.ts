@@ -1,26 +1,51 @@
 import { Elysia } from 'elysia'
+import { varyBy } from '../../http/cors.ts'
 import { DataOf, responses } from '../../http/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
-import { AppSettings } from './model.ts'
+import { type AskerDeps, createAskerReader } from './asker.ts'
+import { aspectsOf, type FeatureValues, valuesFor } from './conditions.ts'
+import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
 const MAX_AGE = 60
 
-export function settingsRoutes({ settings }: { settings: Settings }) {
-  const rendered = createPublicCache<AppSettings>()
+export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Settings }) {
+  const rendered = createPublicCache(replyWith)
+  const aspects = new WeakMap<StoredSettings, ReturnType<typeof aspectsOf>>()
+  const asker = createAskerReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
-    async ({ request, set }) =>
-      sendPublic(rendered(await settings.read()), { request, set }, MAX_AGE),
+    async ({ request, set }) => {
+      const stored = await settings.read()
+      const own = aspects.get(stored) ?? aspectsOf(stored.features)
+      aspects.set(stored, own)
+      if (own.length === 0) return sendPublic(rendered(stored), { request, set }, MAX_AGE)
+      const values = valuesFor(stored.features, await asker.read(request, own))
+      for (const header of asker.headersFor(own)) varyBy(set, header)
+      const isPrivate = own.includes('id')
+      return sendPublic(rendered(stored, JSON.stringify(values)), { request, set }, MAX_AGE, {
+        isPrivate,
+      })
+    },
     {
-      response: responses(DataOf(AppSettings), 400, 503),
+      response: responses(DataOf(AppSettingsReply), 400, 503),
       detail: {
         ...cached,
         tags: ['App'],
         operationId: 'readAppSettings',
         summary: 'App settings',
-        description: 'What every copy of the app should know before anybody signs in.',
+        description:
+          'What every copy of the app should know before anybody signs in. Send `App-Platform`, `App-Version` and `Device-Id` where settings depend on them.',
       },
     },
   )
+}
+
+/** `values`: those of the app's own settings for who asks, as JSON; empty where nobody gets others than the next. */
+function replyWith({ features, ...fixed }: StoredSettings, values: string) {
+  const own: FeatureValues =
+    values === ''
+      ? Object.fromEntries(Object.entries(features).map(([name, { value }]) => [name, value]))
+      : JSON.parse(values)
+  return Object.keys(own).length === 0 ? fixed : { ...fixed, features: own }
 }

@@ -1,35 +1,63 @@
 import type { Reader, Tx } from '../../db/db.ts'
-import { mailboxOf } from '../../lib/email-address.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
-import { compareVersions } from '../../lib/versions.ts'
-import { AppSettings } from './model.ts'
+import { BY_COMMAND, createPublications, type Publishing } from '../../publications/publications.ts'
+import type { PublicationsDb } from '../../publications/schema.ts'
+import { StoredSettings } from './model.ts'
 import type { SettingsDb } from './schema.ts'
+import { checkEdit } from './validation.ts'
 
 type SettingsDeps = {
-  db: SettingsDb
+  db: SettingsDb & PublicationsDb
+  now: () => Date
   /** Moves the counter that tells apps of changed settings, as part of the change. */
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
-const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
-const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
-
 export type Settings = ReturnType<typeof createSettings>
 
 /** The app settings, one row a top-level field. */
-export function createSettings({ db, bumpVersion }: SettingsDeps) {
+export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
+  const publications = createPublications({ db, now }, 'settings')
   const { settings } = db.tables
   const current = db.cached('settings', load)
   /** The settings as they stand; the same object until they change. */
   const { read } = current
-  return { read, set, seed }
+  const { list: history } = publications
+  return { read, set, unset, publish, rollBack, edition, history, seed }
 
   /** Changes single fields by their dotted keys, such as `ios.latestVersion`; all of them or none. */
-  async function set(changes: Record<string, unknown>): Promise<AppSettings> {
+  function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
+    return change(by, (before) => patched(before, changes))
+  }
+
+  /** Removes settings of the app's own by their keys, such as `features.newPaywall`. */
+  function unset(keys: string[], by = BY_COMMAND): Promise<StoredSettings> {
+    return change(by, (before) => without(before, keys))
+  }
+
+  /** Puts `edited` in the place of what stands. Throws `conflict` when that is not the base of `by` any more. */
+  function publish(edited: unknown, by: Publishing): Promise<StoredSettings> {
+    return change(by, () => edited)
+  }
+
+  /** Publishes an earlier version as a new one. */
+  async function rollBack(version: number, by = BY_COMMAND): Promise<StoredSettings> {
+    const earlier = await publications.find(version)
+    return change({ ...by, note: by.note || `Back to version ${version}` }, () => earlier)
+  }
+
+  /** The settings with the number of their version, to be edited. */
+  async function edition() {
+    return { version: await publications.current(), settings: await read() }
+  }
+
+  async function change(by: Publishing, edit: (before: StoredSettings) => unknown) {
     await db.write(async (tx) => {
       const before = await load(tx)
-      await store(tx, patched(before, changes))
+      const after = checkEdit(before, edit(before))
+      await publications.publish(tx, before, after, by)
+      await store(tx, after)
       await bumpVersion(tx)
       await current.changed(tx)
     })
@@ -38,10 +66,10 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
 
   /** Fills an empty table as part of the change. */
   async function seed(tx: Tx, first: unknown) {
-    await store(tx, check(AppSettings, first, 'settings'))
+    await store(tx, check(StoredSettings, withFeatures(first), 'settings'))
   }
 
-  async function store(tx: Tx, values: AppSettings) {
+  async function store(tx: Tx, values: StoredSettings) {
     for (const [key, value] of Object.entries(values)) {
       await tx
         .insert(settings)
@@ -50,14 +78,16 @@ export function createSettings({ db, bumpVersion }: SettingsDeps) {
     }
   }
 
-  async function load(from: Reader): Promise<AppSettings> {
+  async function load(from: Reader): Promise<StoredSettings> {
     const rows = await from.select().from(settings)
-    return check(
-      AppSettings,
-      Object.fromEntries(rows.map(({ key, value }) => [key, withNumbers(value)])),
-      'settings',
-    )
+    const stored = Object.fromEntries(rows.map(({ key, value }) => [key, withNumbers(value)]))
+    return check(StoredSettings, withFeatures(stored), 'settings')
   }
+}
+
+/** Earlier versions had none. */
+function withFeatures(settings: unknown): unknown {
+  return { features: {}, ...(settings as object) }
 }
 
 /** Earlier versions took text for build numbers. */
@@ -70,51 +100,37 @@ function withNumbers(value: unknown): unknown {
   )
 }
 
-function patched(before: AppSettings, changes: Record<string, unknown>): AppSettings {
+function patched(before: StoredSettings, changes: Record<string, unknown>): unknown {
   const after: Record<string, unknown> = structuredClone(before)
   const unknown: ErrorDetail[] = []
-  const bad: ErrorDetail[] = []
   for (const [key, value] of Object.entries(changes)) {
-    const [field = '', part] = key.split('.')
+    const [field = '', part, ...rest] = key.split('.')
     const own = Object.hasOwn(after, field) ? after[field] : null
     const holder = part === undefined ? after : (own as Record<string, unknown> | null)
     const name = part ?? field
-    const known = holder !== null && typeof holder === 'object' && Object.hasOwn(holder, name)
-    if (known && key.split('.').length <= 2) holder[name] = value
+    const isTree = holder !== null && typeof holder === 'object'
+    if (isTree && field === 'features' && part !== undefined && rest.length === 0)
+      holder[name] = { rules: [], ...(holder[name] as object | undefined), value }
+    else if (isTree && Object.hasOwn(holder, name) && rest.length === 0) holder[name] = value
     else unknown.push({ path: key, message: 'is not a setting' })
-    if (/(Link|Url)$/.test(key) && !isLink(value))
-      bad.push({ path: `settings.${key}`, message: LINK })
-    if (key === 'supportEmail' && typeof value === 'string' && !isMailbox(value))
-      bad.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
   }
-  if (unknown.length > 0) {
-    throw new AppError('validation_failed', 'Some settings do not exist.', { details: unknown })
-  }
-  const settings = bad.length > 0 ? null : check(AppSettings, after, 'settings')
-  if (settings !== null)
-    bad.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
-  if (settings !== null && bad.length === 0) return settings
-  throw new AppError('validation_failed', 'The settings are invalid.', { details: bad })
+  if (unknown.length > 0) throw unknownSettings(unknown)
+  return after
 }
 
-/** An app that is the latest and not supported could never be used again. */
-function unsupportedLatest(platform: 'ios' | 'android', settings: AppSettings): ErrorDetail[] {
-  const { latestVersion, supportedVersion, ...builds } = settings[platform]
-  const isNewer = compareVersions(supportedVersion, latestVersion)
-  const path = `settings.${platform}`
-  if (isNewer > 0) {
-    return [{ path: `${path}.supportedVersion`, message: 'must not be above latestVersion' }]
-  }
-  if (isNewer < 0 || builds.supportedBuildNumber <= builds.latestBuildNumber) return []
-  return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
+function without(before: StoredSettings, keys: string[]): unknown {
+  const features = { ...before.features }
+  const unknown = keys.filter((key) => {
+    const name = key.replace(/^features\./, '')
+    const isThere = key.startsWith('features.') && Object.hasOwn(features, name)
+    delete features[name]
+    return !isThere
+  })
+  if (unknown.length === 0) return { ...before, features }
+  const message = 'is not a setting of features, and no other can be removed'
+  throw unknownSettings(unknown.map((path) => ({ path, message })))
 }
 
-function isMailbox(text: string): boolean {
-  return text === '' || mailboxOf(text) !== null
-}
-
-/** What apps may be told to open: a page, a page of a store, or nothing. */
-function isLink(value: unknown): boolean {
-  if (value === '' || typeof value !== 'string') return true
-  return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')
+function unknownSettings(details: ErrorDetail[]): AppError {
+  return new AppError('validation_failed', 'Some settings do not exist.', { details })
 }

@@ -40,7 +40,7 @@ test('99: what was missed is found by asking the provider, and is an event of th
   expect((await read(app, session.accessToken)).json.response.entitlements).toMatchObject([
     { active: false },
   ])
-  const { reconcile, billing } = app.services
+  const { reconcile } = app.services
   const first = await reconcile?.overdue(AbortSignal.timeout(5_000))
   expect(first).toMatchObject({
     customers: 1,
@@ -51,7 +51,8 @@ test('99: what was missed is found by asking the provider, and is an event of th
   expect((await read(app, session.accessToken)).json.response.entitlements).toMatchObject([
     { active: true, expiresAt: iso(60) },
   ])
-  expect(await billing.list({ type: 'HOMEPORT_RECONCILED' })).toHaveLength(1)
+  const { events } = await app.services.eventSearch.find({ type: 'HOMEPORT_RECONCILED' })
+  expect(events).toHaveLength(1)
   const again = await reconcile?.one(user._id, AbortSignal.timeout(5_000))
   expect(again).toMatchObject({ customers: 1, corrected: [] })
   expect(await reconcile?.one('unknown', AbortSignal.timeout(5_000))).toMatchObject({

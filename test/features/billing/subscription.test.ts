@@ -171,7 +171,7 @@ test('98: an event that cannot be folded is kept, answered 200, hinders nobody a
   expect(await deliver(app, { ...lifecycle(user._id, 'UNCANCELLATION', 0.4), id: 'poison' })).toBe(
     'ok',
   )
-  expect(await billing.list({ failed: true })).toMatchObject([
+  expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toMatchObject([
     { eventId: 'poison', outcome: 'failed' },
   ])
   const other = await app.register()
@@ -184,7 +184,7 @@ test('98: an event that cannot be folded is kept, answered 200, hinders nobody a
   ])
   await db.write(async (tx) => void (await tx.delete(db.tables.subscriptions)))
   expect(await billing.retryFailed(AbortSignal.timeout(5_000))).toBe(1)
-  expect(await billing.list({ failed: true })).toEqual([])
+  expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toEqual([])
   expect((await read(app, accessToken)).json.response.entitlements).toMatchObject([
     { active: true },
   ])

@@ -1,11 +1,11 @@
-import { and, desc, eq, like, lt, sql } from 'drizzle-orm'
+import { and, eq, like, lt, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { Log } from '../../../lib/log.ts'
 import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
-import type { BillingDb } from '../schema.ts'
+import { type BillingDb, MARKS } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
 import { effective, utf8 } from './event-log.ts'
@@ -25,12 +25,9 @@ type BillingDeps = {
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
-type EventFilter = { type?: string; user?: string; failed?: boolean; limit?: number }
-
 export type Billing = ReturnType<typeof createBilling>
 
 const PROVIDER = 'revenuecat'
-const LIST_LIMIT = 50
 const RETRY_LIMIT = 1_000
 const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 
@@ -81,7 +78,6 @@ export function createBilling(deps: BillingDeps) {
     replay,
     aliasUsers,
     recordInternalEvent,
-    list,
     count,
     countFailed,
     show,
@@ -150,7 +146,7 @@ export function createBilling(deps: BillingDeps) {
     const failed = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(eq(billingEvents.outcome, 'failed'))
+      .where(MARKS.failed(billingEvents))
       .limit(RETRY_LIMIT)
     let succeeded = 0
     for (const { id } of failed) {
@@ -232,39 +228,13 @@ export function createBilling(deps: BillingDeps) {
     if (delivery) await record(tx, await erasure.pseudonymize(tx, delivery), sha256(bytes, 'hex'))
   }
 
-  /** The newest events first, without their bodies. */
-  async function list({ type, user, failed, limit = LIST_LIMIT }: EventFilter) {
-    const rows = await db.read
-      .select({
-        eventId: billingEvents.eventId,
-        type: billingEvents.type,
-        eventAt: billingEvents.eventAt,
-        receivedAt: billingEvents.receivedAt,
-        environment: billingEvents.environment,
-        appUserId: billingEvents.appUserId,
-        outcome: billingEvents.outcome,
-        duplicates: billingEvents.duplicates,
-      })
-      .from(billingEvents)
-      .where(
-        and(
-          type === undefined ? undefined : eq(billingEvents.type, type),
-          user === undefined ? undefined : eq(billingEvents.appUserId, user),
-          failed ? eq(billingEvents.outcome, 'failed') : undefined,
-        ),
-      )
-      .orderBy(desc(billingEvents.receivedAt), desc(billingEvents.id))
-      .limit(limit)
-    return rows
-  }
-
   async function count() {
     return { events: await db.read.$count(billingEvents), failed: await countFailed() }
   }
 
   /** How many could not be folded. */
   async function countFailed(): Promise<number> {
-    return await db.read.$count(billingEvents, eq(billingEvents.outcome, 'failed'))
+    return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
   }
 
   /** One event by the provider's id, with its body as text; null when it never came. */

@@ -97,6 +97,11 @@ function ordered(row: Row): OrderedEvent | null {
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
 
+/** The events of stored rows in their order. */
+export function readStored(rows: (Row & { outcome: string })[]): OrderedEvent[] {
+  return rows.flatMap((row) => effective(row) ?? []).toSorted(compareEvents)
+}
+
 function inOrder(rows: Row[]): OrderedEvent[] {
   return rows.flatMap((row) => ordered(row) ?? []).toSorted(compareEvents)
 }

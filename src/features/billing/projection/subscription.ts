@@ -58,7 +58,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .orderBy(desc(billingEvents.orderedAt))
     .limit(1)
     .prepare()
-  return { read, readFor, isKnown }
+  return { read, readFor, isKnown, holderOf }
 
   /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -100,12 +100,23 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
 
   /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
   async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
+    const holder = await holderOf(userId)
+    if (holder === null || holder.heldBy !== null) return []
+    return projection.linesOf(holder.customerId, environment.toUpperCase())
+  }
+
+  /**
+   * The customer that an id belongs to, with all of the customer's ids; null when no event has named it. `heldBy`:
+   * another of our users, to whom the customer's lines count.
+   */
+  async function holderOf(userId: string) {
     const [alias] = await ownAlias.execute({ userId })
-    if (!alias) return []
-    const ids = (await idsOf.execute({ customerId: alias.customerId })).map(({ id }) => id)
+    if (!alias) return null
+    const { customerId } = alias
+    const ids = (await idsOf.execute({ customerId })).map(({ id }) => id)
     const people = ids.length > 1 ? await existingUsers(db.read, ids) : ids
-    if (people.length > 1 && (await lastNamed(people)) !== userId) return []
-    return projection.linesOf(alias.customerId, environment.toUpperCase())
+    const holder = people.length > 1 ? await lastNamed(people) : userId
+    return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
 
   /** The user whom the latest event names. */

@@ -8,6 +8,14 @@ export function publicUrl({ baseUrl, port }: Config): string {
   return baseUrl ?? `http://localhost:${port}`
 }
 
+/** Where the console is; null where it is off. */
+export function consoleUrlOf(config: Config): string | null {
+  const { consolePort } = config
+  if (!config.console) return null
+  const own = consolePort === null ? publicUrl(config) : `http://localhost:${consolePort}`
+  return `${own}/console`
+}
+
 /** What links in mails begin with. Where there is an app, a page on this machine is no use. */
 export function linksOf(config: Config): MailLinks {
   const { appLinkUrl, baseUrl } = config

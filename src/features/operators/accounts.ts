@@ -1,0 +1,167 @@
+import { randomBytes } from 'node:crypto'
+import { asc, count, eq } from 'drizzle-orm'
+import type { Reader, Tx } from '../../db/db.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { OperatorsDb } from './schema.ts'
+
+/** `reader` sees, `operator` changes, `owner` says who may. */
+export const ROLES = ['reader', 'operator', 'owner'] as const
+export type Role = (typeof ROLES)[number]
+
+/** What an operator signs in with; what is null or empty they do not have. */
+export type Credentials = { passwordHash: string; totpSecret: string; totpStep: number }
+
+type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
+
+export type OperatorAccounts = ReturnType<typeof createOperatorAccounts>
+export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
+
+const LINK_LIFE = 30 * 60 * 1000
+const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
+
+/** Who may use the console. A link that works once lets an operator choose how to sign in. */
+export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps) {
+  const { operators, operatorPasskeys, operatorSessions, operatorTokens } = db.tables
+  const { operatorRecoveryCodes } = db.tables
+  const known = db.cached('operators', async (from) => (await from.select().from(operators)).length)
+  return { add, reset, remove, changeRole, list, find, findByName, exist, waitingFor, useLink }
+
+  /** Makes an operator and the token of their link. */
+  async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
+    if (!NAME.test(name)) {
+      throw new AppError('validation_failed', 'The name is invalid.', {
+        details: [{ path: 'name', message: 'must be letters and digits, 64 at most' }],
+      })
+    }
+    const token = newToken()
+    await db.write(async (tx) => {
+      if (await byName(tx, name)) throw new AppError('conflict', `There is an operator ${name}.`)
+      const id = newId()
+      await tx.insert(operators).values({ id, name, role, createdAt: now() })
+      await storeLink(tx, id, token)
+      await known.changed(tx)
+    })
+    return { name, token }
+  }
+
+  /** Takes from an operator all they sign in with, ends their sessions, and returns the token of a new link. */
+  async function reset(name: string): Promise<{ name: string; token: string }> {
+    const token = newToken()
+    await db.write(async (tx) => {
+      const { id } = await require(tx, name)
+      await clear(tx, id)
+      await storeLink(tx, id, token)
+    })
+    return { name, token }
+  }
+
+  async function remove(name: string) {
+    await db.write(async (tx) => {
+      const { id, role } = await require(tx, name)
+      if (role === 'owner') await requireOtherOwner(tx)
+      await tx.delete(operators).where(eq(operators.id, id))
+      await known.changed(tx)
+    })
+  }
+
+  async function changeRole(name: string, role: Role): Promise<Role> {
+    return db.write(async (tx) => {
+      const before = await require(tx, name)
+      if (before.role === 'owner' && role !== 'owner') await requireOtherOwner(tx)
+      await tx.update(operators).set({ role }).where(eq(operators.id, before.id))
+      return before.role as Role
+    })
+  }
+
+  /** Everybody, by name, with how they sign in. */
+  async function list() {
+    const rows = await db.read.select().from(operators).orderBy(asc(operators.name))
+    const keys = await db.read
+      .select({ operatorId: operatorPasskeys.operatorId, count: count() })
+      .from(operatorPasskeys)
+      .groupBy(operatorPasskeys.operatorId)
+    const passkeysOf = new Map(keys.map((one) => [one.operatorId, one.count]))
+    return rows.map(({ id, name, role, passwordHash, createdAt }) => {
+      const passkeys = passkeysOf.get(id) ?? 0
+      const hasPassword = passwordHash !== null
+      const isSetUp = passkeys > 0 || hasPassword
+      return { name, role, passkeys, hasPassword, isSetUp, createdAt: createdAt.toISOString() }
+    })
+  }
+
+  async function find(from: Reader, id: string): Promise<OperatorRow | undefined> {
+    const [row] = await from.select().from(operators).where(eq(operators.id, id))
+    return row
+  }
+
+  async function findByName(from: Reader, name: string): Promise<OperatorRow | undefined> {
+    return byName(from, name)
+  }
+
+  /** Whether there is anybody. */
+  async function exist(): Promise<boolean> {
+    return (await known.read()) > 0
+  }
+
+  /** Whom the link of a token is for. Throws `unauthenticated` when it was used or is old. */
+  async function waitingFor(from: Reader, token: string): Promise<OperatorRow> {
+    const [link] = await from
+      .select()
+      .from(operatorTokens)
+      .where(eq(operatorTokens.hash, sha256(token)))
+    const isGood = link?.purpose === 'link' && link.expiresAt > now()
+    const operator = isGood && link.operatorId ? await find(from, link.operatorId) : undefined
+    if (!operator) {
+      throw new AppError(
+        'unauthenticated',
+        'This link was used or is older than 30 minutes. On the server, "homeport operators reset <name>" makes a new one.',
+      )
+    }
+    return operator
+  }
+
+  /** Uses a link up, as part of the change that sets its operator up. */
+  async function useLink(tx: Tx, token: string): Promise<OperatorRow> {
+    const operator = await waitingFor(tx, token)
+    await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operator.id))
+    return operator
+  }
+
+  async function storeLink(tx: Tx, operatorId: string, token: string) {
+    const expiresAt = new Date(now().getTime() + LINK_LIFE)
+    const hash = sha256(token)
+    await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operatorId))
+    await tx.insert(operatorTokens).values({ hash, purpose: 'link', operatorId, expiresAt })
+  }
+
+  async function clear(tx: Tx, operatorId: string) {
+    const none = { passwordHash: null, totpSecret: null, totpStep: null }
+    await tx.update(operators).set(none).where(eq(operators.id, operatorId))
+    for (const table of [operatorPasskeys, operatorSessions, operatorRecoveryCodes]) {
+      await tx.delete(table).where(eq(table.operatorId, operatorId))
+    }
+  }
+
+  async function requireOtherOwner(tx: Tx) {
+    const owners = await tx.select().from(operators).where(eq(operators.role, 'owner'))
+    if (owners.length > 1) return
+    throw new AppError('conflict', 'The last owner cannot go: make another one first.')
+  }
+
+  async function require(tx: Tx, name: string): Promise<OperatorRow> {
+    const operator = await byName(tx, name)
+    if (!operator) throw new AppError('not_found', `There is no operator ${name}.`)
+    return operator
+  }
+
+  async function byName(from: Reader, name: string): Promise<OperatorRow | undefined> {
+    const [row] = await from.select().from(operators).where(eq(operators.name, name))
+    return row
+  }
+}
+
+/** 256 random bits for a link, a challenge or a session. */
+export function newToken(): string {
+  return randomBytes(32).toString('base64url')
+}

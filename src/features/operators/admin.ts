@@ -1,0 +1,216 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { Elysia } from 'elysia'
+import {
+  CONSOLE_API,
+  operatorOf,
+  ownerOnly,
+  type RecordAct,
+  sessionCookie,
+  stepUp,
+  visitorOf,
+} from '../../http/console-guard.ts'
+import { data } from '../../http/envelope.ts'
+import { requestInfo } from '../../http/request-id.ts'
+import {
+  AddPasskey,
+  AuditQuery,
+  IdParam,
+  NamedOperator,
+  NewOperator,
+  Proof,
+  SetUp,
+  SignIn,
+  Token,
+} from './model.ts'
+import type { Operators } from './operators.ts'
+import type { Choice } from './sign-in.ts'
+
+type OperatorsAdminDeps = {
+  operators: Operators
+  appName: string
+  consoleUrl: string | null
+  record: RecordAct
+  now: () => Date
+}
+
+/** Entries in an export. */
+const EXPORT_LIMIT = 10_000
+
+/** The door of the console, who is inside, and what they did. */
+export function operatorsAdmin({
+  operators,
+  appName,
+  consoleUrl,
+  record,
+  now,
+}: OperatorsAdminDeps) {
+  const { accounts, audit, passkeys, sessions, signIn } = operators
+  return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
+    .get('/door/state', async () => data({ appName, hasOperators: await accounts.exist() }))
+    .post(
+      '/door/link',
+      async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),
+      { body: Token },
+    )
+    .post(
+      '/door/set-up',
+      async ({ request, body, set }) => {
+        const visitor = visitorOf(request)
+        const { token, ...choice } = body
+        const { name, session, recoveryCodes } = await signIn.setUp(
+          token,
+          choice as Choice,
+          visitor,
+        )
+        set.headers['set-cookie'] = sessionCookie(session)
+        await note(request, name, 'operators.set-up')
+        return data({ name, recoveryCodes })
+      },
+      { body: SetUp },
+    )
+    .post('/door/passkey', async ({ request }) =>
+      data(await signIn.startPasskey(visitorOf(request))),
+    )
+    .post(
+      '/door/sign-in',
+      async ({ request, body, set }) => {
+        const proof =
+          'passkey' in body ? { passkey: body.passkey as AuthenticationResponseJSON } : body
+        const { name, session } = await signIn.signIn(proof, visitorOf(request))
+        set.headers['set-cookie'] = sessionCookie(session)
+        await note(request, name, 'operators.sign-in')
+        return data({ name })
+      },
+      { body: SignIn },
+    )
+    .get('/me', async ({ request }) => {
+      const { id, operatorId, name, role, provenAt } = operatorOf(request)
+      return data({
+        name,
+        role,
+        provenAt: provenAt.toISOString(),
+        now: now().toISOString(),
+        session: id,
+        sessions: await sessions.list(operatorId),
+        passkeys: await passkeys.list(operatorId),
+      })
+    })
+    .post('/me/sign-out', async ({ request, set }) => {
+      const { id, operatorId } = operatorOf(request)
+      await sessions.end(operatorId, id)
+      set.headers['set-cookie'] = sessionCookie(null)
+      return data(null)
+    })
+    .post('/me/proof/passkey', async ({ request }) =>
+      data(await signIn.startProof(operatorOf(request), visitorOf(request))),
+    )
+    .post(
+      '/me/proof',
+      async ({ request, body }) => {
+        const proof =
+          'passkey' in body ? { passkey: body.passkey as AuthenticationResponseJSON } : body
+        await signIn.prove(operatorOf(request), proof, visitorOf(request))
+        return data(null)
+      },
+      { body: Proof },
+    )
+    .post(
+      '/me/sessions/:id/end',
+      async ({ request, params }) => {
+        await sessions.end(operatorOf(request).operatorId, params.id)
+        return data(null)
+      },
+      { params: IdParam },
+    )
+    .post(
+      '/me/passkeys/options',
+      async ({ request }) =>
+        data(await signIn.startPasskeyFor(operatorOf(request), visitorOf(request))),
+      stepUp,
+    )
+    .post(
+      '/me/passkeys',
+      async ({ request, body }) => {
+        const { passkey, passkeyName } = body
+        const response = passkey as RegistrationResponseJSON
+        await signIn.addPasskey(operatorOf(request), response, passkeyName, visitorOf(request))
+        await record(request, { action: 'operators.add-passkey', after: { passkeyName } })
+        return data(null)
+      },
+      { body: AddPasskey, ...stepUp },
+    )
+    .post(
+      '/me/passkeys/:id/remove',
+      async ({ request, params }) => {
+        await signIn.removePasskey(operatorOf(request), params.id)
+        await record(request, { action: 'operators.remove-passkey', target: params.id })
+        return data(null)
+      },
+      { params: IdParam, ...stepUp },
+    )
+    .get('/operators', async () => data(await accounts.list()))
+    .post(
+      '/operators',
+      async ({ request, body }) => {
+        const { name, token } = await accounts.add(body.name, body.role)
+        await record(request, { action: 'operators.add', target: name, after: { role: body.role } })
+        return data({ name, link: `${consoleUrl}#setup=${token}` })
+      },
+      { body: NewOperator, ...ownerOnly },
+    )
+    .post(
+      '/operators/role',
+      async ({ request, body }) => {
+        const before = await accounts.changeRole(body.name, body.role)
+        await record(request, {
+          action: 'operators.role',
+          target: body.name,
+          before: { role: before },
+          after: { role: body.role },
+        })
+        return data(null)
+      },
+      { body: NewOperator, ...ownerOnly },
+    )
+    .post(
+      '/operators/reset',
+      async ({ request, body }) => {
+        const { name, token } = await accounts.reset(body.name)
+        await record(request, { action: 'operators.reset', target: name })
+        return data({ name, link: `${consoleUrl}#setup=${token}` })
+      },
+      { body: NamedOperator, ...ownerOnly },
+    )
+    .post(
+      '/operators/remove',
+      async ({ request, body }) => {
+        await accounts.remove(body.name)
+        await record(request, { action: 'operators.remove', target: body.name })
+        return data(null)
+      },
+      { body: NamedOperator, ...ownerOnly },
+    )
+    .get('/audit', async ({ query }) => data(await audit.list(filterOf(query))), {
+      query: AuditQuery,
+    })
+    .get(
+      '/audit/export',
+      async ({ query, set }) => {
+        set.headers['content-disposition'] = 'attachment; filename="audit.json"'
+        const { entries } = await audit.list({ ...filterOf(query), limit: EXPORT_LIMIT })
+        return entries
+      },
+      { query: AuditQuery, ...stepUp },
+    )
+
+  /** Of somebody who is only coming in. */
+  async function note(request: Request, operator: string, action: string) {
+    const { ip, device } = visitorOf(request)
+    const { id } = requestInfo(request)
+    await audit.record({ operator, origin: ip, action, after: { device }, requestId: id })
+  }
+}
+
+function filterOf({ since, ...rest }: typeof AuditQuery.static) {
+  return { ...rest, since: since === undefined ? undefined : new Date(since) }
+}

@@ -1,0 +1,131 @@
+import { dataCommand, UsageError } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
+import { prettyJson } from '../../lib/json-file.ts'
+import { readLimit } from '../../lib/read-limit.ts'
+import { ROLES, type Role } from './accounts.ts'
+import type { AuditFilter } from './audit.ts'
+import type { Operators } from './operators.ts'
+
+type Needs = { operators: Operators; consoleUrl: string | null }
+
+type Link = { name: string; link: string }
+
+const operatorsAdd = dataCommand({
+  name: 'operators add',
+  summary: 'Make an operator of the console and print the link that sets them up, once',
+  arguments: '<name>',
+  options: [['--role <role>', 'reader sees, operator changes, owner says who may (owner)']],
+  input: ([name = ''], { role }) => ({ name, role: readRole(role ?? 'owner') }),
+  work: async ({ operators, consoleUrl }: Needs, { name, role }: { name: string; role: Role }) =>
+    linkOf(requireConsole(consoleUrl), await operators.accounts.add(name, role)),
+  print: sayLink,
+  changes: ({ name }, { role }) => ({ operator: name, role }),
+  target: ({ name }) => name,
+})
+
+const operatorsReset = dataCommand({
+  name: 'operators reset',
+  summary: 'Take passkeys, password and sessions from an operator and print a new link',
+  arguments: '<name>',
+  input: ([name = '']) => name,
+  work: async ({ operators, consoleUrl }: Needs, name: string) =>
+    linkOf(requireConsole(consoleUrl), await operators.accounts.reset(name)),
+  print: sayLink,
+  changes: ({ name }) => ({ operator: name }),
+  target: ({ name }) => name,
+})
+
+const operatorsRemove = dataCommand({
+  name: 'operators remove',
+  summary: 'Remove an operator, whose sessions end at once',
+  arguments: '<name>',
+  input: ([name = '']) => name,
+  work: async ({ operators }: Needs, name: string) => {
+    await operators.accounts.remove(name)
+    return { removed: name }
+  },
+  print: ({ removed }) => `Removed ${removed}.`,
+  changes: ({ removed }) => ({ operator: removed }),
+  target: ({ removed }) => removed,
+})
+
+const operatorsList = dataCommand({
+  name: 'operators list',
+  summary: 'List who may use the console',
+  work: ({ operators }: Needs) => operators.accounts.list(),
+  print: (list) =>
+    list
+      .map(({ name, role, passkeys, hasPassword, isSetUp }) => {
+        const ways = [
+          passkeys > 0 ? `${passkeys} passkeys` : '',
+          hasPassword ? 'password' : '',
+          isSetUp ? '' : 'not set up yet',
+        ]
+        return [name, role, ways.filter(Boolean).join(', ')].join('\t')
+      })
+      .join('\n'),
+})
+
+const auditList = dataCommand({
+  name: 'audit list',
+  summary: 'List what was changed, by whom and from where, the newest first',
+  options: [
+    ['--action <action>', 'only this, such as "settings set"'],
+    ['--operator <name>', 'only what this operator did'],
+    ['--target <target>', 'only what was done to this id or name'],
+    ['--after <cursor>', 'the page after this one'],
+    ['--limit <count>', 'at most this many (50)'],
+  ],
+  input: (_args, { action, operator, target, after, limit }) => ({
+    ...(typeof action === 'string' ? { action } : {}),
+    ...(typeof operator === 'string' ? { operator } : {}),
+    ...(typeof target === 'string' ? { target } : {}),
+    ...(typeof after === 'string' ? { after } : {}),
+    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
+  }),
+  work: ({ operators }: Needs, filter: AuditFilter) => operators.audit.list(filter),
+  print: ({ entries, next }) =>
+    [
+      ...entries.map(({ at, operator, origin, action, target, before, after }) =>
+        [
+          at,
+          operator ?? 'command',
+          origin,
+          action,
+          target ?? '-',
+          before === null ? '' : prettyJson(before),
+          after === null ? '' : prettyJson(after),
+        ]
+          .join('\t')
+          .trimEnd(),
+      ),
+      ...(next === null ? [] : [`More: --after ${next}`]),
+    ].join('\n'),
+})
+
+function linkOf(consoleUrl: string, { name, token }: { name: string; token: string }): Link {
+  return { name, link: `${consoleUrl}#setup=${token}` }
+}
+
+function requireConsole(consoleUrl: string | null): string {
+  if (consoleUrl !== null) return consoleUrl
+  throw new AppError('unavailable', 'CONSOLE is off: set it to on for a console.')
+}
+
+function sayLink({ name, link }: Link): string {
+  return `Open this within 30 minutes to set ${name} up; it works once:\n${link}`
+}
+
+function readRole(text: string | boolean): Role {
+  const role = ROLES.find((one) => one === text)
+  if (role === undefined) throw new UsageError(`The role is one of ${ROLES.join(', ')}.`)
+  return role
+}
+
+export const operatorsCommands = [
+  operatorsAdd,
+  operatorsReset,
+  operatorsRemove,
+  operatorsList,
+  auditList,
+]

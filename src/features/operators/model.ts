@@ -1,0 +1,63 @@
+import { t } from 'elysia'
+import { oneOf, strict } from '../../http/envelope.ts'
+import { ROLES } from './accounts.ts'
+
+const text = (maxLength: number) => t.String({ maxLength })
+const bytes = t.String({ maxLength: 20_000, pattern: '^[A-Za-z0-9_-]*$' })
+
+export const Token = strict({ token: text(100) })
+export const NamedOperator = strict({ name: text(64) })
+export const NewOperator = strict({
+  name: text(64),
+  role: oneOf(ROLES, { description: 'what the operator may' }),
+})
+
+const passkeyParts = {
+  id: bytes,
+  rawId: bytes,
+  type: t.Literal('public-key'),
+  authenticatorAttachment: t.Optional(text(40)),
+  clientExtensionResults: t.Object({}, { additionalProperties: true }),
+}
+
+/** What a browser answers to `navigator.credentials.create` (WebAuthn level 3, §5.1). */
+const NewPasskey = t.Object({
+  ...passkeyParts,
+  response: t.Object(
+    { clientDataJSON: bytes, attestationObject: bytes },
+    { additionalProperties: true },
+  ),
+})
+
+/** What it answers to `navigator.credentials.get`. */
+const ShownPasskey = t.Object({
+  ...passkeyParts,
+  response: t.Object(
+    {
+      clientDataJSON: bytes,
+      authenticatorData: bytes,
+      signature: bytes,
+      userHandle: t.Optional(t.Union([bytes, t.Null()])),
+    },
+    { additionalProperties: true },
+  ),
+})
+
+export const SetUp = t.Union([
+  strict({ token: text(100), passkey: NewPasskey, passkeyName: text(100) }),
+  strict({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
+])
+export const SignIn = t.Union([
+  strict({ passkey: ShownPasskey }),
+  strict({ name: text(64), password: text(256), code: text(40) }),
+])
+export const Proof = t.Union([strict({ passkey: ShownPasskey }), strict({ code: text(40) })])
+export const AddPasskey = strict({ passkey: NewPasskey, passkeyName: text(100) })
+export const IdParam = strict({ id: text(200) })
+export const AuditQuery = strict({
+  action: t.Optional(text(100)),
+  operator: t.Optional(text(64)),
+  target: t.Optional(text(300)),
+  since: t.Optional(t.String({ format: 'date-time' })),
+  after: t.Optional(text(40)),
+})

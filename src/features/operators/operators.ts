@@ -1,0 +1,45 @@
+import type { Passwords } from '../../lib/passwords.ts'
+import type { Limits } from '../../limits/limits.ts'
+import { createOperatorAccounts } from './accounts.ts'
+import { createAudit } from './audit.ts'
+import { createPasskeys } from './passkeys.ts'
+import { createOperatorPassword } from './password.ts'
+import type { OperatorsDb } from './schema.ts'
+import { createOperatorSessions } from './sessions.ts'
+import { createOperatorSignIn } from './sign-in.ts'
+
+type OperatorsDeps = {
+  db: OperatorsDb
+  passwords: Passwords
+  limits: Limits
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  /** What passkeys and authenticator apps show. */
+  appName: string
+  auditKeptDays: number
+  now: () => Date
+  newId: () => string
+}
+
+export type Operators = ReturnType<typeof createOperators>
+
+/** Builds the parts of this feature and wires them together. */
+export function createOperators(deps: OperatorsDeps) {
+  const { db, passwords, limits, sealKey, recoveryKey, appName, now, newId } = deps
+  const accounts = createOperatorAccounts({ db, now, newId })
+  const sessions = createOperatorSessions({ db, now, newId })
+  const passkeys = createPasskeys({ db, appName, now })
+  const password = createOperatorPassword({
+    db,
+    accounts,
+    passwords,
+    limits,
+    sealKey,
+    recoveryKey,
+    appName,
+    now,
+  })
+  const signIn = createOperatorSignIn({ db, accounts, passkeys, password, sessions, limits })
+  const audit = createAudit({ db, keptDays: deps.auditKeptDays, now, newId })
+  return { accounts, sessions, passkeys, signIn, audit }
+}

@@ -1,0 +1,195 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { and, asc, eq, lt } from 'drizzle-orm'
+import type { Tx } from '../../db/db.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import { newToken, type OperatorRow } from './accounts.ts'
+import type { OperatorsDb } from './schema.ts'
+
+type Purpose = 'register' | 'sign-in'
+type PasskeysDeps = { db: OperatorsDb; appName: string; now: () => Date }
+
+export type Passkeys = ReturnType<typeof createPasskeys>
+
+const CHALLENGE_LIFE = 5 * 60 * 1000
+const MOST_PASSKEYS = 20
+
+/** Passkeys (WebAuthn level 3): made for one host, and always with the device's own check of who holds it. */
+export function createPasskeys({ db, appName, now }: PasskeysDeps) {
+  const { operatorPasskeys, operatorTokens } = db.tables
+  return { startRegistration, register, startSignIn, verify, list, remove, countOf, sweep }
+
+  /** What a browser needs in order to make a passkey for an operator at `origin`. */
+  async function startRegistration({ id, name }: OperatorRow, origin: string) {
+    const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+    const own = await rowsOf(id)
+    return generateRegistrationOptions({
+      rpName: appName,
+      rpID: hostOf(origin),
+      userName: name,
+      userID: new TextEncoder().encode(id),
+      challenge: await newChallenge('register', id),
+      attestationType: 'none',
+      excludeCredentials: own.map((key) => ({ id: key.id })),
+      authenticatorSelection: { residentKey: 'required', userVerification: 'required' },
+    })
+  }
+
+  /** Checks what a browser has made. Returns what keeps it, as part of the change. */
+  async function register(
+    { id: operatorId }: OperatorRow,
+    response: RegistrationResponseJSON,
+    origin: string,
+    name: string,
+  ): Promise<(tx: Tx) => Promise<void>> {
+    const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+    const host = hostOf(origin)
+    const verified = await verifyRegistrationResponse({
+      response,
+      expectedChallenge: (challenge) => useChallenge(challenge, 'register', operatorId),
+      expectedOrigin: origin,
+      expectedRPID: host,
+      requireUserVerification: true,
+    }).catch(asRefusal)
+    if (!verified.registrationInfo) throw refusal()
+    const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
+    return async (tx) => {
+      if ((await countOf(tx, operatorId)) >= MOST_PASSKEYS) {
+        throw new AppError('conflict', 'There are 20 passkeys: remove one first.')
+      }
+      await tx.insert(operatorPasskeys).values({
+        id,
+        operatorId,
+        publicKey: Buffer.from(publicKey).toString('base64url'),
+        counter,
+        transports,
+        host,
+        name: name || 'Passkey',
+        createdAt: now(),
+      })
+    }
+  }
+
+  /** What a browser needs in order to show a passkey; with an operator, one of theirs. */
+  async function startSignIn(operatorId: string | null, origin: string) {
+    const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+    const own = operatorId === null ? [] : await rowsOf(operatorId)
+    return generateAuthenticationOptions({
+      rpID: hostOf(origin),
+      challenge: await newChallenge('sign-in', operatorId),
+      allowCredentials: own.map(({ id, transports }) => ({ id, transports })),
+      userVerification: 'required',
+    })
+  }
+
+  /** Checks a passkey that was shown, of `operatorId` where that is given. Returns whose it is, and what notes its use. */
+  async function verify(
+    response: AuthenticationResponseJSON,
+    origin: string,
+    operatorId: string | null,
+  ) {
+    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+    const [row] = await db.read
+      .select()
+      .from(operatorPasskeys)
+      .where(eq(operatorPasskeys.id, response.id))
+    const isTheirs = operatorId === null || row?.operatorId === operatorId
+    if (!row || !isTheirs || row.host !== hostOf(origin)) throw refusal()
+    const { authenticationInfo, verified } = await verifyAuthenticationResponse({
+      response,
+      expectedChallenge: (challenge) => useChallenge(challenge, 'sign-in', operatorId),
+      expectedOrigin: origin,
+      expectedRPID: row.host,
+      credential: {
+        id: row.id,
+        publicKey: new Uint8Array(Buffer.from(row.publicKey, 'base64url')),
+        counter: row.counter,
+      },
+      requireUserVerification: true,
+    }).catch(asRefusal)
+    if (!verified) throw refusal()
+    const settle = async (tx: Tx) => {
+      const used = { counter: authenticationInfo.newCounter, lastUsedAt: now() }
+      const kept = await tx
+        .update(operatorPasskeys)
+        .set(used)
+        .where(eq(operatorPasskeys.id, row.id))
+        .returning({ id: operatorPasskeys.id })
+      if (kept.length === 0) throw refusal()
+    }
+    return { operatorId: row.operatorId, settle }
+  }
+
+  async function list(operatorId: string) {
+    return (await rowsOf(operatorId)).map(({ id, name, host, createdAt, lastUsedAt }) => ({
+      id,
+      name,
+      host,
+      createdAt: createdAt.toISOString(),
+      lastUsedAt: lastUsedAt?.toISOString() ?? null,
+    }))
+  }
+
+  /** Removes a passkey as part of the change. Throws `not_found` when it is not the operator's. */
+  async function remove(tx: Tx, operatorId: string, id: string) {
+    const removed = await tx
+      .delete(operatorPasskeys)
+      .where(and(eq(operatorPasskeys.id, id), eq(operatorPasskeys.operatorId, operatorId)))
+      .returning({ id: operatorPasskeys.id })
+    if (removed.length === 0) throw new AppError('not_found', 'There is no such passkey.')
+  }
+
+  async function countOf(tx: Tx, operatorId: string): Promise<number> {
+    return tx.$count(operatorPasskeys, eq(operatorPasskeys.operatorId, operatorId))
+  }
+
+  /** Removes challenges that nobody has answered, and links that nobody has followed. */
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(operatorTokens).where(lt(operatorTokens.expiresAt, now()))
+    })
+  }
+
+  function rowsOf(operatorId: string) {
+    return db.read
+      .select()
+      .from(operatorPasskeys)
+      .where(eq(operatorPasskeys.operatorId, operatorId))
+      .orderBy(asc(operatorPasskeys.createdAt))
+  }
+
+  async function newChallenge(purpose: Purpose, operatorId: string | null) {
+    const challenge = newToken()
+    const expiresAt = new Date(now().getTime() + CHALLENGE_LIFE)
+    await db.write(async (tx) => {
+      const hash = sha256(challenge)
+      await tx.insert(operatorTokens).values({ hash, purpose, operatorId, expiresAt })
+    })
+    return new Uint8Array(Buffer.from(challenge, 'base64url'))
+  }
+
+  /** Whether we have made a challenge for this, which is used up by that. */
+  async function useChallenge(challenge: string, purpose: Purpose, operatorId: string | null) {
+    const [row] = await db.write((tx) =>
+      tx
+        .delete(operatorTokens)
+        .where(and(eq(operatorTokens.hash, sha256(challenge)), eq(operatorTokens.purpose, purpose)))
+        .returning(),
+    )
+    return row !== undefined && row.operatorId === operatorId && row.expiresAt > now()
+  }
+}
+
+function hostOf(origin: string): string {
+  return new URL(origin).hostname
+}
+
+/** The library says what was wrong with a passkey by throwing. */
+function asRefusal(error: unknown): never {
+  if (error instanceof AppError) throw error
+  throw refusal(error)
+}
+
+function refusal(cause?: unknown): AppError {
+  return new AppError('invalid_credentials', 'This passkey was not accepted.', { cause })
+}

@@ -1,0 +1,144 @@
+import { and, eq } from 'drizzle-orm'
+import { encode } from 'uqr'
+import type { Tx } from '../../db/db.ts'
+import { hmac } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import { checkPassword } from '../../lib/password-rules.ts'
+import type { Passwords } from '../../lib/passwords.ts'
+import { newRecoveryCodes, plainRecoveryCode } from '../../lib/recovery-codes.ts'
+import { seal, unseal } from '../../lib/seal.ts'
+import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../lib/totp.ts'
+import type { BackoffRule, Claim, Limits, WindowRule } from '../../limits/limits.ts'
+import type { OperatorAccounts, OperatorRow } from './accounts.ts'
+import type { OperatorsDb } from './schema.ts'
+
+type OperatorPasswordDeps = {
+  db: OperatorsDb
+  accounts: OperatorAccounts
+  passwords: Passwords
+  limits: Limits
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  appName: string
+  now: () => Date
+}
+
+export type OperatorPassword = ReturnType<typeof createOperatorPassword>
+
+const MIN_LENGTH = 10
+const PER_OPERATOR: BackoffRule = { name: 'operator-sign-in', free: 5, maxDelay: 15 * 60 }
+const PER_CODE: WindowRule = { name: 'operator-code', max: 10, seconds: 15 * 60 }
+
+/** A password with TOTP (RFC 6238), for those who have no passkey at hand; recovery codes stand in for TOTP. */
+export function createOperatorPassword(deps: OperatorPasswordDeps) {
+  const { db, accounts, passwords, limits, sealKey, recoveryKey, appName, now } = deps
+  const { operators, operatorRecoveryCodes } = db.tables
+  return { offerTotp, setUp, verify, prove }
+
+  /** A TOTP secret to scan. `sealed` comes back with the first code: nothing is kept until then. */
+  function offerTotp(name: string) {
+    const secret = newTotpSecret()
+    const url = otpauthUrlOf(secret, `${appName} console`, name)
+    const rows = encode(url).data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join(''))
+    return { secret, url, qr: rows, sealed: seal(sealKey, `${name} ${secret}`) }
+  }
+
+  /** Checks a new password and the first code. Returns what keeps them, as part of the change, with the recovery codes. */
+  async function setUp(
+    { id, name }: OperatorRow,
+    { password, code, sealed }: { password: string; code: string; sealed: string },
+  ) {
+    const field = { minLength: MIN_LENGTH, email: '', name, field: 'password' }
+    await checkPassword(password, field)
+    const secret = offered(name, sealed)
+    const totpStep = acceptedStep(secret, code, now(), null)
+    if (totpStep === null) throw wrongCode()
+    const passwordHash = await passwords.hash(password)
+    const codes = newRecoveryCodes()
+    const store = async (tx: Tx) => {
+      const chosen = { passwordHash, totpSecret: seal(sealKey, secret), totpStep }
+      await tx.update(operators).set(chosen).where(eq(operators.id, id))
+      await tx.delete(operatorRecoveryCodes).where(eq(operatorRecoveryCodes.operatorId, id))
+      const rows = codes.map((one) => ({ operatorId: id, hash: hashCode(id, one) }))
+      await tx.insert(operatorRecoveryCodes).values(rows)
+    }
+    return { store, codes }
+  }
+
+  /** Who a name, a password and a code belong to. Every wrong answer is the same one. Returns what uses the code up. */
+  async function verify(name: string, password: string, code: string) {
+    const reservation = await limits.reserve([claimOf(PER_OPERATOR, name)])
+    const operator = await accounts.findByName(db.read, name)
+    const matches = await passwords
+      .verify(password, operator?.passwordHash ?? null)
+      .catch(async (error) => {
+        // What was refused because too many wait was no try.
+        await db.write(reservation.release)
+        throw error
+      })
+    if (!operator || !matches) throw wrongCredentials()
+    await proveWith(operator, code, wrongCredentials)
+    return { operatorId: operator.id, settle: reservation.release }
+  }
+
+  /** Throws unless a code is right; it is used up. */
+  async function prove(operatorId: string, code: string) {
+    const operator = await accounts.find(db.read, operatorId)
+    if (!operator) throw wrongCode()
+    await proveWith(operator, code, wrongCode)
+  }
+
+  async function proveWith({ id }: OperatorRow, code: string, refusal: () => AppError) {
+    const reservation = await limits.reserve([claimOf(PER_CODE, id)])
+    await db.write(async (tx) => {
+      if (!(await use(tx, id, code))) throw refusal()
+      await reservation.release(tx)
+    })
+  }
+
+  async function use(tx: Tx, id: string, code: string): Promise<boolean> {
+    if (!/^\d{6}$/.test(code)) return useRecoveryCode(tx, id, code)
+    const operator = await accounts.find(tx, id)
+    if (!operator?.totpSecret) return false
+    const step = acceptedStep(unseal(sealKey, operator.totpSecret), code, now(), operator.totpStep)
+    if (step === null) return false
+    await tx.update(operators).set({ totpStep: step }).where(eq(operators.id, id))
+    return true
+  }
+
+  async function useRecoveryCode(tx: Tx, id: string, code: string): Promise<boolean> {
+    const hash = hashCode(id, plainRecoveryCode(code))
+    const used = await tx
+      .delete(operatorRecoveryCodes)
+      .where(and(eq(operatorRecoveryCodes.operatorId, id), eq(operatorRecoveryCodes.hash, hash)))
+      .returning({ hash: operatorRecoveryCodes.hash })
+    return used.length === 1
+  }
+
+  function offered(name: string, sealed: string): string {
+    try {
+      const text = unseal(sealKey, sealed)
+      const at = text.lastIndexOf(' ')
+      if (text.slice(0, at) === name) return text.slice(at + 1)
+    } catch {
+      // Somebody else's, or none of ours.
+    }
+    throw new AppError('malformed_request', 'Scan the code again.')
+  }
+
+  function hashCode(operatorId: string, code: string): string {
+    return hmac(recoveryKey, `operator.${operatorId}.${code}`)
+  }
+}
+
+function claimOf(rule: BackoffRule | WindowRule, key: string): Claim {
+  return { rule, key }
+}
+
+function wrongCredentials(): AppError {
+  return new AppError('invalid_credentials', 'The name, the password or the code is wrong.')
+}
+
+function wrongCode(): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.')
+}

@@ -1,0 +1,124 @@
+import type { Columns } from '../../db/columns.ts'
+import type { Db } from '../../db/db.ts'
+
+export type OperatorsDb = Db<ReturnType<typeof operatorTables>>
+
+/** What a value was before a change and is after it; secrets are masked. */
+export type AuditValues = Record<string, unknown>
+
+/** Who may use the console, how they sign in, and what was done by whom. */
+export function operatorTables(columns: Columns) {
+  const { table, text, int, ms, json, index, uniqueIndex, primaryKey } = columns
+
+  const operators = table(
+    'operators',
+    {
+      id: text().primaryKey(),
+      name: text().notNull(),
+      role: text().notNull(),
+      passwordHash: text(),
+      /** The TOTP secret, sealed. */
+      totpSecret: text(),
+      /** The last TOTP step that was accepted: it and earlier ones are used up. */
+      totpStep: int(),
+      createdAt: ms().notNull(),
+    },
+    (t) => [uniqueIndex('operators_name').on(t.name)],
+  )
+
+  const operatorPasskeys = table(
+    'operator_passkeys',
+    {
+      /** The credential id, base64url. */
+      id: text().primaryKey(),
+      operatorId: text()
+        .notNull()
+        .references(() => operators.id, { onDelete: 'cascade' }),
+      /** COSE key, base64url. */
+      publicKey: text().notNull(),
+      counter: int().notNull(),
+      transports: json<string[]>().notNull(),
+      /** The host that it was made for: it works there alone. */
+      host: text().notNull(),
+      name: text().notNull(),
+      createdAt: ms().notNull(),
+      lastUsedAt: ms(),
+    },
+    (t) => [index('operator_passkeys_operator').on(t.operatorId)],
+  )
+
+  const operatorSessions = table(
+    'operator_sessions',
+    {
+      /** SHA-256 of the token in the cookie. */
+      hash: text().primaryKey(),
+      id: text().notNull(),
+      operatorId: text()
+        .notNull()
+        .references(() => operators.id, { onDelete: 'cascade' }),
+      device: text().notNull(),
+      ip: text().notNull(),
+      createdAt: ms().notNull(),
+      lastSeenAt: ms().notNull(),
+      /** When a passkey or a code was last shown in it. */
+      provenAt: ms().notNull(),
+    },
+    (t) => [index('operator_sessions_operator').on(t.operatorId)],
+  )
+
+  /** Links that set an operator up, and challenges that passkeys answer. Only hashes are kept. */
+  const operatorTokens = table('operator_tokens', {
+    hash: text().primaryKey(),
+    purpose: text().notNull(),
+    /** Null where it is not known yet who signs in. */
+    operatorId: text().references(() => operators.id, { onDelete: 'cascade' }),
+    /** What goes with it: a TOTP secret that is not confirmed yet, sealed. */
+    content: text(),
+    expiresAt: ms().notNull(),
+  })
+
+  const operatorRecoveryCodes = table(
+    'operator_recovery_codes',
+    {
+      operatorId: text()
+        .notNull()
+        .references(() => operators.id, { onDelete: 'cascade' }),
+      hash: text().notNull(),
+    },
+    (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
+  )
+
+  /** What operators have done, in the console and by commands. Rows are only added, and removed when they are old. */
+  const auditEntries = table(
+    'audit_entries',
+    {
+      id: text().primaryKey(),
+      at: ms().notNull(),
+      /** The name of the operator; null for a command. */
+      operator: text(),
+      /** Where from: the address of the browser, or the user of the machine. */
+      origin: text().notNull(),
+      /** What was done, such as `settings.publish`. */
+      action: text().notNull(),
+      /** What it was done to: an id, or a name. */
+      target: text(),
+      before: json<AuditValues>(),
+      after: json<AuditValues>(),
+      requestId: text(),
+    },
+    (t) => [
+      index('audit_entries_action').on(t.action, t.id),
+      index('audit_entries_operator').on(t.operator, t.id),
+      index('audit_entries_target').on(t.target, t.id),
+    ],
+  )
+
+  return {
+    operators,
+    operatorPasskeys,
+    operatorSessions,
+    operatorTokens,
+    operatorRecoveryCodes,
+    auditEntries,
+  }
+}

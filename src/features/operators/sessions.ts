@@ -1,0 +1,137 @@
+import { and, desc, eq, lt, ne, or } from 'drizzle-orm'
+import type { Tx } from '../../db/db.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import { newToken, type Role } from './accounts.ts'
+import type { OperatorsDb } from './schema.ts'
+
+/** An operator at a browser. `provenAt`: when a passkey or a code was last shown there. */
+export type OperatorSession = {
+  id: string
+  operatorId: string
+  name: string
+  role: Role
+  provenAt: Date
+}
+
+/** Where somebody sits. */
+export type Browser = { device: string; ip: string }
+
+type OperatorSessionsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
+
+export type OperatorSessions = ReturnType<typeof createOperatorSessions>
+
+const MINUTE = 60_000
+const IDLE = 12 * 60 * MINUTE
+const LIFE = 7 * 24 * 60 * MINUTE
+
+/** Sessions of the console: idle for 12 hours at most, 7 days in all. */
+export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
+  const { operators, operatorSessions } = db.tables
+  return { open, check, prove, end, endOthers, list, sweep }
+
+  /** Opens a session as part of the change that signs somebody in. Returns the token for the cookie. */
+  async function open(tx: Tx, operatorId: string, { device, ip }: Browser): Promise<string> {
+    const token = newToken()
+    const at = now()
+    await tx.insert(operatorSessions).values({
+      hash: sha256(token),
+      id: newId(),
+      operatorId,
+      device,
+      ip,
+      createdAt: at,
+      lastSeenAt: at,
+      provenAt: at,
+    })
+    return token
+  }
+
+  /** Who a token belongs to; null when it belongs to nobody any more. */
+  async function check(token: string): Promise<OperatorSession | null> {
+    const hash = sha256(token)
+    const [row] = await db.read
+      .select({
+        id: operatorSessions.id,
+        operatorId: operatorSessions.operatorId,
+        createdAt: operatorSessions.createdAt,
+        lastSeenAt: operatorSessions.lastSeenAt,
+        provenAt: operatorSessions.provenAt,
+        name: operators.name,
+        role: operators.role,
+      })
+      .from(operatorSessions)
+      .innerJoin(operators, eq(operators.id, operatorSessions.operatorId))
+      .where(eq(operatorSessions.hash, hash))
+    if (!row) return null
+    const at = now()
+    const { id, operatorId, name, role, createdAt, lastSeenAt, provenAt } = row
+    const isOver = isBefore(lastSeenAt, at, IDLE) || isBefore(createdAt, at, LIFE)
+    if (isOver) return null
+    if (isBefore(lastSeenAt, at, MINUTE)) {
+      await db.write(async (tx) => {
+        const seen = { lastSeenAt: at }
+        await tx.update(operatorSessions).set(seen).where(eq(operatorSessions.hash, hash))
+      })
+    }
+    return { id, operatorId, name, role: role as Role, provenAt }
+  }
+
+  /** Notes, as part of the change, that a passkey or a code was shown. */
+  async function prove(tx: Tx, id: string) {
+    await tx.update(operatorSessions).set({ provenAt: now() }).where(eq(operatorSessions.id, id))
+  }
+
+  /** Ends one session of an operator. Throws `not_found` when it is not theirs. */
+  async function end(operatorId: string, id: string) {
+    const ended = await db.write((tx) =>
+      tx
+        .delete(operatorSessions)
+        .where(and(eq(operatorSessions.id, id), eq(operatorSessions.operatorId, operatorId)))
+        .returning({ id: operatorSessions.id }),
+    )
+    if (ended.length === 0) throw new AppError('not_found', 'There is no such session.')
+  }
+
+  /** Ends all sessions of an operator but one, as part of the change. */
+  async function endOthers(tx: Tx, operatorId: string, keptId: string) {
+    await tx
+      .delete(operatorSessions)
+      .where(and(eq(operatorSessions.operatorId, operatorId), ne(operatorSessions.id, keptId)))
+  }
+
+  /** Where an operator is signed in, the last one seen first. */
+  async function list(operatorId: string) {
+    const rows = await db.read
+      .select()
+      .from(operatorSessions)
+      .where(eq(operatorSessions.operatorId, operatorId))
+      .orderBy(desc(operatorSessions.lastSeenAt))
+    return rows.map(({ id, device, ip, createdAt, lastSeenAt }) => ({
+      id,
+      device,
+      ip,
+      createdAt: createdAt.toISOString(),
+      lastSeenAt: lastSeenAt.toISOString(),
+    }))
+  }
+
+  /** Removes the sessions that are over. */
+  async function sweep() {
+    const at = now().getTime()
+    await db.write(async (tx) => {
+      await tx
+        .delete(operatorSessions)
+        .where(
+          or(
+            lt(operatorSessions.lastSeenAt, new Date(at - IDLE)),
+            lt(operatorSessions.createdAt, new Date(at - LIFE)),
+          ),
+        )
+    })
+  }
+}
+
+function isBefore(time: Date, now: Date, ms: number): boolean {
+  return now.getTime() - time.getTime() > ms
+}

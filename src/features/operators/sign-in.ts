@@ -1,0 +1,153 @@
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import type { Tx } from '../../db/db.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Limits, WindowRule } from '../../limits/limits.ts'
+import type { OperatorAccounts, OperatorRow } from './accounts.ts'
+import type { Passkeys } from './passkeys.ts'
+import type { OperatorPassword } from './password.ts'
+import type { OperatorsDb } from './schema.ts'
+import type { Browser, OperatorSession, OperatorSessions } from './sessions.ts'
+
+/** A browser, with where its page was loaded from. */
+export type Visitor = Browser & { origin: string }
+
+/** How somebody shows who they are. */
+export type Proof =
+  | { passkey: AuthenticationResponseJSON }
+  | { name: string; password: string; code: string }
+
+/** What an operator chooses to sign in with. */
+export type Choice =
+  | { passkey: RegistrationResponseJSON; passkeyName: string }
+  | { password: string; code: string; sealed: string }
+
+type OperatorSignInDeps = {
+  db: OperatorsDb
+  accounts: OperatorAccounts
+  passkeys: Passkeys
+  password: OperatorPassword
+  sessions: OperatorSessions
+  limits: Limits
+}
+
+const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
+
+/** How operators come in: by the link that sets them up, and from then on by what they have chosen. */
+export function createOperatorSignIn(deps: OperatorSignInDeps) {
+  const { db, accounts, passkeys, password, sessions, limits } = deps
+  return {
+    startSetUp,
+    setUp,
+    startPasskey,
+    signIn,
+    startProof,
+    prove,
+    addPasskey,
+    removePasskey,
+    startPasskeyFor,
+  }
+
+  /** Whom a link is for, and all that either way to sign in begins with. */
+  async function startSetUp(token: string, { ip, origin }: Visitor) {
+    await countVisit(ip)
+    const operator = await accounts.waitingFor(db.read, token)
+    const passkey = await passkeys.startRegistration(operator, origin)
+    return { name: operator.name, passkey, totp: password.offerTotp(operator.name) }
+  }
+
+  /** Uses a link up. Returns the token of a session, and the recovery codes of a password. */
+  async function setUp(token: string, choice: Choice, visitor: Visitor) {
+    await countVisit(visitor.ip)
+    const operator = await accounts.waitingFor(db.read, token)
+    const { store, codes } = await chosen(operator, choice, visitor)
+    const session = await db.write(async (tx) => {
+      const { id } = await accounts.useLink(tx, token)
+      await store(tx)
+      return sessions.open(tx, id, visitor)
+    })
+    return { name: operator.name, session, recoveryCodes: codes }
+  }
+
+  /** What a browser needs in order to show a passkey of anybody. */
+  async function startPasskey({ ip, origin }: Visitor) {
+    await countVisit(ip)
+    return passkeys.startSignIn(null, origin)
+  }
+
+  /** Returns the token of a session. */
+  async function signIn(
+    proof: Proof,
+    visitor: Visitor,
+  ): Promise<{ name: string; session: string }> {
+    await countVisit(visitor.ip)
+    const { operatorId, settle } =
+      'passkey' in proof
+        ? await passkeys.verify(proof.passkey, visitor.origin, null)
+        : await password.verify(proof.name, proof.password, proof.code)
+    return db.write(async (tx) => {
+      await settle(tx)
+      const operator = await accounts.find(tx, operatorId)
+      if (!operator) throw new AppError('invalid_credentials', 'This operator was removed.')
+      return { name: operator.name, session: await sessions.open(tx, operatorId, visitor) }
+    })
+  }
+
+  /** What a browser needs in order to show a passkey of the operator who sits there. */
+  function startProof({ operatorId }: OperatorSession, { origin }: Visitor) {
+    return passkeys.startSignIn(operatorId, origin)
+  }
+
+  /** Notes that the operator of a session has shown a passkey or a code just now. */
+  async function prove(
+    { id, operatorId }: OperatorSession,
+    proof: { passkey: AuthenticationResponseJSON } | { code: string },
+    { origin }: Visitor,
+  ) {
+    let settle = async (_tx: Tx) => {}
+    if ('code' in proof) await password.prove(operatorId, proof.code)
+    else settle = (await passkeys.verify(proof.passkey, origin, operatorId)).settle
+    await db.write(async (tx) => {
+      await settle(tx)
+      await sessions.prove(tx, id)
+    })
+  }
+
+  async function startPasskeyFor({ operatorId }: OperatorSession, { origin }: Visitor) {
+    return passkeys.startRegistration(await own(operatorId), origin)
+  }
+
+  async function addPasskey(
+    { operatorId }: OperatorSession,
+    response: RegistrationResponseJSON,
+    name: string,
+    { origin }: Visitor,
+  ) {
+    await db.write(await passkeys.register(await own(operatorId), response, origin, name))
+  }
+
+  /** Throws `conflict` where nothing would be left to sign in with. */
+  async function removePasskey({ operatorId }: OperatorSession, id: string) {
+    await db.write(async (tx) => {
+      await passkeys.remove(tx, operatorId, id)
+      const operator = await accounts.find(tx, operatorId)
+      if (operator?.passwordHash || (await passkeys.countOf(tx, operatorId)) > 0) return
+      throw new AppError('conflict', 'This is the only way to sign in: add another passkey first.')
+    })
+  }
+
+  async function own(operatorId: string): Promise<OperatorRow> {
+    const operator = await accounts.find(db.read, operatorId)
+    if (!operator) throw new AppError('unauthenticated', 'This operator was removed.')
+    return operator
+  }
+
+  async function chosen(operator: OperatorRow, choice: Choice, { origin }: Visitor) {
+    if ('password' in choice) return password.setUp(operator, choice)
+    const { passkey, passkeyName } = choice
+    return { store: await passkeys.register(operator, passkey, origin, passkeyName), codes: [] }
+  }
+
+  async function countVisit(ip: string) {
+    await limits.reserve([{ rule: PER_IP, key: ip }])
+  }
+}

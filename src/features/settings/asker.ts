@@ -1,0 +1,48 @@
+import type { Session } from '../../http/authenticate.ts'
+import { tokenIn } from '../../http/authenticate.ts'
+import { isSealed } from '../../http/opened-request.ts'
+import { languagesOf } from '../../http/request-headers.ts'
+import type { Asker, Aspect } from './conditions.ts'
+
+export type AskerDeps = {
+  /** The header in which a proxy says the country; null where none does. */
+  countryHeader: string | null
+  checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
+}
+
+/** Reads who asks out of a request, and tells which headers that depends on. */
+export function createAskerReader({ countryHeader, checkSession }: AskerDeps) {
+  const headers: Record<Aspect, string[]> = {
+    platform: ['App-Platform'],
+    version: ['App-Version'],
+    language: ['Accept-Language'],
+    country: countryHeader === null ? [] : [countryHeader],
+    id: ['Authorization', 'Device-Id'],
+  }
+  return { read, headersFor }
+
+  async function read(request: Request, aspects: Aspect[]): Promise<Asker> {
+    const { headers } = request
+    const country = countryHeader === null ? null : headers.get(countryHeader)
+    const version = headers.get('app-version')
+    return {
+      platform: headers.get('app-platform')?.toLowerCase() ?? null,
+      version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
+      languages: languagesOf(headers.get('accept-language')),
+      country: country?.toUpperCase() ?? null,
+      id: aspects.includes('id') ? await idOf(request) : null,
+    }
+  }
+
+  /** The headers that a reply varies by. */
+  function headersFor(aspects: Aspect[]): string[] {
+    return aspects.flatMap((aspect) => headers[aspect])
+  }
+
+  /** The person's where somebody is signed in, so that all of their devices get the same; else the device's. */
+  async function idOf(request: Request): Promise<string | null> {
+    const token = tokenIn(request.headers.get('authorization'))
+    const session = token && (await checkSession(token, isSealed(request)).catch(() => null))
+    return session ? session.userId : (request.headers.get('device-id')?.slice(0, 200) ?? null)
+  }
+}

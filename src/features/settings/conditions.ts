@@ -1,0 +1,114 @@
+import { type Static, t } from 'elysia'
+import { oneOf, strict } from '../../http/envelope.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { compareVersions } from '../../lib/versions.ts'
+
+const PLATFORMS = ['ios', 'android', 'web'] as const
+const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
+
+const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
+const version = t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })
+
+/** Who is meant: everything that is said must hold, and a list holds for each of its members. */
+const Condition = strict({
+  platform: t.Optional(oneOf(PLATFORMS, { description: 'what the app runs on' })),
+  minVersion: t.Optional(version),
+  maxVersion: t.Optional(version),
+  languages: t.Optional(
+    t.Array(t.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$' }), { maxItems: 50 }),
+  ),
+  countries: t.Optional(
+    t.Array(t.String({ pattern: '^[A-Z]{2}$', error: 'must be a country code such as BR' }), {
+      maxItems: 250,
+    }),
+  ),
+  /** So many of a hundred people, always the same ones. */
+  percent: t.Optional(t.Number({ minimum: 0, maximum: 100 })),
+})
+type Condition = Static<typeof Condition>
+
+/** A setting of the app's own: the value of the first rule that holds, else `value`. */
+const Feature = strict({
+  value: FeatureValue,
+  rules: t.Array(strict({ when: Condition, value: FeatureValue }), { maxItems: 20 }),
+})
+
+export const Features = t.Record(
+  t.String({ pattern: '^[a-z][A-Za-z0-9]{0,63}$', error: 'must be a name such as newPaywall' }),
+  Feature,
+  { additionalProperties: false },
+)
+export type Features = Static<typeof Features>
+
+export type FeatureValues = Record<string, Static<typeof FeatureValue>>
+
+/** What is known of who asks. `id`: of the person, else of the device. */
+export type Asker = {
+  platform: string | null
+  version: string | null
+  /** Best first. */
+  languages: string[]
+  country: string | null
+  id: string | null
+}
+
+/** What rules look at. */
+export type Aspect = 'platform' | 'version' | 'language' | 'country' | 'id'
+
+/** The value of each setting for somebody. */
+export function valuesFor(features: Features, asker: Asker): FeatureValues {
+  const entries = Object.entries(features)
+  return Object.fromEntries(
+    entries.map(([name, { value, rules }]) => {
+      const rule = rules.find(({ when }) => holds(name, when, asker))
+      return [name, rule ? rule.value : value]
+    }),
+  )
+}
+
+/** What of somebody the values depend on; nothing where no rule exists. */
+export function aspectsOf(features: Features): Aspect[] {
+  const conditions = Object.values(features).flatMap(({ rules }) => rules.map(({ when }) => when))
+  const asks = (...names: (keyof Condition)[]) =>
+    conditions.some((when) => names.some((name) => when[name] !== undefined))
+  const aspects: [Aspect, boolean][] = [
+    ['platform', asks('platform')],
+    ['version', asks('minVersion', 'maxVersion')],
+    ['language', asks('languages')],
+    ['country', asks('countries')],
+    ['id', asks('percent')],
+  ]
+  return aspects.flatMap(([aspect, isAsked]) => (isAsked ? [aspect] : []))
+}
+
+function holds(name: string, when: Condition, asker: Asker): boolean {
+  const { platform, minVersion, maxVersion, languages, countries, percent } = when
+  if (platform !== undefined && platform !== asker.platform) return false
+  if (minVersion !== undefined && !isAtLeast(asker.version, minVersion)) return false
+  if (maxVersion !== undefined && !isAtMost(asker.version, maxVersion)) return false
+  if (languages !== undefined && !speaks(asker.languages, languages)) return false
+  if (countries !== undefined && !countries.includes(asker.country ?? '')) return false
+  return percent === undefined || placeOf(name, asker.id) < percent
+}
+
+function isAtLeast(version: string | null, least: string): boolean {
+  return version !== null && compareVersions(version, least) >= 0
+}
+
+function isAtMost(version: string | null, most: string): boolean {
+  return version !== null && compareVersions(version, most) <= 0
+}
+
+/** `pt` means every Portuguese, `pt-BR` that of Brazil; the first language of somebody counts. */
+function speaks([own]: string[], wanted: string[]): boolean {
+  if (own === undefined) return false
+  const tag = own.toLowerCase()
+  return wanted.some((one) => tag === one.toLowerCase() || tag.startsWith(`${one.toLowerCase()}-`))
+}
+
+/** Where somebody stands among a hundred, from 0, another place for every setting. Nobody knows: the last one. */
+function placeOf(name: string, id: string | null): number {
+  if (id === null) return 99.999
+  const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')
+  return (hash.readUInt32BE(0) / 2 ** 32) * 100
+}

@@ -1,0 +1,66 @@
+import { differencesBetween } from '../../lib/differences.ts'
+import { mailboxOf } from '../../lib/email-address.ts'
+import { AppError, type ErrorDetail } from '../../lib/errors.ts'
+import { check } from '../../lib/validation.ts'
+import { compareVersions } from '../../lib/versions.ts'
+import type { Features } from './conditions.ts'
+import { StoredSettings } from './model.ts'
+
+const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
+const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
+
+/** The settings after an edit. Throws `validation_failed`; what stood before and was not changed is not judged again. */
+export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
+  const bad: ErrorDetail[] = []
+  for (const { path, after } of differencesBetween(before, edited)) {
+    if (/(Link|Url)$/.test(path) && !path.startsWith('features.') && !isLink(after))
+      bad.push({ path: `settings.${path}`, message: LINK })
+    if (path === 'supportEmail' && typeof after === 'string' && !isMailbox(after))
+      bad.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
+  }
+  const settings = bad.length > 0 ? null : check(StoredSettings, edited, 'settings')
+  if (settings !== null) {
+    bad.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
+    bad.push(...mixedTypes(settings.features))
+  }
+  if (settings !== null && bad.length === 0) return settings
+  throw new AppError('validation_failed', 'The settings are invalid.', { details: bad })
+}
+
+/** An app that is the latest and not supported could never be used again. */
+function unsupportedLatest(platform: 'ios' | 'android', settings: StoredSettings): ErrorDetail[] {
+  const { latestVersion, supportedVersion, ...builds } = settings[platform]
+  const isNewer = compareVersions(supportedVersion, latestVersion)
+  const path = `settings.${platform}`
+  if (isNewer > 0) {
+    return [{ path: `${path}.supportedVersion`, message: 'must not be above latestVersion' }]
+  }
+  if (isNewer < 0 || builds.supportedBuildNumber <= builds.latestBuildNumber) return []
+  return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
+}
+
+/** An app reads a setting as one type, whatever rule has set it. */
+function mixedTypes(features: Features): ErrorDetail[] {
+  return Object.entries(features).flatMap(([name, { value, rules }]) =>
+    rules.flatMap((rule, at) =>
+      typeof rule.value === typeof value
+        ? []
+        : [
+            {
+              path: `settings.features.${name}.rules.${at}.value`,
+              message: `must be of the type of the value without a rule: ${typeof value}`,
+            },
+          ],
+    ),
+  )
+}
+
+function isMailbox(text: string): boolean {
+  return text === '' || mailboxOf(text) !== null
+}
+
+/** What apps may be told to open: a page, a page of a store, or nothing. */
+function isLink(value: unknown): boolean {
+  if (value === '' || typeof value !== 'string') return true
+  return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')
+}

@@ -1,0 +1,157 @@
+import { and, asc, eq, gte, lt } from 'drizzle-orm'
+import type { HistoryDb, Sample } from './schema.ts'
+
+type RecorderDeps = {
+  db: HistoryDb
+  /** Changes of the database since the start. */
+  countWrites: () => number
+  instance: string
+  now: () => Date
+}
+
+/** A request that was answered. */
+type Answered = { seconds: number; status: number; isEvent: boolean }
+
+export type Recorder = ReturnType<typeof createRecorder>
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const KEPT = { minute: DAY, hour: 30 * DAY }
+/** Four buckets for each doubling, from 0.1 ms up to half an hour. */
+const BUCKETS = 96
+const LEAST = 0.1
+
+/** Counts requests in memory, and keeps what they came to in the database: minutes for a day, hours for 30. */
+export function createRecorder({ db, countWrites, instance, now }: RecorderDeps) {
+  const { samples } = db.tables
+  const times = new Uint32Array(BUCKETS)
+  let counts = { requests: 0, errors: 0, events: 0 }
+  let writes = countWrites()
+  return { observe, lastMinutes, list, flush }
+
+  function observe({ seconds, status, isEvent }: Answered) {
+    counts.requests++
+    if (status >= 500) counts.errors++
+    if (isEvent) counts.events++
+    const at = bucketOf(seconds * 1000)
+    times[at] = (times[at] ?? 0) + 1
+  }
+
+  /** Keeps the minute that has just ended, and at the end of an hour the hour. */
+  async function flush() {
+    const sample = take()
+    const minute = startOf(now(), MINUTE) - MINUTE
+    await db.write(async (tx) => {
+      const values = { span: 'minute', at: new Date(minute), instance, values: sample }
+      await tx.insert(samples).values(values).onConflictDoNothing()
+    })
+    if ((minute + MINUTE) % HOUR === 0) await flushHour(minute + MINUTE - HOUR)
+  }
+
+  async function flushHour(from: number) {
+    const at = new Date(from)
+    const own = await db.read
+      .select({ values: samples.values })
+      .from(samples)
+      .where(and(eq(samples.span, 'minute'), gte(samples.at, at), eq(samples.instance, instance)))
+    const values = joined(own.map((row) => row.values))
+    await db.write(async (tx) => {
+      await tx
+        .insert(samples)
+        .values({ span: 'hour', at, instance, values })
+        .onConflictDoUpdate({
+          target: [samples.span, samples.at, samples.instance],
+          set: { values },
+        })
+      for (const [span, life] of Object.entries(KEPT)) {
+        const oldest = new Date(now().getTime() - life)
+        await tx.delete(samples).where(and(eq(samples.span, span), lt(samples.at, oldest)))
+      }
+    })
+  }
+
+  /** What was kept of the last `hours`: of every minute for a day and less, else of every hour. Instances are joined. */
+  async function list(hours: number): Promise<(Sample & { at: string })[]> {
+    const span = hours <= 24 ? 'minute' : 'hour'
+    const since = new Date(now().getTime() - hours * HOUR)
+    const rows = await db.read
+      .select()
+      .from(samples)
+      .where(and(eq(samples.span, span), gte(samples.at, since)))
+      .orderBy(asc(samples.at))
+    const byTime = Map.groupBy(rows, ({ at }) => at.getTime())
+    return [...byTime].map(([at, group]) => {
+      return { at: new Date(at).toISOString(), ...together(group.map(({ values }) => values)) }
+    })
+  }
+
+  /** Requests, errors and events a minute over the last minutes that were kept. */
+  async function lastMinutes(count: number) {
+    const kept = await list(count / 60)
+    const sum = (name: 'requests' | 'errors' | 'events') =>
+      kept.reduce((total, sample) => total + sample[name], 0)
+    return {
+      minutes: count,
+      requests: sum('requests'),
+      errors: sum('errors'),
+      events: sum('events'),
+    }
+  }
+
+  function take(): Sample {
+    const before = writes
+    writes = countWrites()
+    const sample = {
+      ...counts,
+      p50: quantile(times, 0.5),
+      p99: quantile(times, 0.99),
+      writes: writes - before,
+      memory: process.memoryUsage.rss(),
+    }
+    counts = { requests: 0, errors: 0, events: 0 }
+    times.fill(0)
+    return sample
+  }
+}
+
+function bucketOf(ms: number): number {
+  if (ms <= LEAST) return 0
+  return Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / LEAST) * 4))
+}
+
+/** The upper end of the bucket in which a quantile lies, in ms; 0 where nothing was counted. */
+function quantile(times: Uint32Array, share: number): number {
+  const total = times.reduce((sum, count) => sum + count, 0)
+  let seen = 0
+  for (const [at, count] of times.entries()) {
+    seen += count
+    if (count > 0 && seen >= total * share) return Math.round(LEAST * 2 ** (at / 4) * 100) / 100
+  }
+  return 0
+}
+
+/** Samples one after the other: times are those of the worst minute, memory is the greatest. */
+function joined(list: Sample[]): Sample {
+  return list.reduce(
+    (sum, one) => ({
+      requests: sum.requests + one.requests,
+      errors: sum.errors + one.errors,
+      events: sum.events + one.events,
+      writes: sum.writes + one.writes,
+      p50: Math.max(sum.p50, one.p50),
+      p99: Math.max(sum.p99, one.p99),
+      memory: Math.max(sum.memory, one.memory),
+    }),
+    { requests: 0, errors: 0, p50: 0, p99: 0, events: 0, writes: 0, memory: 0 },
+  )
+}
+
+/** Samples of several instances at one time: as one after the other, but that each has its own memory. */
+function together(list: Sample[]): Sample {
+  return { ...joined(list), memory: list.reduce((sum, { memory }) => sum + memory, 0) }
+}
+
+function startOf(time: Date, ms: number): number {
+  return Math.floor(time.getTime() / ms) * ms
+}

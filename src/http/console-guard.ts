@@ -1,0 +1,156 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { AppError } from '../lib/errors.ts'
+import type { IpOf, IsAllowed } from './client-ip.ts'
+import { notFound } from './errors.ts'
+import { deviceOf } from './request-headers.ts'
+import { requestInfo } from './request-id.ts'
+import { isWithoutHost, pathOf } from './request-url.ts'
+
+/** Who sits at the console. `provenAt`: when they last showed a passkey or a code. */
+type Operator = {
+  id: string
+  operatorId: string
+  name: string
+  role: 'reader' | 'operator' | 'owner'
+  provenAt: Date
+}
+
+/** A browser at the console: its address, what it is, and where its page came from. */
+export type Visitor = { ip: string; device: string; origin: string }
+
+/** Writes to the audit log what an operator has done. */
+export type RecordAct = (
+  request: Request,
+  entry: {
+    action: string
+    target?: string
+    before?: Record<string, unknown>
+    after?: Record<string, unknown>
+  },
+) => Promise<void>
+
+type ConsoleGuardDeps = {
+  /** Who the token of a cookie belongs to. */
+  checkSession: (token: string) => Promise<Operator | null>
+  isAllowed: IsAllowed
+  /** Where people open the server; null when it is what they ask for. */
+  baseUrl: string | null
+  ipOf: IpOf
+  now: () => Date
+}
+
+/** Where everything of the console is, but for its page. */
+export const CONSOLE_API = '/console/api'
+/** Routes under this need no session: they begin one. */
+const OPEN = `${CONSOLE_API}/door/`
+/** Under this everybody changes what is their own, readers too. */
+const OWN = `${CONSOLE_API}/me/`
+const COOKIE = '__Host-homeport-console'
+const PROOF_LIFE = 10 * 60 * 1000
+const SAFE = new Set(['GET', 'HEAD'])
+
+const operators = new WeakMap<Request, Operator>()
+const visitors = new WeakMap<Request, Visitor>()
+const proven = new WeakSet<Request>()
+
+/** What a route needs beyond a session: a passkey or a code that was shown within ten minutes. */
+export const stepUp = {
+  transform: ({ request }: { request: Request }) => {
+    if (proven.has(request)) return
+    throw new AppError('forbidden', 'Confirm that it is you: show your passkey or a code.', {
+      details: [{ path: 'operator', message: 'step_up_required' }],
+    })
+  },
+  detail: { tags: ['step-up'] },
+}
+
+/** What only owners may. */
+export const ownerOnly = {
+  transform: ({ request }: { request: Request }) => {
+    requireRole(request, 'owner')
+    stepUp.transform({ request })
+  },
+  detail: { tags: ['step-up', 'owner'] },
+}
+
+/**
+ * Stands before every route that is added after it: the network, where the request comes from, who sits there, and
+ * what they may. What changes something is for operators, the rest for readers as well.
+ */
+export function consoleGuard({ checkSession, isAllowed, baseUrl, ipOf, now }: ConsoleGuardDeps) {
+  return new Elysia({ name: 'console-guard' }).onTransform(
+    { as: 'scoped' },
+    async ({ request, server }) => {
+      const listener = server as Server<unknown> | null
+      // Whoever may not see it is told that there is nothing.
+      if (!isAllowed(request, listener)) throw notFound()
+      const isSafe = SAFE.has(request.method)
+      const origin = originOf(request)
+      if (!isSafe && !isOurs(request, origin)) throw fromElsewhere()
+      const ip = ipOf(request, listener)
+      visitors.set(request, { ip, device: deviceOf(request).name, origin })
+      const path = pathOf(request)
+      if (path.startsWith(OPEN)) return
+      const token = sessionTokenOf(request)
+      const operator = token === null ? null : await checkSession(token)
+      if (!operator) throw new AppError('unauthenticated', 'Sign in to the console first.')
+      operators.set(request, operator)
+      requestInfo(request).userId = operator.operatorId
+      if (now().getTime() - operator.provenAt.getTime() < PROOF_LIFE) proven.add(request)
+      if (!isSafe && !path.startsWith(OWN)) requireRole(request, 'operator')
+    },
+  )
+
+  /** Where the page of a request came from: the browser says it, or it is where the request goes. */
+  function originOf(request: Request): string {
+    return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
+  }
+
+  function isOurs(request: Request, origin: string): boolean {
+    const { headers } = request
+    const site = headers.get('sec-fetch-site')
+    if (site !== null) return site === 'same-origin'
+    if (!headers.has('origin')) return false
+    return origin === baseUrl || URL.parse(origin)?.host === headers.get('host')
+  }
+}
+
+/** Who asks. */
+export function operatorOf(request: Request): Operator {
+  return operators.get(request) as Operator
+}
+
+/** From where they ask. */
+export function visitorOf(request: Request): Visitor {
+  return visitors.get(request) as Visitor
+}
+
+/** The token of the session in the cookie, or null. */
+function sessionTokenOf(request: Request): string | null {
+  const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
+  return cookies.get(COOKIE)
+}
+
+/** The cookie that keeps a session; null ends it. The browser forgets it with the session's longest life. */
+export function sessionCookie(token: string | null): string {
+  const life = token === null ? 0 : 7 * 24 * 60 * 60
+  return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${life}; Secure; HttpOnly; SameSite=Strict`
+}
+
+function ownOriginOf(request: Request): string {
+  return isWithoutHost(request) ? '' : new URL(request.url).origin
+}
+
+function requireRole(request: Request, role: 'operator' | 'owner') {
+  const { role: own } = operatorOf(request)
+  if (own === 'owner' || own === role) return
+  throw new AppError(
+    'forbidden',
+    role === 'owner' ? 'Only an owner may do this.' : 'A reader may not change anything.',
+  )
+}
+
+function fromElsewhere(): AppError {
+  return new AppError('forbidden', 'This request did not come from the console.')
+}

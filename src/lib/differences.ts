@@ -1,0 +1,18 @@
+/** A value that is another one than before; null for one that was not there, or is not any more. */
+export type Difference = { path: string; before: unknown; after: unknown }
+
+/** What changed from one JSON value to another, by its path: `ios.latestVersion`, `0.name.de`. */
+export function differencesBetween(before: unknown, after: unknown, path = ''): Difference[] {
+  if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
+    const names = new Set([...Object.keys(before), ...Object.keys(after)])
+    return [...names].flatMap((name) =>
+      differencesBetween(before[name], after[name], path === '' ? name : `${path}.${name}`),
+    )
+  }
+  if (JSON.stringify(before) === JSON.stringify(after)) return []
+  return [{ path, before: before ?? null, after: after ?? null }]
+}
+
+function isTree(value: unknown): value is Record<string, unknown> {
+  return value !== null && typeof value === 'object'
+}
