@@ -1,12 +1,28 @@
 import { Elysia } from 'elysia'
+import { keysAdmin } from './encryption/admin.ts'
+import { attachmentsAdmin } from './features/attachments/admin.ts'
+import { billingAdmin } from './features/billing/admin.ts'
+import { contentAdmin } from './features/content/admin.ts'
 import { operatorsAdmin } from './features/operators/admin.ts'
+import { peopleAdmin } from './features/people/admin.ts'
+import { plansAdmin } from './features/plans/admin.ts'
+import { ratesAdmin } from './features/rates/admin.ts'
+import { settingsAdmin } from './features/settings/admin.ts'
 import { consoleGuard, operatorOf, type RecordAct, visitorOf } from './http/console-guard.ts'
 import { requestInfo } from './http/request-id.ts'
+import { createBaseUrlOf } from './http/request-url.ts'
 import type { Services } from './services.ts'
+import { backupsAdmin } from './usecases/admin/backups.ts'
+import { healthAdmin } from './usecases/admin/health.ts'
+import { VERSION } from './version.ts'
 
 /** What the operator's console asks for, behind one guard; not in the public document. */
 export function createAdmin(services: Services) {
-  const { operators, consoleUrl, maySeeConsole, ipOf, config, appName, now } = services
+  const { config, db, appName, consoleUrl, maySeeConsole, ipOf, now } = services
+  const { operators, people, profile, limits, findPeople, exportData, deleteAccount } = services
+  const { billing, eventSearch, timeline, reconcile, rates, outbox, recorder, backups } = services
+  const { settings, plans, content, attachments, listing, usage } = services
+  const { encryptionKeys, signingKeys, readiness, timerRuns, liveLines } = services
   const guard = consoleGuard({
     checkSession: operators.sessions.check,
     isAllowed: maySeeConsole,
@@ -21,7 +37,33 @@ export function createAdmin(services: Services) {
       origin: visitorOf(request).ip,
       requestId: requestInfo(request).id,
     })
+  const baseUrlOf = createBaseUrlOf(config.baseUrl)
   return new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
     .use(operatorsAdmin({ operators, appName, consoleUrl, record, now }))
+    .use(peopleAdmin({ people, profile, limits, findPeople, exportData, deleteAccount, record }))
+    .use(billingAdmin({ billing, eventSearch, timeline, reconcile, record }))
+    .use(settingsAdmin({ settings, record }))
+    .use(plansAdmin({ plans, record }))
+    .use(contentAdmin({ content, record }))
+    .use(ratesAdmin({ rates, record }))
+    .use(keysAdmin({ encryptionKeys, signingKeys, record }))
+    .use(attachmentsAdmin({ attachments, listing, usage, baseUrlOf, record }))
+    .use(backupsAdmin({ backups, record }))
+    .use(
+      healthAdmin({
+        config,
+        db,
+        version: VERSION,
+        readiness,
+        eventSearch,
+        rates,
+        outbox,
+        recorder,
+        backups,
+        timerRuns,
+        liveLines,
+        now,
+      }),
+    )
 }

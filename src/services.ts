@@ -35,10 +35,12 @@ import type { TimerRun } from './lib/timer.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
 import type { Secrets } from './secrets.ts'
+import type { Backups } from './usecases/admin/backups.ts'
 import { appleGrantsOf } from './usecases/apple-settings.ts'
 import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
 import { filesOf } from './usecases/file-settings.ts'
+import { createFindPeople } from './usecases/find-people.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createMonitoring } from './usecases/monitoring.ts'
 import { consoleUrlOf, linksOf, mailerOf, publicUrl } from './usecases/public-settings.ts'
@@ -64,6 +66,8 @@ export type ServicesDeps = {
   newestBackupAt?: () => Promise<Date | null>
   /** The end of the log, where a server writes one. */
   liveLines?: LiveLines
+  /** Backups as the console makes them; null where nothing writes any. */
+  backups?: Backups | null
   /** How the timers of the server ran last. */
   timerRuns?: Map<string, TimerRun | null>
   /** How folding is cut; only tests say other sizes. */
@@ -203,6 +207,11 @@ export async function createServices(deps: ServicesDeps) {
     log,
   })
 
+  const findPeople = createFindPeople({
+    listPeople: people.directory.list,
+    peopleOf: people.directory.listOf,
+    customerIdsOf: billingParts.eventSearch.customerIdsOf,
+  })
   const exportData = createExportData({
     user: (userId) => profile.read(userId, publicUrl(config)),
     account: accounts.describe,
@@ -241,6 +250,7 @@ export async function createServices(deps: ServicesDeps) {
     ...monitoring,
     liveLines: deps.liveLines ?? createLiveLines(),
     timerRuns: deps.timerRuns ?? new Map(),
+    backups: deps.backups ?? null,
     now,
     config,
     appName,
@@ -270,5 +280,6 @@ export async function createServices(deps: ServicesDeps) {
     userIdOf: people.directory.idOf,
     deleteAccount,
     exportData,
+    findPeople,
   }
 }

@@ -61,6 +61,7 @@ const ROOMS = [
   'outbox',
   'publications',
   'usecases',
+  'usecases/admin',
 ]
 /** Folders of many small files that know nothing of each other. */
 const OPEN_PLAN = ['lib', 'http', 'cli', 'client']

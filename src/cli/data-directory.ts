@@ -36,6 +36,7 @@ type Overrides = Pick<
   | 'passwordCost'
   | 'servingSince'
   | 'areCertificatesFailing'
+  | 'backups'
   | 'liveLines'
   | 'timerRuns'
 >

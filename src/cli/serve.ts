@@ -5,6 +5,7 @@ import { onQuietAfterLoad } from '../lib/quiet-time.ts'
 import { startTimers, type TimerRun } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { holdCommand } from './backup/backup.ts'
+import { createConsoleBackups } from './backup/console-backups.ts'
 import { backupTimers } from './backup/timers.ts'
 import { waitForDamage } from './check-database.ts'
 import { EXIT, type LocalCommand } from './command.ts'
@@ -62,7 +63,8 @@ export const serve: LocalCommand = {
     const areCertificatesFailing = chosen.isTls ? () => tls?.isFailing() ?? false : null
     const timerRuns = new Map<string, TimerRun | null>()
     const servingSince = new Date()
-    const live = { servingSince, areCertificatesFailing, liveLines, timerRuns }
+    const backups = createConsoleBackups(chosen)
+    const live = { servingSince, areCertificatesFailing, liveLines, timerRuns, backups }
     const { services } = stack.use(await openData(chosen, log, live))
     if (demo) await addDemoData(services, log)
     if (!isSuccessor) listener.probe()
@@ -83,6 +85,7 @@ export const serve: LocalCommand = {
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))
     stack.defer(() => listener.stop(signals.second))
+    stack.defer(() => liveLines.close())
     let server = plain
     if (plain) announce(chosen, plain, log)
     const serveWith = (certificate: Certificate) => {

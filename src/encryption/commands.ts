@@ -6,7 +6,7 @@ type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 type Rotation = { use: Use; atOnce: boolean }
 
 /** What ends at once with the keys of a use. */
-const LOST = {
+export const LOST = {
   enc: 'apps that pin the keys of today cannot seal for this server until they are updated',
   sig: 'every access token ends now, and apps refresh theirs',
 }
@@ -14,7 +14,7 @@ const LOST = {
 const keysList = dataCommand({
   name: 'keys list',
   summary: 'List the public keys by their thumbprints; apps may pin those of use enc',
-  work: async (services: Needs) => allKeys(services),
+  work: async (services: Needs) => describeKeys(services),
   print: asLines,
 })
 
@@ -38,7 +38,7 @@ const keysRotate = dataCommand({
     atOnce ? `This ends all other keys of use ${use} at once: ${LOST[use]}.` : null,
   work: async (services: Needs, { use, atOnce }: Rotation) => {
     await ringsOf(services)[use].rotate(atOnce)
-    return allKeys(services)
+    return describeKeys(services)
   },
   print: asLines,
   changes: (_keys, rotation) => rotation,
@@ -48,7 +48,8 @@ function ringsOf({ encryptionKeys, signingKeys }: Needs) {
   return { enc: encryptionKeys, sig: signingKeys }
 }
 
-function allKeys(services: Needs) {
+/** Every accepted key of both uses. */
+export function describeKeys(services: Needs) {
   return Object.entries(ringsOf(services)).flatMap(([use, ring]) =>
     ring.list().map(({ jwk, state, from, until }) => ({
       use,
@@ -61,7 +62,7 @@ function allKeys(services: Needs) {
   )
 }
 
-function asLines(keys: ReturnType<typeof allKeys>): string {
+function asLines(keys: ReturnType<typeof describeKeys>): string {
   const lines = keys.map(({ use, state, kid, from, until }) => {
     const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
     return [use, state.padEnd(8), kid, ...times].join('  ')

@@ -30,7 +30,7 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
-  return { reserve, allows, forget, sweep }
+  return { reserve, allows, forget, inForce, sweep }
 
   /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
   async function reserve(claims: Claim[]): Promise<Reservation> {
@@ -60,6 +60,21 @@ export function createLimits({
   /** Starts a counter anew, as part of the change. */
   async function forget(tx: Tx, claim: Claim) {
     await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
+  }
+
+  /** Those of `claims` that would be refused now, and until when. */
+  async function inForce(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
+    const found = []
+    for (const claim of claims) {
+      const { rule } = claim
+      const [row] = await db.read
+        .select()
+        .from(limits)
+        .where(eq(limits.key, keyOf(claim)))
+      const isFull = row && ('free' in rule || row.count >= rule.max)
+      if (isFull && row.until > now()) found.push({ name: rule.name, until: row.until })
+    }
+    return found
   }
 
   async function sweep() {

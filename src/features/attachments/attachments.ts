@@ -15,6 +15,7 @@ import { createRetries } from './upload/idempotency.ts'
 import { createPreparer } from './upload/prepare-upload.ts'
 import { createQuota } from './upload/quota.ts'
 import { createStaging } from './upload/staging.ts'
+import { createUsage } from './usage.ts'
 
 type AttachmentPartsDeps = {
   db: AttachmentsDb
@@ -62,5 +63,6 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
     clearAvatar,
   })
   const orphans = createOrphans({ db, files, now, log })
-  return { files, staging, retries, imageQueue, attachments, orphans, listing, space }
+  const usage = createUsage({ db, now, log })
+  return { usage, files, staging, retries, imageQueue, attachments, orphans, listing, space }
 }

@@ -46,8 +46,9 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   /** The rates that are served; the same object until they change. */
   const { read } = served
   let warnedOn: string | null = null
+  let lastAttempt: (RefreshOutcome & { at: string }) | null = null
   const isRefreshed = feed !== null
-  return { isRefreshed, read, isStale, isDue, refresh, refreshWithRetries, seed }
+  return { isRefreshed, read, isStale, isDue, describeFeed, refresh, refreshWithRetries, seed }
 
   async function isStale(): Promise<boolean> {
     const { updatedAt } = await read()
@@ -59,6 +60,15 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     if (feed === null) return false
     const state = await feedState(db.read, feed.provider)
     return (state?.succeededAt ?? new Date(0)) < lastPublication(now())
+  }
+
+  /** Where the rates come from, when that last worked, what waits to be confirmed, and how it went last. */
+  async function describeFeed() {
+    if (feed === null) return { provider: null, succeededAt: null, held: null, last: null }
+    const { provider } = feed
+    const state = await feedState(db.read, provider)
+    const succeededAt = state?.succeededAt?.toISOString() ?? null
+    return { provider, succeededAt, held: state?.held ?? null, last: lastAttempt }
   }
 
   /** Tries again after 1, 5, 15 and 60 minutes, until the provider answers with something good. */
@@ -87,6 +97,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     const validators = { etag: state?.etag ?? null, lastModified: state?.lastModified ?? null }
     const fetched = await fetchRates(feed, validators, signal)
     const outcome = await keep(feed.provider, fetched)
+    lastAttempt = { at: now().toISOString(), ...outcome }
     log.info({ provider: feed.provider, ...outcome }, 'currency rates asked for')
     return outcome
   }

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lt, or, sql } from 'drizzle-orm'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 
 export type EventFilter = {
@@ -22,8 +22,8 @@ const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
 /** Finds events by what indexes know of them, the newest first: never by reading them all. */
 export function createEventSearch(db: BillingDb) {
-  const { billingEvents } = db.tables
-  return { find, countMarked, latest }
+  const { billingEvents, billingAliases, subscriptions } = db.tables
+  return { find, countMarked, latest, customerIdsOf }
 
   /** `next` is the `after` of the following page; null on the last one. */
   async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
@@ -73,6 +73,32 @@ export function createEventSearch(db: BillingDb) {
       .orderBy(desc(billingEvents.id))
       .limit(1)
     return row?.receivedAt ?? null
+  }
+
+  /** The app user ids of the customers that an app user id, or the beginning of a transaction id, belongs to. */
+  async function customerIdsOf(text: string): Promise<string[]> {
+    const aliases = await db.read
+      .select({ customerId: billingAliases.customerId })
+      .from(billingAliases)
+      .where(eq(billingAliases.appUserId, text))
+    const lines = await db.read
+      .select({ customerId: subscriptions.customerId })
+      .from(subscriptions)
+      .where(or(...['PRODUCTION', 'SANDBOX'].map((world) => beginsWith(`${world}|${text}`))))
+      .limit(PAGE_SIZE)
+    const customers = new Set([...aliases, ...lines].map(({ customerId }) => customerId))
+    if (customers.size === 0) return []
+    const ids = await db.read
+      .select({ id: billingAliases.appUserId })
+      .from(billingAliases)
+      .where(inArray(billingAliases.customerId, [...customers]))
+      .limit(PAGE_SIZE)
+    return ids.map(({ id }) => id)
+  }
+
+  function beginsWith(text: string) {
+    const { lineKey } = subscriptions
+    return and(gte(lineKey, text), lt(lineKey, `${text}\u{10ffff}`))
   }
 
   function conditionOf(filter: EventFilter) {

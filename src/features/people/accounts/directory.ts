@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { Account, Accounts } from './accounts.ts'
@@ -7,12 +7,14 @@ type DirectoryDeps = { db: PeopleDb; accounts: Accounts; now: () => Date }
 
 export type Page = { emailPrefix?: string; after?: string; limit?: number }
 
+export type AccountSummary = ReturnType<typeof summaryOf>
+
 const PAGE_SIZE = 50
 
 /** People as operators look them up: by id or e-mail address, and in pages. */
 export function createDirectory({ db, accounts, now }: DirectoryDeps) {
   const { users, sessions } = db.tables
-  return { list, find, idOf, count, verifyEmail }
+  return { list, listOf, find, idOf, count, verifyEmail }
 
   /**
    * The newest people first, or with `emailPrefix` those whose address begins so, by address. `next` is
@@ -30,6 +32,15 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const next = last ? (byEmail ? last.emailKey : last.id) : null
     return { users: rows.slice(0, limit).map(summaryOf), next }
+  }
+
+  /** Those of `ids` that are people, at most a page. */
+  async function listOf(ids: string[]): Promise<AccountSummary[]> {
+    const rows = await db.read
+      .select()
+      .from(users)
+      .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
+    return rows.map(summaryOf)
   }
 
   function startsWith(prefix: string, after = '') {

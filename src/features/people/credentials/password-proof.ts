@@ -23,7 +23,7 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 
 /** Checks passwords, each try counted before its hash is verified, so that many at once cannot slip through. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
-  return { attempt, prove, verifyOwnPassword, counted, forgetFailures }
+  return { attempt, prove, verifyOwnPassword, counted, forgetFailures, claimsOf }
 
   /** The account that an address and a password belong to; `settle` ends the count, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
@@ -71,6 +71,11 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
   /** A new password ends the delays that wrong ones have brought. */
   async function forgetFailures(tx: Tx, { id, email }: Account) {
     await limits.forget(tx, accountClaim(email ?? id))
+  }
+
+  /** The limits that passwords of an account count against. */
+  function claimsOf({ id, email }: Account): Claim[] {
+    return [accountClaim(email ?? id)]
   }
 }
 

@@ -6,7 +6,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { newRecoveryCodes, plainRecoveryCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
-import type { Limits, WindowRule } from '../../../limits/limits.ts'
+import type { Claim, Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -31,7 +31,7 @@ const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15
 export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, proof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
-  return { setUp, confirm, disable, reserve, check, prove }
+  return { setUp, confirm, disable, reset, reserve, check, prove, claimsOf }
 
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
@@ -77,11 +77,30 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       await recheckPassword(tx)
       if (!(await check(tx, userId, code))) throw wrongCode()
       await reservation.release(tx)
-      const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
-      await tx.update(users).set(off).where(eq(users.id, userId))
-      await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-      await accountSecurity.secure(tx, userId, sessionId)
+      await switchOff(tx, userId, sessionId)
     })
+  }
+
+  /** Switches two-factor off on the operator's word, and ends all sessions. Throws `conflict` where it is not on. */
+  async function reset(userId: string) {
+    await db.write(async (tx) => {
+      const { twoFactorSince } = await find(tx, userId)
+      if (twoFactorSince === null)
+        throw new AppError('conflict', 'Two-factor authentication is not on.')
+      await switchOff(tx, userId, null)
+    })
+  }
+
+  async function switchOff(tx: Tx, userId: string, keptSession: string | null) {
+    const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
+    await tx.update(users).set(off).where(eq(users.id, userId))
+    await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+    await accountSecurity.secure(tx, userId, keptSession)
+  }
+
+  /** The limits that codes of a user count against. */
+  function claimsOf(userId: string): Claim[] {
+    return [{ rule: CODES_PER_ACCOUNT, key: userId }]
   }
 
   /** Throws unless the code is right; it is used up. */
@@ -95,7 +114,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   /** Counts a code that is about to be tried: 10 in 15 minutes an account. */
   function reserve(userId: string) {
-    return limits.reserve([{ rule: CODES_PER_ACCOUNT, key: userId }])
+    return limits.reserve(claimsOf(userId))
   }
 
   /** Whether a code, from the app or of recovery, is right; it is used up by that, as part of the change. */

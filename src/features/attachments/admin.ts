@@ -1,0 +1,49 @@
+import { Elysia, t } from 'elysia'
+import { CONSOLE_API, type RecordAct, stepUp } from '../../http/console-guard.ts'
+import { data, strict } from '../../http/envelope.ts'
+import type { Listing } from './listing.ts'
+import type { Attachments } from './service.ts'
+import type { Usage } from './usage.ts'
+
+type AttachmentsAdminDeps = {
+  attachments: Attachments
+  listing: Listing
+  usage: Usage
+  baseUrlOf: (request: Request) => string
+  record: RecordAct
+}
+
+const PAGE_SIZE = 50
+const FileParams = strict({
+  id: t.String({ maxLength: 100 }),
+  key: t.String({ maxLength: 40 }),
+})
+
+/** What people have stored, and who stores most. */
+export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
+  const { attachments, listing, usage, baseUrlOf, record } = deps
+  return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })
+    .get('/files', async () => data(await usage.read()))
+    .get(
+      '/people/:id/files',
+      async ({ request, params: { id }, query }) => {
+        const page = { limit: PAGE_SIZE, after: query.after ?? null }
+        return data(await listing.page(id, page, baseUrlOf(request)))
+      },
+      {
+        params: strict({ id: t.String({ maxLength: 100 }) }),
+        query: strict({ after: t.Optional(t.String({ maxLength: 100 })) }),
+      },
+    )
+    .post(
+      '/people/:id/files/:key/delete',
+      async ({ request, params: { id, key } }) => {
+        const { fileName, size } = await attachments.describe(id, key, '')
+        await attachments.remove(id, key)
+        const before = { key, fileName, size }
+        await record(request, { action: 'files.delete', target: id, before })
+        return data(null)
+      },
+      { params: FileParams, ...stepUp },
+    )
+}

@@ -1,0 +1,79 @@
+import { asc, gt } from 'drizzle-orm'
+import type { Log } from '../../lib/log.ts'
+import type { AttachmentsDb } from './schema.ts'
+
+export type Usage = ReturnType<typeof createUsage>
+
+type Sum = { files: number; bytes: number }
+
+/** Rows that are read in one turn of the loop. */
+const ROWS_AT_ONCE = 2_000
+const LARGEST_SHOWN = 20
+/** Counting millions takes a while: for so long a count stands, in ms. */
+const KEPT_FOR = 10 * 60_000
+const PATIENCE = 500
+
+/** What attachments take up, by type and by user: counted a few rows at a time, beside everything else. */
+export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Date; log: Log }) {
+  const { attachments } = db.tables
+  let last: Awaited<ReturnType<typeof count>> | null = null
+  let counting: Promise<void> | null = null
+  return { read }
+
+  /** What was counted last; null while the first count is under way. It begins anew when that is old. */
+  async function read() {
+    if (last === null || now().getTime() - Date.parse(last.countedAt) > KEPT_FOR) {
+      counting ??= refresh()
+      // A small count is waited for.
+      await Promise.race([counting, Bun.sleep(PATIENCE)])
+    }
+    return last
+  }
+
+  async function refresh() {
+    try {
+      last = await count()
+    } catch (err) {
+      log.warn({ err }, 'files could not be counted')
+    } finally {
+      counting = null
+    }
+  }
+
+  async function count() {
+    const byType = new Map<string, Sum>()
+    const byUser = new Map<string, Sum>()
+    for (let after = ''; ; ) {
+      const rows = await db.read
+        .select({
+          key: attachments.key,
+          type: attachments.type,
+          userId: attachments.userId,
+          size: attachments.size,
+        })
+        .from(attachments)
+        .where(gt(attachments.key, after))
+        .orderBy(asc(attachments.key))
+        .limit(ROWS_AT_ONCE)
+      for (const { type, userId, size } of rows) {
+        add(byType, type, size)
+        add(byUser, userId, size)
+      }
+      const end = rows.at(-1)
+      if (!end) break
+      after = end.key
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    const largest = [...byUser].toSorted(([, a], [, b]) => b.bytes - a.bytes)
+    return {
+      countedAt: now().toISOString(),
+      types: [...byType].map(([type, sum]) => ({ type, ...sum })),
+      largest: largest.slice(0, LARGEST_SHOWN).map(([userId, sum]) => ({ userId, ...sum })),
+    }
+  }
+}
+
+function add(sums: Map<string, Sum>, name: string, size: number) {
+  const { files, bytes } = sums.get(name) ?? { files: 0, bytes: 0 }
+  sums.set(name, { files: files + 1, bytes: bytes + size })
+}

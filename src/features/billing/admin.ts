@@ -1,0 +1,136 @@
+import { Elysia, t } from 'elysia'
+import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
+import { data, oneOf, strict } from '../../http/envelope.ts'
+import { progressReply } from '../../http/progress-reply.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Billing } from './inbox/event-inbox.ts'
+import type { EventFilter, EventSearch } from './inbox/event-search.ts'
+import type { Reconcile } from './provider/reconcile.ts'
+import type { Timeline } from './timeline/timeline.ts'
+
+type BillingAdminDeps = {
+  billing: Billing
+  eventSearch: EventSearch
+  timeline: Timeline
+  reconcile: Reconcile | null
+  record: RecordAct
+}
+
+const ENVIRONMENTS = ['production', 'sandbox'] as const
+const OUTCOMES = ['applied', 'ignored', 'failed'] as const
+const flag = t.Optional(t.Literal('true'))
+
+const Filter = {
+  type: t.Optional(t.String({ maxLength: 255 })),
+  outcome: t.Optional(oneOf(OUTCOMES, { description: 'what came of it' })),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
+  user: t.Optional(t.String({ maxLength: 255 })),
+  conflicting: flag,
+  clockIsOff: flag,
+}
+const EventsQuery = strict({ ...Filter, after: t.Optional(t.String({ maxLength: 40 })) })
+const ReplayMany = strict(Filter)
+const IdParam = strict({ id: t.String({ maxLength: 300 }) })
+const EnvironmentQuery = strict({
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
+})
+
+/** Replayed in one go. */
+const MOST_REPLAYED = 10_000
+const RECONCILE_TIME = 60_000
+
+/** The log of billing events, and what they came to for a person. */
+export function billingAdmin(deps: BillingAdminDeps) {
+  const { billing, eventSearch, timeline, reconcile, record } = deps
+  return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
+    .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
+      query: EventsQuery,
+    })
+    .get(
+      '/events/:id',
+      async ({ params: { id } }) => {
+        const event = await billing.show(id)
+        if (!event) throw new AppError('not_found', `There is no event ${id}.`)
+        const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
+        const { appUserId } = event
+        const access = appUserId === null ? null : await timeline.explain(appUserId, environment)
+        return data({ ...event, access })
+      },
+      { params: IdParam },
+    )
+    .post(
+      '/events/:id/replay',
+      async ({ request, params: { id } }) => {
+        const before = await billing.show(id)
+        if (!before) throw new AppError('not_found', `There is no event ${id}.`)
+        await billing.replay(id)
+        const after = await billing.show(id)
+        await record(request, {
+          action: 'events.replay',
+          target: id,
+          before: { outcome: before.outcome },
+          after: { outcome: after?.outcome },
+        })
+        return data({ outcome: after?.outcome, error: after?.error ?? null })
+      },
+      { params: IdParam },
+    )
+    .post(
+      '/events/replay',
+      ({ request, body, server, set }) =>
+        progressReply({ request, server, set }, async (tell, signal) => {
+          const outcome = await replayAll(filterOf(body), tell, signal)
+          await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
+          return outcome
+        }),
+      { body: ReplayMany },
+    )
+    .get(
+      '/people/:id/timeline',
+      async ({ params: { id }, query }) =>
+        data(await timeline.read(id, query.environment ?? 'production')),
+      { params: IdParam, query: EnvironmentQuery },
+    )
+    .post(
+      '/people/:id/reconcile',
+      async ({ request, params: { id } }) => {
+        if (reconcile === null) {
+          throw new AppError('unavailable', 'The provider cannot be asked: RC_API_KEY is not set.')
+        }
+        const report = await reconcile.one(id, AbortSignal.timeout(RECONCILE_TIME))
+        const { customers, corrected, failed } = report
+        const after = { customers, corrected: corrected.length, failed: failed.length }
+        await record(request, { action: 'events.reconcile', target: id, after })
+        return data(report)
+      },
+      { params: IdParam },
+    )
+
+  async function replayAll(
+    filter: EventFilter,
+    tell: (progress: { done: number; failed: number }) => void,
+    signal: AbortSignal,
+  ) {
+    let done = 0
+    let failed = 0
+    for (let after: string | null | undefined; after !== null && done < MOST_REPLAYED; ) {
+      const page = await eventSearch.find({ ...filter, after })
+      for (const { eventId } of page.events) {
+        if (signal.aborted) return { done, failed, isStopped: true }
+        if ((await billing.replay(eventId)) === false) failed++
+        done++
+        tell({ done, failed })
+      }
+      after = page.next
+    }
+    return { done, failed, isStopped: false }
+  }
+}
+
+function filterOf<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({
+  conflicting,
+  clockIsOff,
+  ...rest
+}: T) {
+  return { ...rest, conflicting: conflicting === 'true', clockIsOff: clockIsOff === 'true' }
+}

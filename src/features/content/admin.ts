@@ -1,0 +1,15 @@
+import type { RecordAct } from '../../http/console-guard.ts'
+import { publicationAdmin } from '../../publications/admin.ts'
+import { FaqImports } from './model.ts'
+import type { Content } from './service.ts'
+
+/** The FAQs: edited, published and rolled back. */
+export function contentAdmin({ content, record }: { content: Content; record: RecordAct }) {
+  const edition = async () => {
+    const { version, faqs } = await content.edition()
+    return { version, content: faqs }
+  }
+  const { importFaqs: publish, rollBack, history } = content
+  const published = { edition, publish, rollBack, history }
+  return publicationAdmin('faqs', FaqImports.items, published, record)
+}

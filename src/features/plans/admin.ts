@@ -1,0 +1,23 @@
+import { Elysia } from 'elysia'
+import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
+import { data } from '../../http/envelope.ts'
+import { LanguageQuery } from '../../http/local-text.ts'
+import { publicationAdmin } from '../../publications/admin.ts'
+import { PlanImport } from './model.ts'
+import type { Plans } from './service.ts'
+
+/** The pricing plans: edited, published, rolled back, and seen as an app in a language gets them. */
+export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct }) {
+  const edition = async () => {
+    const { version, plans: content } = await plans.edition()
+    return { version, content }
+  }
+  const { replace: publish, rollBack, history } = plans
+  return new Elysia({ name: 'plans-admin' })
+    .use(publicationAdmin('plans', PlanImport, { edition, publish, rollBack, history }, record))
+    .get(
+      `${CONSOLE_API}/preview/plans`,
+      async ({ query }) => data(await plans.listIn(query.lang ? [query.lang] : [])),
+      { query: LanguageQuery },
+    )
+}

@@ -1,0 +1,38 @@
+import { Elysia, t } from 'elysia'
+import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
+import { data, nullable, strict } from '../../http/envelope.ts'
+import { check } from '../../lib/validation.ts'
+import { publicationAdmin } from '../../publications/admin.ts'
+import { Features, valuesFor } from './conditions.ts'
+import { StoredSettings } from './model.ts'
+import type { Settings } from './service.ts'
+
+const text = nullable(t.String({ maxLength: 200 }))
+const Preview = strict({
+  features: t.Any(),
+  as: strict({
+    platform: text,
+    version: text,
+    languages: t.Array(t.String({ maxLength: 35 }), { maxItems: 10 }),
+    country: text,
+    id: text,
+  }),
+})
+
+/** The app settings: edited, published, rolled back, and seen as somebody gets them. */
+export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAct }) {
+  const edition = async () => {
+    const { version, settings: content } = await settings.edition()
+    return { version, content }
+  }
+  const { publish, rollBack, history } = settings
+  return new Elysia({ name: 'settings-admin' })
+    .use(
+      publicationAdmin('settings', StoredSettings, { edition, publish, rollBack, history }, record),
+    )
+    .post(
+      `${CONSOLE_API}/preview/settings`,
+      ({ body }) => data(valuesFor(check(Features, body.features, 'features'), body.as)),
+      { body: Preview },
+    )
+}

@@ -1,0 +1,50 @@
+import type { Server } from 'bun'
+import type { Context } from 'elysia'
+import { AppError } from '../lib/errors.ts'
+import { failureBody, internalError } from './errors.ts'
+import { requestInfo } from './request-id.ts'
+
+type Asked = { request: Request; server: unknown; set: Context['set'] }
+
+/** How often somebody who waits is told, in ms. */
+const TELL_EVERY = 200
+
+/**
+ * Answers long work with lines of JSON: `{ progress }` while it goes on, and at last `{ response }` or `{ failure }`.
+ * The work is aborted when nobody listens any more.
+ */
+export function progressReply<Progress, Outcome>(
+  { request, server, set }: Asked,
+  work: (tell: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,
+): Response {
+  ;(server as Server<unknown> | null)?.timeout(request, 0)
+  const headers = {
+    ...(set.headers as Record<string, string>),
+    'content-type': 'application/x-ndjson',
+  }
+  const stopped = new AbortController()
+  const body = new ReadableStream<Uint8Array>({
+    async start(controller) {
+      const encoder = new TextEncoder()
+      const say = (line: unknown) => {
+        if (!stopped.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
+      }
+      let toldAt = 0
+      const tell = (progress: Progress) => {
+        const at = performance.now()
+        if (at - toldAt < TELL_EVERY) return
+        toldAt = at
+        say({ progress })
+      }
+      try {
+        say({ response: await work(tell, stopped.signal) })
+      } catch (error) {
+        const failure = error instanceof AppError ? error : internalError()
+        say({ failure: failureBody(failure, requestInfo(request).id) })
+      }
+      if (!stopped.signal.aborted) controller.close()
+    },
+    cancel: () => stopped.abort(),
+  })
+  return new Response(body, { headers })
+}

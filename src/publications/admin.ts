@@ -1,0 +1,70 @@
+import { Elysia, type TSchema, t } from 'elysia'
+import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
+import { data, strict } from '../http/envelope.ts'
+import { differencesBetween } from '../lib/differences.ts'
+import type { Publication, Publishing } from './publications.ts'
+
+/** What is edited as a whole and keeps its versions. */
+type Published = {
+  /** What stands, with the number of its version. */
+  edition: () => Promise<{ version: number; content: unknown }>
+  publish: (edited: unknown, by: Publishing) => Promise<unknown>
+  rollBack: (version: number, by: Publishing) => Promise<unknown>
+  history: (before?: number) => Promise<{ versions: Publication[]; next: number | null }>
+}
+
+const note = t.String({ maxLength: 500 })
+const version = t.Integer({ minimum: 0 })
+const Publish = strict({ base: version, note, content: t.Any() })
+const RollBack = strict({ base: version, note, version })
+const HistoryQuery = strict({ before: t.Optional(t.Numeric({ minimum: 1 })) })
+
+/** Reading, publishing and rolling back one `kind` of content; `schema` tells the page what can be edited. */
+export function publicationAdmin(
+  kind: string,
+  schema: TSchema,
+  { edition, publish, rollBack, history }: Published,
+  record: RecordAct,
+) {
+  return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
+    .get('', async () => data({ ...(await edition()), schema }))
+    .get('/history', async ({ query }) => data(await history(query.before)), {
+      query: HistoryQuery,
+    })
+    .post(
+      '/publish',
+      async ({ request, body: { base, note, content } }) => {
+        await change(request, 'publish', () =>
+          publish(content, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await edition())
+      },
+      { body: Publish },
+    )
+    .post(
+      '/rollback',
+      async ({ request, body: { base, note, version } }) => {
+        await change(request, 'rollback', () =>
+          rollBack(version, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await edition())
+      },
+      { body: RollBack },
+    )
+
+  /** The audit log has what changed, the history all of it. */
+  async function change(request: Request, act: string, work: () => Promise<unknown>) {
+    const before = await edition()
+    await work()
+    const after = await edition()
+    const differences = differencesBetween(before.content, after.content)
+    const valuesOf = (side: 'before' | 'after') =>
+      Object.fromEntries(differences.map((one) => [one.path, one[side]]))
+    await record(request, {
+      action: `${kind}.${act}`,
+      target: `version ${after.version}`,
+      before: valuesOf('before'),
+      after: valuesOf('after'),
+    })
+  }
+}

@@ -1,0 +1,64 @@
+import type { BunFile } from 'bun'
+import { Elysia, t } from 'elysia'
+import { CONSOLE_API, type RecordAct, stepUp } from '../../http/console-guard.ts'
+import { data, strict } from '../../http/envelope.ts'
+import { progressReply } from '../../http/progress-reply.ts'
+import { AppError } from '../../lib/errors.ts'
+
+/** A backup in the folder of backups; `verifiedAt`: when all of it was last read and found good. */
+type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }
+
+/** What writes and reads backups. */
+export type Backups = {
+  /** The newest first, and when the next is written by itself; null for never. */
+  list: () => Promise<{ backups: Backup[]; next: Date | null; isEncrypted: boolean }>
+  make: (tell: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
+  /** Reads all of it. Throws `conflict`, and says what is wrong with it. */
+  verify: (name: string, signal: AbortSignal) => Promise<void>
+  /** Null when there is none of that name. */
+  open: (name: string) => Promise<BunFile | null>
+}
+
+const NameParam = strict({ name: t.String({ maxLength: 100 }) })
+
+/** Backups: made, verified and taken home. Restoring is a command. */
+export function backupsAdmin({ backups, record }: { backups: Backups | null; record: RecordAct }) {
+  return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
+    .get('', async () => data(await required().list()))
+    .post('', ({ request, server, set }) =>
+      progressReply<{ bytes: number }, { name: string }>({ request, server, set }, async (tell) => {
+        // It is finished also when nobody waits for it any more.
+        const { signal } = new AbortController()
+        const made = await required().make((bytes) => tell({ bytes }), signal)
+        await record(request, { action: 'backups.make', target: made.name })
+        return made
+      }),
+    )
+    .post(
+      '/:name/verify',
+      ({ request, server, set, params: { name } }) =>
+        progressReply({ request, server, set }, async (_tell, signal) => {
+          await required().verify(name, signal)
+          await record(request, { action: 'backups.verify', target: name })
+          return { name }
+        }),
+      { params: NameParam },
+    )
+    .get(
+      '/:name/download',
+      async ({ request, set, params: { name } }) => {
+        const file = await required().open(name)
+        if (!file) throw new AppError('not_found', `There is no backup ${name}.`)
+        await record(request, { action: 'backups.download', target: name })
+        set.headers['content-disposition'] = `attachment; filename="${name}"`
+        set.headers['content-type'] = 'application/octet-stream'
+        return file
+      },
+      { params: NameParam, ...stepUp },
+    )
+
+  function required(): Backups {
+    if (backups !== null) return backups
+    throw new AppError('unavailable', 'Backups are made where the server runs.')
+  }
+}

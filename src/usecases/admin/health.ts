@@ -1,0 +1,78 @@
+import { statfs } from 'node:fs/promises'
+import type { Server } from 'bun'
+import { Elysia, t } from 'elysia'
+import type { Config } from '../../config.ts'
+import type { OpenDb } from '../../db/db.ts'
+import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
+import type { Recorder } from '../../history/recorder.ts'
+import { CONSOLE_API } from '../../http/console-guard.ts'
+import { data, strict } from '../../http/envelope.ts'
+import type { Readiness } from '../../http/health.ts'
+import type { LiveLines } from '../../lib/live-lines.ts'
+import type { TimerRun } from '../../lib/timer.ts'
+import type { Backups } from './backups.ts'
+import { followLines } from './live.ts'
+
+type HealthAdminDeps = {
+  config: Config
+  db: Pick<OpenDb<unknown>, 'size' | 'place' | 'isShared'>
+  version: string
+  readiness: () => Promise<Readiness>
+  eventSearch: EventSearch
+  rates: { read: () => Promise<{ updatedAt: string }>; isRefreshed: boolean }
+  outbox: { count: () => Promise<number> }
+  recorder: Recorder
+  backups: Backups | null
+  timerRuns: Map<string, TimerRun | null>
+  liveLines: LiveLines
+  now: () => Date
+}
+
+const RECENT_MINUTES = 10
+const HoursQuery = strict({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 720 })) })
+
+/** Whether all is well: at a glance, over time, and as it happens. */
+export function healthAdmin(deps: HealthAdminDeps) {
+  const { recorder, liveLines } = deps
+  return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
+    .get('/overview', async () => data(await overview(deps)))
+    .get('/metrics', async ({ query }) => data(await recorder.list(query.hours ?? 1)), {
+      query: HoursQuery,
+    })
+    .get('/live', ({ request, server, set }) =>
+      followLines(liveLines, { request, server: server as Server<unknown> | null, set }),
+    )
+}
+
+async function overview(deps: HealthAdminDeps) {
+  const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
+  const { bavail, bsize } = await statfs(config.dataDir)
+  const [newest] = (await deps.backups?.list())?.backups ?? []
+  const { updatedAt } = await rates.read()
+  return {
+    version,
+    instance: config.instance,
+    now: now().toISOString(),
+    ready: await readiness(),
+    traffic: await recorder.lastMinutes(RECENT_MINUTES),
+    events: {
+      ...(await eventSearch.countMarked()),
+      latestAt: (await eventSearch.latest())?.toISOString() ?? null,
+      isConfigured: config.webhookTokens.length > 0,
+    },
+    rates: { updatedAt, isRefreshed: rates.isRefreshed },
+    disk: { freeBytes: bavail * bsize, minFreeBytes: config.minFreeBytes },
+    database: { bytes: await db.size(), place: db.place },
+    mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
+    backup: {
+      latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
+      schedule: config.backupSchedule,
+    },
+    timers: [...deps.timerRuns].map(([name, run]) => ({
+      name,
+      lastAt: run?.at.toISOString() ?? null,
+      ms: run?.ms ?? null,
+      error: run?.error ?? null,
+    })),
+  }
+}
