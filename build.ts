@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
+import { writeConsole } from './build-console.ts'
 
 export type Build = {
   outfile: string
@@ -25,6 +26,7 @@ export const TARGETS = {
 
 /** Makes one file with the server, sharp, the migrations and the first content. Throws what is wrong with the sources. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
+  await writeConsole(join(import.meta.dir, 'dist', 'console'))
   const result = await Bun.build({
     entrypoints: [join(import.meta.dir, 'src/main.ts')],
     plugins: [embedSharp(platform, folderOf), hidePaths()],
@@ -36,7 +38,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     compile: {
       outfile,
       ...(target ? { target } : {}),
-      assets: ['./drizzle', './data/seed'],
+      assets: ['./drizzle', './data/seed', './dist/console'],
       autoloadBunfig: false,
       autoloadDotenv: true,
     },

@@ -9,6 +9,7 @@ import { plansAdmin } from './features/plans/admin.ts'
 import { ratesAdmin } from './features/rates/admin.ts'
 import { settingsAdmin } from './features/settings/admin.ts'
 import { consoleGuard, operatorOf, type RecordAct, visitorOf } from './http/console-guard.ts'
+import { consolePage } from './http/console-page.ts'
 import { requestInfo } from './http/request-id.ts'
 import { createBaseUrlOf } from './http/request-url.ts'
 import type { Services } from './services.ts'
@@ -16,8 +17,14 @@ import { backupsAdmin } from './usecases/admin/backups.ts'
 import { healthAdmin } from './usecases/admin/health.ts'
 import { VERSION } from './version.ts'
 
-/** What the operator's console asks for, behind one guard; not in the public document. */
-export function createAdmin(services: Services) {
+/** The operator's console: its page, and what that asks for. */
+export function createConsole(services: Services) {
+  const { maySeeConsole: isAllowed } = services
+  return new Elysia({ name: 'console' }).use(consolePage({ isAllowed })).use(createAdmin(services))
+}
+
+/** What the page asks for, behind one guard; not in the public document. */
+function createAdmin(services: Services) {
   const { config, db, appName, consoleUrl, maySeeConsole, ipOf, now } = services
   const { operators, people, profile, limits, findPeople, exportData, deleteAccount } = services
   const { billing, eventSearch, timeline, reconcile, rates, outbox, recorder, backups } = services

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { createAdmin } from './admin.ts'
+import { createConsole } from './admin.ts'
 import { encryption } from './encryption/plugin.ts'
 import { ATTACHMENTS_PATH, attachmentRoutes } from './features/attachments/routes.ts'
 import { billingRoutes } from './features/billing/routes.ts'
@@ -52,6 +52,7 @@ export function createApp(services: Services) {
   const uploadPath = ATTACHMENTS_PATH
   const server = config.baseUrl ?? '/'
   const isConsoleHere = config.console && config.consolePort === null
+  const hasOperators = services.operators.accounts.exist
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log, metrics }))
@@ -61,9 +62,9 @@ export function createApp(services: Services) {
     .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
-    .use(home({ appName, version: VERSION }))
+    .use(home({ appName, version: VERSION, hasConsole: isConsoleHere, hasOperators }))
     .use(api)
-    .use(isConsoleHere ? createAdmin(services) : new Elysia())
+    .use(isConsoleHere ? createConsole(services) : new Elysia())
 }
 
 /** What is documented: the routes that apps and the billing provider call. */

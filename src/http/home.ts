@@ -8,22 +8,36 @@ const LINKS = [
   { path: '/ready', about: 'whether every part works' },
 ]
 
-/** `/`: somebody who opens the address in a browser sees what it is; for programs there is nothing. */
-export function home({ appName, version }: { appName: string; version: string }) {
+const FIRST_OPERATOR =
+  '<p>The console is off until there is an operator. On the server, this makes the first one and prints a link:</p><p><code>homeport operators add your-name</code></p>'
+
+type HomeDeps = {
+  appName: string
+  version: string
+  /** Whether the console is on this port. */
+  hasConsole: boolean
+  hasOperators: () => Promise<boolean>
+}
+
+/**
+ * `/`: somebody who opens the address in a browser is led to the console, or sees what it is and how to make the first
+ * operator; for programs there is nothing.
+ */
+export function home({ appName, version, hasConsole, hasOperators }: HomeDeps) {
   const items = LINKS.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)
   const footer = `Homeport ${Bun.escapeHTML(version)}`
   const page = {
     title: appName,
-    content: `<ul>${items.join('')}</ul>`,
+    content: `<ul>${items.join('')}</ul>${hasConsole ? FIRST_OPERATOR : ''}`,
     footer,
     language: 'en',
     appName,
   }
   return new Elysia({ name: 'home' }).get(
     '/',
-    ({ request, set }) => {
+    async ({ request, set, redirect }) => {
       if (!request.headers.get('accept')?.includes('text/html')) throw notFound()
-      return sendPage(set, page)
+      return hasConsole && (await hasOperators()) ? redirect('/console') : sendPage(set, page)
     },
     { detail: { hide: true } },
   )

@@ -44,6 +44,8 @@ export function healthAdmin(deps: HealthAdminDeps) {
     )
 }
 
+export type Overview = Awaited<ReturnType<typeof overview>>
+
 async function overview(deps: HealthAdminDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
   const { bavail, bsize } = await statfs(config.dataDir)

@@ -1,0 +1,83 @@
+import { mkdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { brotliCompressSync } from 'node:zlib'
+import { sha256 } from './src/lib/crypto.ts'
+
+const SOURCE = join(import.meta.dir, 'src/console')
+
+/** A file of the console’s page. Its name holds a hash of it, but that of `index.html`. */
+type PageFile = { name: string; content: Uint8Array<ArrayBuffer> }
+
+/** Makes the page of the operator's console: what is loaded at first, and what is loaded where it is shown. */
+export async function buildConsole(): Promise<PageFile[]> {
+  const built = await Bun.build({
+    entrypoints: [join(SOURCE, 'main.tsx')],
+    target: 'browser',
+    minify: true,
+    splitting: true,
+    naming: { entry: 'console-[hash].js', chunk: 'chunk-[hash].js' },
+    define: { 'process.env.NODE_ENV': '"production"' },
+    tsconfig: join(SOURCE, 'tsconfig.json'),
+  })
+  if (!built.success) throw new Error(built.logs.join('\n'))
+  const scripts = await Promise.all(
+    built.outputs.map(async (output) => ({
+      name: output.path.replace(/^.*\//, ''),
+      content: new Uint8Array(await output.arrayBuffer()),
+      isEntry: output.kind === 'entry-point',
+    })),
+  )
+  const style = hashed('console', 'css', await styleSheet())
+  const icon = hashed('icon', 'svg', await Bun.file(join(SOURCE, 'icon.svg')).text())
+  const entry = scripts.find(({ isEntry }) => isEntry)?.name ?? ''
+  const page = new TextEncoder().encode(html(entry, style.name, icon.name))
+  return [
+    { name: 'index.html', content: page },
+    style,
+    icon,
+    ...scripts.map(({ name, content }) => ({ name, content })),
+  ]
+}
+
+/** Writes the files to `folder`, each beside its compressed forms. */
+export async function writeConsole(folder: string) {
+  await rm(folder, { recursive: true, force: true })
+  await mkdir(folder, { recursive: true })
+  for (const { name, content } of await buildConsole()) {
+    await Bun.write(join(folder, name), content)
+    await Bun.write(join(folder, `${name}.gz`), Bun.gzipSync(content, { level: 9 }))
+    await Bun.write(join(folder, `${name}.br`), brotliCompressSync(content))
+  }
+}
+
+async function styleSheet(): Promise<string> {
+  const built = await Bun.build({
+    entrypoints: [join(SOURCE, 'style.css')],
+    minify: true,
+  })
+  return (await built.outputs[0]?.text()) ?? ''
+}
+
+function hashed(name: string, ending: string, text: string): PageFile {
+  const content = new TextEncoder().encode(text)
+  return { name: `${name}-${sha256(content, 'hex').slice(0, 8)}.${ending}`, content }
+}
+
+function html(script: string, style: string, icon: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>Console</title>
+<link rel="icon" href="/console/assets/${icon}">
+<link rel="stylesheet" href="/console/assets/${style}">
+<script type="module" src="/console/assets/${script}"></script>
+</head>
+<body><noscript>The console needs JavaScript.</noscript></body>
+</html>
+`
+}
+
+if (import.meta.main) await writeConsole(join(import.meta.dir, 'dist', 'console'))

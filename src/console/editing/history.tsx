@@ -1,0 +1,71 @@
+import { useState } from 'preact/hooks'
+import { read, send } from '../api.ts'
+import type { History, Me } from '../types.ts'
+import { Changes } from '../ui/changes.tsx'
+import { Confirm } from '../ui/dialog.tsx'
+import { Act, At, Badge, Empty } from '../ui/parts.tsx'
+import { Loaded, useRemote } from '../ui/remote.tsx'
+
+type HistoryProps = { kind: string; version: number; me: Me; onChange: () => Promise<void> }
+
+/** Every version, who published it and why; an old one is published again as a new one. */
+export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
+  const first = useRemote<History>(`${kind}/history`)
+  const [more, setMore] = useState<History | null>(null)
+  const rollBack = async (to: number) => {
+    await send(`${kind}/rollback`, { base: version, note: '', version: to })
+    setMore(null)
+    await first.reload()
+    await onChange()
+  }
+  return (
+    <Loaded from={first}>
+      {(data) => {
+        const versions = [...data.versions, ...(more?.versions ?? [])]
+        const next = more ? more.next : data.next
+        const loadMore = async () => {
+          const page = await read<History>(`${kind}/history?before=${next}`)
+          setMore({ versions: [...(more?.versions ?? []), ...page.versions], next: page.next })
+        }
+        if (versions.length === 0) return <Empty>Nothing was published yet.</Empty>
+        return (
+          <>
+            <ol class="list">
+              {versions.map((one) => (
+                <li key={one.version}>
+                  <strong>
+                    Version {one.version}
+                    {one.note && <>: {one.note}</>}
+                  </strong>
+                  {one.version === version && <Badge tone="good">stands now</Badge>}
+                  <span class="soft">
+                    {one.author ?? 'a command'}, <At at={one.publishedAt} />
+                  </span>
+                  {me.role !== 'reader' && one.version !== version && (
+                    <span class="actions">
+                      <Confirm
+                        label={`Go back to version ${one.version}`}
+                        act={() => rollBack(one.version)}
+                        done={`Version ${one.version} stands again, as a new one.`}
+                      >
+                        <p>
+                          What stands now stays in the history. Apps get version {one.version} at
+                          once.
+                        </p>
+                      </Confirm>
+                    </span>
+                  )}
+                  <details open={one.differences.length > 0 && one.differences.length < 8}>
+                    <summary>{one.differences.length} changes</summary>
+                    <Changes of={one.differences} />
+                  </details>
+                </li>
+              ))}
+            </ol>
+            {next !== null && <Act act={loadMore}>More</Act>}
+          </>
+        )
+      }}
+    </Loaded>
+  )
+}

@@ -1,0 +1,55 @@
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
+const NUMBER = new Intl.NumberFormat()
+const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
+const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
+  ['day', 86_400_000],
+  ['hour', 3_600_000],
+  ['minute', 60_000],
+]
+
+/** An instant in the time zone of whoever looks. */
+export function time(iso: string): string {
+  return TIME.format(new Date(iso))
+}
+
+/** How long ago, such as `3 minutes ago`. */
+export function ago(iso: string, now = Date.now()): string {
+  const ms = Date.parse(iso) - now
+  const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1000]
+  return RELATIVE.format(Math.round(ms / (length as number)), unit as Intl.RelativeTimeFormatUnit)
+}
+
+export function number(value: number): string {
+  return NUMBER.format(value)
+}
+
+/** A count that goes no further than a thousand. */
+export function upTo1000(count: number): string {
+  return count >= 1000 ? '1,000+' : String(count)
+}
+
+export function bytes(value: number): string {
+  const units = ['B', 'kB', 'MB', 'GB', 'TB']
+  let at = 0
+  let size = value
+  while (size >= 1000 && at < units.length - 1) {
+    size /= 1000
+    at++
+  }
+  return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`
+}
+
+/** A value of a setting or a change as one line. */
+export function value(of: unknown): string {
+  if (of === null || of === undefined) return '–'
+  if (typeof of === 'string') return of === '' ? '(empty)' : of
+  return JSON.stringify(of)
+}
+
+/** `latestBuildNumber` as `latest build number`. */
+export function words(name: string): string {
+  return name
+    .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
+    .replaceAll(/[_.-]/g, ' ')
+    .toLowerCase()
+}

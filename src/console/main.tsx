@@ -1,0 +1,6 @@
+import { render } from 'preact'
+import { App } from './app.tsx'
+import { startRouter } from './router.ts'
+
+startRouter()
+render(<App />, document.body)

@@ -1,0 +1,55 @@
+import { computed, signal } from '@preact/signals'
+
+const BASE = '/console'
+
+const address = signal(location.pathname + location.search)
+
+/** The parts of the path after `/console`. */
+export const parts = computed(() =>
+  (address.value.split('?')[0] ?? '')
+    .slice(BASE.length)
+    .split('/')
+    .filter(Boolean)
+    .map(decodeURIComponent),
+)
+
+export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
+
+/** The address of a screen: every screen and every filter has one that can be shared. */
+export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
+  const given = Object.entries(filter).filter(([, value]) => value)
+  const text = new URLSearchParams(given as [string, string][]).toString()
+  return `${BASE}${path === '' ? '' : `/${path}`}${text === '' ? '' : `?${text}`}`
+}
+
+/** Whether what is being edited may be left; asked before the screen changes. */
+let mayLeave: (() => boolean) | null = null
+
+/** Has `ask` called before the screen changes, until it is null. */
+export function guardLeaving(ask: (() => boolean) | null) {
+  mayLeave = ask
+}
+
+export function go(href: string, isReplaced = false) {
+  const from = address.value.split('?')[0]
+  if (from !== href.split('?')[0] && mayLeave && !mayLeave()) return
+  if (isReplaced) history.replaceState(null, '', href)
+  else history.pushState(null, '', href)
+  address.value = href
+}
+
+/** Follows links of this page without loading it anew. */
+export function startRouter() {
+  addEventListener('popstate', () => {
+    address.value = location.pathname + location.search
+  })
+  document.addEventListener('click', (event) => {
+    const link = (event.target as Element).closest?.('a')
+    const isPlain =
+      !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey
+    if (!link || !isPlain || link.origin !== location.origin || link.target) return
+    if (!link.pathname.startsWith(BASE) || link.pathname.startsWith(`${BASE}/api`)) return
+    event.preventDefault()
+    go(link.pathname + link.search)
+  })
+}

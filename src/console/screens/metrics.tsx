@@ -1,0 +1,121 @@
+import { useEffect, useRef, useState } from 'preact/hooks'
+import { bytes, number } from '../format.ts'
+import { linkTo, query } from '../router.ts'
+import type { Samples } from '../types.ts'
+import { Card, Empty, Title } from '../ui/parts.tsx'
+import { Loaded, useRemote } from '../ui/remote.tsx'
+
+const SPANS: [hours: number, name: string][] = [
+  [1, 'An hour'],
+  [6, '6 hours'],
+  [24, 'A day'],
+  [168, '7 days'],
+  [720, '30 days'],
+]
+type Series = { name: keyof Omit<Samples[number], 'at'>; label: string }
+const CHARTS: { title: string; series: Series[]; format: (value: number) => string }[] = [
+  {
+    title: 'Requests',
+    series: [
+      { name: 'requests', label: 'requests' },
+      { name: 'errors', label: 'failed' },
+    ],
+    format: number,
+  },
+  {
+    title: 'Time to answer, in ms',
+    series: [
+      { name: 'p50', label: 'half' },
+      { name: 'p99', label: '99 %' },
+    ],
+    format: number,
+  },
+  { title: 'Billing events', series: [{ name: 'events', label: 'events' }], format: number },
+  {
+    title: 'Changes of the database',
+    series: [{ name: 'writes', label: 'changes' }],
+    format: number,
+  },
+  { title: 'Memory', series: [{ name: 'memory', label: 'resident' }], format: bytes },
+]
+
+/** How the service was, from an hour to 30 days. */
+export function MetricsScreen() {
+  const hours = Number(query.value.get('hours') ?? 1)
+  const samples = useRemote<Samples>(`metrics?hours=${hours}`)
+  return (
+    <>
+      <Title>Metrics</Title>
+      <nav class="tabs" aria-label="How far back">
+        {SPANS.map(([span, name]) => (
+          <a
+            key={span}
+            href={linkTo('metrics', { hours: String(span) })}
+            aria-current={span === hours ? 'page' : undefined}
+          >
+            {name}
+          </a>
+        ))}
+      </nav>
+      <Loaded from={samples}>
+        {(data) =>
+          data.length < 2 ? (
+            <Empty>There is too little to draw: every minute adds a point.</Empty>
+          ) : (
+            CHARTS.map((chart) => (
+              <Card key={chart.title} title={chart.title}>
+                <Chart samples={data} {...chart} />
+              </Card>
+            ))
+          )
+        }
+      </Loaded>
+    </>
+  )
+}
+
+type ChartProps = {
+  samples: Samples
+  title: string
+  series: Series[]
+  format: (value: number) => string
+}
+
+/** Lines over time, and what they come to in words for who cannot see them. */
+function Chart({ samples, title, series, format }: ChartProps) {
+  const element = useRef<HTMLDivElement>(null)
+  const [width, setWidth] = useState(0)
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) =>
+      setWidth(Math.floor(entry?.contentRect.width ?? 0)),
+    )
+    if (element.current) observer.observe(element.current)
+    return () => observer.disconnect()
+  }, [])
+  useEffect(() => {
+    if (width === 0 || !element.current) return
+    const holder = element.current
+    let chart: { destroy: () => void } | null = null
+    let isGone = false
+    void import('../ui/line-chart.ts').then(({ drawLines }) => {
+      if (!isGone) chart = drawLines(holder, width, samples, series, format)
+    })
+    return () => {
+      isGone = true
+      chart?.destroy()
+    }
+  }, [width, samples])
+  return (
+    <>
+      <div ref={element} class="chart" role="img" aria-label={`${title}: a chart`} />
+      <p class="soft">
+        {series
+          .map(({ name, label }) => {
+            const values = samples.map((sample) => sample[name])
+            return `${label}: at most ${format(Math.max(...values))}, last ${format(values.at(-1) ?? 0)}`
+          })
+          .join('; ')}
+      </p>
+    </>
+  )
+}
