@@ -27,7 +27,8 @@ export function createConsole(services: Services) {
 function createAdmin(services: Services) {
   const { config, db, appName, consoleUrl, maySeeConsole, ipOf, now } = services
   const { operators, people, profile, limits, findPeople, exportData, deleteAccount } = services
-  const { billing, eventSearch, timeline, reconcile, rates, outbox, recorder, backups } = services
+  const { billing, eventSearch, replayAll, timeline, reconcile, rates, outbox, recorder, backups } =
+    services
   const { settings, plans, content, attachments, listing, usage } = services
   const { encryptionKeys, signingKeys, readiness, timerRuns, liveLines } = services
   const guard = consoleGuard({
@@ -49,7 +50,7 @@ function createAdmin(services: Services) {
     .use(guard)
     .use(operatorsAdmin({ operators, appName, consoleUrl, record, now }))
     .use(peopleAdmin({ people, profile, limits, findPeople, exportData, deleteAccount, record }))
-    .use(billingAdmin({ billing, eventSearch, timeline, reconcile, record }))
+    .use(billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, record }))
     .use(settingsAdmin({ settings, record }))
     .use(plansAdmin({ plans, record }))
     .use(contentAdmin({ content, record }))

@@ -67,6 +67,19 @@ export function createApp(services: Services) {
     .use(isConsoleHere ? createConsole(services) : new Elysia())
 }
 
+/** The operator's console alone, for a port of its own. */
+export function createConsoleApp(services: Services) {
+  const { log, metrics } = services
+  const app = new Elysia({ normalize: false, handler: { standardHostname: services.config.isTls } })
+  const translator = createTranslator(translations)
+  return app
+    .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
+    .use(observe({ log, metrics }))
+    .use(host())
+    .get('/', ({ redirect }) => redirect('/console'))
+    .use(createConsole(services))
+}
+
 /** What is documented: the routes that apps and the billing provider call. */
 function createApi(services: Services, { languageOf, say: translate }: Translator) {
   const { config, ipOf, now, deleteAccount, exportData, publicKeys } = services

@@ -252,6 +252,11 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       (text) => oneOf(LOG_FORMATS, text),
     ),
   }
+  if (config.consolePort !== null && config.consolePort === config.port) {
+    faults.push(
+      'CONSOLE_PORT must be another port than PORT: without it the console is on the same',
+    )
+  }
   if (config.ratesProvider === 'openexchangerates' && config.ratesApiKey === null) {
     faults.push('RATES_API_KEY is needed by RATES_PROVIDER openexchangerates')
   }

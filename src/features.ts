@@ -2,6 +2,7 @@ import type { Columns } from './db/columns.ts'
 import { keyCommands } from './encryption/commands.ts'
 import type { Replays } from './encryption/replays.ts'
 import { encryptionTables } from './encryption/schema.ts'
+import { attachmentCommands } from './features/attachments/commands.ts'
 import { attachmentTags } from './features/attachments/model.ts'
 import { attachmentTables } from './features/attachments/schema.ts'
 import { attachmentTimers } from './features/attachments/timers.ts'
@@ -92,6 +93,7 @@ export function timersOf(services: TimersDeps): Timer[] {
 /** What operators type. */
 export const commands = [
   ...peopleCommands,
+  ...attachmentCommands,
   ...settingsCommands,
   ...plansCommands,
   ...contentCommands,

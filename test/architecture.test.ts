@@ -14,6 +14,7 @@ const FLOORS: [floor: string, files: RegExp][] = [
   ['cli', /^cli\//],
   ['main', /^main\.ts$/],
   ['client', /^client\//],
+  ['console', /^console\//],
 ]
 
 /** Every folder of `src/`. */
@@ -26,6 +27,10 @@ const ROOMS = [
   'cli/service',
   'cli/tls',
   'client',
+  'console',
+  'console/editing',
+  'console/screens',
+  'console/ui',
   'db',
   'db/postgres',
   'db/sqlite',
@@ -64,13 +69,14 @@ const ROOMS = [
   'usecases/admin',
 ]
 /** Folders of many small files that know nothing of each other. */
-const OPEN_PLAN = ['lib', 'http', 'cli', 'client']
+const OPEN_PLAN = ['lib', 'http', 'cli', 'client', 'console/screens']
 
 const SOURCE = join(import.meta.dir, '..', 'src')
 const IMPORT = /(?:^|\n)(?:import|export)\s[^'"]*?from\s+'([^']+)'|import\('([^']+)'\)/g
 const LINE_LIMIT = 300
 
-const files = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)]
+const files = ['**/*.ts', '**/*.tsx']
+  .flatMap((pattern) => [...new Bun.Glob(pattern).scanSync(SOURCE)])
   .filter((path) => !path.endsWith('.d.ts'))
   .toSorted()
   .map((path) => {
@@ -123,9 +129,25 @@ test('the client takes nothing but types from the server, and jose alone from ot
   expect([...new Set(foreign)]).toEqual(['jose'])
 })
 
+test('the console takes types from the server, and what it shares with it from lib/', () => {
+  const page = files.filter(({ path }) => path.startsWith('console/'))
+  expect(page.length).toBeGreaterThan(20)
+  const faults = page.flatMap(({ path, text }) =>
+    valuesFrom(text, /^(\.\.\/)+(?!lib\/)\w+\//)
+      .filter((name) => !normalize(join(dirname(path), name)).startsWith('console/'))
+      .map((name) => `${path}: ${name}`),
+  )
+  expect(faults).toEqual([])
+  const reaching = files.filter(
+    ({ path, imports }) =>
+      !path.startsWith('console/') && imports.own.some((target) => target.startsWith('console/')),
+  )
+  expect(reaching.map(({ path }) => path)).toEqual([])
+})
+
 test('bodies are read where sealed ones are opened', () => {
   const readers = having(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
-  expect(readers.filter((path) => !path.startsWith('client/'))).toEqual(['http/body.ts'])
+  expect(readers.filter((path) => !/^(client|console)\//.test(path))).toEqual(['http/body.ts'])
 })
 
 test('only config.ts reads the environment', () => {
@@ -190,7 +212,7 @@ test('tables are named in schema.ts files alone, and every feature that has any 
 test('what is exported is used elsewhere', () => {
   const tests = [
     ...testFiles(),
-    ...['build.ts', 'drizzle/postgres/tables.cjs'].map((path) => ({
+    ...['build.ts', 'build-console.ts', 'drizzle/postgres/tables.cjs'].map((path) => ({
       path,
       text: readFileSync(join(SOURCE, '..', path), 'utf8'),
     })),
@@ -267,7 +289,7 @@ function importsOf(path: string, text: string) {
   for (const [, fixed, dynamic] of text.matchAll(IMPORT)) {
     const name = fixed ?? dynamic ?? ''
     if (!name.startsWith('.')) packages.push(name)
-    else if (name.endsWith('.ts')) own.push(normalize(join(dirname(path), name)))
+    else if (/\.tsx?$/.test(name)) own.push(normalize(join(dirname(path), name)))
   }
   return { own, packages }
 }

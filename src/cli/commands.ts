@@ -8,6 +8,7 @@ import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
 import { init } from './init.ts'
 import { migrateCommand } from './migrate.ts'
+import { open } from './open.ts'
 import { serve } from './serve.ts'
 import { restart } from './service/restart.ts'
 import { serviceInstall, serviceUninstall } from './service/service.ts'
@@ -17,6 +18,7 @@ import { version } from './version.ts'
 /** Every command of `homeport`. */
 export const commands: (ServiceCommand | LocalCommand)[] = [
   serve,
+  open,
   restart,
   upgrade,
   init,

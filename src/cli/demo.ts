@@ -1,3 +1,5 @@
+import { eq } from 'drizzle-orm'
+import { differencesBetween } from '../lib/differences.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
 import type { Services } from '../services.ts'
@@ -14,6 +16,7 @@ const PEOPLE = [
   { name: 'Deniz', locale: 'tr', bought: 31, later: ['BILLING_ISSUE'] },
   { name: 'Eve', locale: 'fr', bought: 60, later: ['EXPIRATION'] },
   { name: 'Farid', locale: 'ar', bought: null, later: [] },
+  { name: 'Grace', locale: 'en', bought: 12, later: ['REFUND'] },
 ]
 
 /** Fills an empty database through the services themselves; one that holds anybody stays as it is. */
@@ -25,6 +28,8 @@ export async function addDemoData(services: Services, log: Log) {
     return
   }
   for (const [at, person] of PEOPLE.entries()) await addPerson(services, person, at)
+  await addFailedEvent(services)
+  await addEdits(services)
   log.info(
     { people: PEOPLE.length },
     'demo data added: sign in as ann@example.com, see CONTRIBUTING.md',
@@ -79,6 +84,45 @@ async function deliver(
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
     price: 9.99,
   })
+}
+
+/** A cancellation of Ann's that could not be folded, because her line was damaged when it came; by now it can be. */
+async function addFailedEvent(services: Services) {
+  const { db, accounts } = services
+  const { subscriptions } = db.tables
+  const ann = await accounts.findByEmail(db.read, 'ann@example.com')
+  const isHers = eq(subscriptions.lineKey, 'PRODUCTION|demo-0')
+  const [line] = await db.read.select().from(subscriptions).where(isHers)
+  if (!ann || !line) return
+  const setState = (state: unknown) =>
+    db.write(async (tx) => {
+      await tx.update(subscriptions).set({ state }).where(isHers)
+    })
+  await setState({ line: {}, last: null, tail: { count: 1, names: [] } })
+  await deliver(services, ann.id, 'CANCELLATION', 1, 0)
+  await setState(line.state)
+}
+
+/** Two edits of the settings by somebody, for the history. */
+async function addEdits({ settings, operators }: Services) {
+  const edits = [
+    { changes: { 'ios.latestVersion': '1.1.0' }, note: 'Version 1.1 is in the store' },
+    { changes: { hardPaywall: true }, note: 'Try the hard paywall' },
+  ]
+  for (const { changes, note } of edits) {
+    const before = await settings.read()
+    await settings.set(changes, { author: 'dana', note })
+    const differences = differencesBetween(before, await settings.read())
+    const valuesOf = (side: 'before' | 'after') =>
+      Object.fromEntries(differences.map((one) => [one.path, one[side]]))
+    await operators.audit.record({
+      operator: 'dana',
+      origin: ORIGIN.ip,
+      action: 'settings.publish',
+      before: valuesOf('before'),
+      after: valuesOf('after'),
+    })
+  }
 }
 
 async function stagePicture({ staging }: Services, at: number) {

@@ -1,4 +1,4 @@
-import { createApp } from '../app.ts'
+import { createApp, createConsoleApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
@@ -44,6 +44,12 @@ export function createListener(config: Config, log: Log) {
     listening(() => app.listen(optionsWith(certificate)))
     const server = app.server as Bun.Server<unknown>
     servers.add(server)
+    if (config.console && config.consolePort !== null) {
+      const ownApp = createConsoleApp(services)
+      const options = { ...optionsWith(certificate), port: config.consolePort }
+      listening(() => ownApp.listen(options), config.consolePort)
+      servers.add(ownApp.server as Bun.Server<unknown>)
+    }
     serveHeld(app)
     // What waits to be accepted when a socket is closed would be refused: first it is accepted.
     setTimeout(() => before.forEach(close), OVERLAP)
@@ -71,11 +77,11 @@ export function createListener(config: Config, log: Log) {
     }
   }
 
-  function listening<T>(listen: () => T): T {
+  function listening<T>(listen: () => T, at = port): T {
     try {
       return listen()
     } catch (error) {
-      const reason = reasonNotToListen((error as { code?: string }).code, config)
+      const reason = reasonNotToListen((error as { code?: string }).code, { host, port: at })
       throw new DataError(reason, { cause: error })
     }
   }
@@ -86,7 +92,10 @@ export function createListener(config: Config, log: Log) {
   }
 }
 
-function reasonNotToListen(code: string | undefined, { host, port }: Config): string {
+function reasonNotToListen(
+  code: string | undefined,
+  { host, port }: Pick<Config, 'host' | 'port'>,
+): string {
   if (code === 'EADDRINUSE') {
     return `Port ${port} is in use: choose another one with PORT or --port.`
   }

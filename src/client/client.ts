@@ -32,6 +32,8 @@ export type ClientOptions = {
   storage?: Storage
   /** What a person recognises this device by. */
   device?: string
+  /** What app this is, for settings that depend on it; `deviceId` is any text that stays the same on this device. */
+  app?: { platform: 'ios' | 'android' | 'web'; version: string; deviceId?: string }
   /** Languages as in `Accept-Language`; the platform's without it. */
   language?: string
   /** Milliseconds until a call fails with `timeout`, 30,000 without it; of an upload, without any progress. */
@@ -282,13 +284,15 @@ function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf
 }
 
 /** What the server may know of where it is asked from. */
-function contextHeaders({ device, language }: ClientOptions): Record<string, string> {
+function contextHeaders({ app, device, language }: ClientOptions): Record<string, string> {
   const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
   const languages = language ?? navigator?.languages?.join(', ')
   return {
     timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
     // A header takes ASCII alone, and people call their devices what they like.
     ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
+    ...(app ? { 'app-platform': app.platform, 'app-version': app.version } : {}),
+    ...(app?.deviceId ? { 'device-id': encodeURIComponent(app.deviceId) } : {}),
     ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),
   }
 }

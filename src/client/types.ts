@@ -160,6 +160,8 @@ export type AppSettings = {
   android: AppVersions
   underMaintenance: boolean
   hardPaywall: boolean
+  /** Settings of this app alone, as they are for this device and person; missing where there are none. */
+  features?: Record<string, boolean | number | string>
 }
 
 /** What currencies cost. */

@@ -1,37 +1,38 @@
 import { useEffect, useState } from 'preact/hooks'
-import { ApiError, read, sessionEnded } from './api.ts'
+import { read, sessionEnded } from './api.ts'
 import { Frame } from './frame.tsx'
 import { Door } from './screens/door.tsx'
-import type { Me } from './types.ts'
+import type { DoorState, Me } from './types.ts'
 import { Messages } from './ui/messages.tsx'
 import { sentenceOf } from './ui/parts.tsx'
 import { ProofDialog } from './ui/proof.tsx'
 
 type State =
   | { kind: 'loading' }
-  | { kind: 'out' }
+  | { kind: 'out'; door: DoorState }
   | { kind: 'in'; me: Me }
   | { kind: 'failed'; why: string }
 
 /** The door, and behind it the console. */
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
-  const load = () =>
-    read<Me>('me').then(
-      (me) => setState({ kind: 'in', me }),
-      (error) => {
-        const isOut = error instanceof ApiError && error.status === 401
-        setState(isOut ? { kind: 'out' } : { kind: 'failed', why: sentenceOf(error) })
-      },
-    )
+  const load = async () => {
+    try {
+      const door = await read<DoorState>('door/state')
+      if (door.isSignedIn) setState({ kind: 'in', me: await read<Me>('me') })
+      else setState({ kind: 'out', door })
+    } catch (error) {
+      setState({ kind: 'failed', why: sentenceOf(error) })
+    }
+  }
   useEffect(() => {
     if (isSecureContext) void load()
   }, [])
-  useEffect(() => sessionEnded.subscribe((count) => count > 0 && setState({ kind: 'out' })), [])
+  useEffect(() => sessionEnded.subscribe((count) => count > 0 && void load()), [])
   if (!isSecureContext) return <Insecure />
   return (
     <>
-      {state.kind === 'out' && <Door onIn={load} />}
+      {state.kind === 'out' && <Door state={state.door} onIn={load} />}
       {state.kind === 'in' && <Frame me={state.me} />}
       {state.kind === 'failed' && (
         <main class="door">

@@ -46,10 +46,22 @@ export function value(of: unknown): string {
   return JSON.stringify(of)
 }
 
-/** `latestBuildNumber` as `latest build number`. */
+/** Names that are not words. */
+const PROPER: Record<string, string> = {
+  ios: 'iOS',
+  android: 'Android',
+  url: 'URL',
+  api: 'API',
+  ai: 'AI',
+  id: 'id',
+}
+
+/** `latestBuildNumber` as `Latest build number`. */
 export function words(name: string): string {
-  return name
+  const [first = '', ...rest] = name
     .replaceAll(/([a-z])([A-Z])/g, '$1 $2')
-    .replaceAll(/[_.-]/g, ' ')
-    .toLowerCase()
+    .split(/[ _.-]/)
+    .map((word) => PROPER[word.toLowerCase()] ?? word.toLowerCase())
+  const isProper = Object.values(PROPER).includes(first)
+  return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
 }

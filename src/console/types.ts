@@ -16,6 +16,7 @@ import type { Json } from './api.ts'
 
 type Answer<T extends (...given: never[]) => Promise<unknown>> = Json<Awaited<ReturnType<T>>>
 
+export type DoorState = { appName: string; hasOperators: boolean; isSignedIn: boolean }
 export type Role = 'reader' | 'operator' | 'owner'
 export type Me = {
   name: string
@@ -28,8 +29,7 @@ export type Me = {
 export type OperatorList = Answer<Operators['accounts']['list']>
 export type AuditPage = Answer<Operators['audit']['list']>
 
-export type PersonSummary = AccountSummary
-export type PeoplePage = { users: PersonSummary[]; next: string | null; strangers: string[] }
+export type PeoplePage = { users: AccountSummary[]; next: string | null; strangers: string[] }
 export type Person = {
   user: Answer<Profile['read']>
   account: Answer<People['accounts']['describe']>

@@ -127,7 +127,7 @@ export function visitorOf(request: Request): Visitor {
 }
 
 /** The token of the session in the cookie, or null. */
-function sessionTokenOf(request: Request): string | null {
+export function sessionTokenOf(request: Request): string | null {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
   return cookies.get(COOKIE)
 }

@@ -8,8 +8,6 @@ type FindPeopleDeps = {
   customerIdsOf: (text: string) => Promise<string[]>
 }
 
-export type FindPeople = ReturnType<typeof createFindPeople>
-
 const LEAST = 4
 
 /**

@@ -11,7 +11,7 @@ import { Act, Field, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { HistoryList } from './history.tsx'
 
-export type EditorProps<T> = {
+type EditorProps<T> = {
   draft: T
   setDraft: (draft: T) => void
   schema: Schema

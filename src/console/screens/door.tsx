@@ -1,10 +1,10 @@
 import { startRegistration } from '@simplewebauthn/browser'
 import { useEffect, useState } from 'preact/hooks'
-import { read, send } from '../api.ts'
+import { send } from '../api.ts'
+import type { DoorState } from '../types.ts'
 import { Act, Field, sentenceOf } from '../ui/parts.tsx'
 import { passkeyFor } from '../ui/proof.tsx'
 
-type State = { appName: string; hasOperators: boolean }
 type Offer = {
   name: string
   passkey: Parameters<typeof startRegistration>[0]['optionsJSON']
@@ -12,20 +12,15 @@ type Offer = {
 }
 
 /** Where operators come in: with what they have chosen, or with the link that sets them up. */
-export function Door({ onIn }: { onIn: () => void }) {
+export function Door({ state, onIn }: { state: DoorState; onIn: () => void }) {
   const [token] = useState(() => takeToken())
-  const [state, setState] = useState<State | null>(null)
-  const [why, setWhy] = useState('')
   useEffect(() => {
     document.title = 'Console'
-    read<State>('door/state').then(setState, (error) => setWhy(sentenceOf(error)))
   }, [])
   return (
     <main class="door">
-      <h1>{state ? `${state.appName} console` : 'Console'}</h1>
-      {why && <p role="alert">{why}</p>}
-      {state &&
-        (token ? <SetUp token={token} onIn={onIn} /> : <Entrance state={state} onIn={onIn} />)}
+      <h1>{state.appName} console</h1>
+      {token ? <SetUp token={token} onIn={onIn} /> : <Entrance state={state} onIn={onIn} />}
     </main>
   )
 }
@@ -37,7 +32,7 @@ function takeToken(): string | null {
   return token
 }
 
-function Entrance({ state, onIn }: { state: State; onIn: () => void }) {
+function Entrance({ state, onIn }: { state: DoorState; onIn: () => void }) {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { bytes, number, upTo1000 } from '../format.ts'
+import { bytes, number, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import type { Overview } from '../types.ts'
 import { Ago, Badge, Card, Title, type Tone } from '../ui/parts.tsx'
@@ -96,7 +96,7 @@ function Health({ of }: { of: Overview }) {
             const [word, tone] = STATES[state] ?? [state, 'plain' as Tone]
             return (
               <li key={name}>
-                <span>{name}</span>
+                <span>{words(name)}</span>
                 <Badge tone={tone}>{word}</Badge>
               </li>
             )
@@ -104,21 +104,31 @@ function Health({ of }: { of: Overview }) {
         </ul>
       </Card>
       <Card title="Timers">
-        <ul class="list">
-          {of.timers.map(({ name, lastAt, error }) => (
-            <li key={name}>
-              <span>{name}</span>
-              {error ? <span class="bad">{error}</span> : null}
-              <span class="soft">{lastAt ? <Ago at={lastAt} /> : 'not since the start'}</span>
-            </li>
-          ))}
-        </ul>
+        <Timers of={of.timers.filter(({ error }) => error !== null)} />
+        <details>
+          <summary>All {of.timers.length} timers</summary>
+          <Timers of={of.timers} />
+        </details>
       </Card>
       <p class="soft">
         Homeport {of.version}
         {of.instance ? `, instance ${of.instance}` : ''}
       </p>
     </>
+  )
+}
+
+function Timers({ of }: { of: Overview['timers'] }) {
+  return (
+    <ul class="list">
+      {of.map(({ name, lastAt, error }) => (
+        <li key={name}>
+          <span>{name}</span>
+          {error && <span class="bad">{error}</span>}
+          <span class="soft">{lastAt ? <Ago at={lastAt} /> : 'not since the start'}</span>
+        </li>
+      ))}
+    </ul>
   )
 }
 

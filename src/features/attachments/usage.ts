@@ -18,7 +18,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null
   let counting: Promise<void> | null = null
-  return { read }
+  return { read, count }
 
   /** What was counted last; null while the first count is under way. It begins anew when that is old. */
   async function read() {
@@ -40,6 +40,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
     }
   }
 
+  /** Counts now, however long it takes. */
   async function count() {
     const byType = new Map<string, Sum>()
     const byUser = new Map<string, Sum>()

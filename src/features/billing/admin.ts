@@ -4,13 +4,15 @@ import { data, oneOf, strict } from '../../http/envelope.ts'
 import { progressReply } from '../../http/progress-reply.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Billing } from './inbox/event-inbox.ts'
-import type { EventFilter, EventSearch } from './inbox/event-search.ts'
+import type { EventSearch } from './inbox/event-search.ts'
+import type { ReplayAll } from './inbox/replay-all.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import type { Timeline } from './timeline/timeline.ts'
 
 type BillingAdminDeps = {
   billing: Billing
   eventSearch: EventSearch
+  replayAll: ReplayAll
   timeline: Timeline
   reconcile: Reconcile | null
   record: RecordAct
@@ -35,13 +37,11 @@ const EnvironmentQuery = strict({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
 })
 
-/** Replayed in one go. */
-const MOST_REPLAYED = 10_000
 const RECONCILE_TIME = 60_000
 
 /** The log of billing events, and what they came to for a person. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, timeline, reconcile, record } = deps
+  const { billing, eventSearch, replayAll, timeline, reconcile, record } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
@@ -105,26 +105,6 @@ export function billingAdmin(deps: BillingAdminDeps) {
       },
       { params: IdParam },
     )
-
-  async function replayAll(
-    filter: EventFilter,
-    tell: (progress: { done: number; failed: number }) => void,
-    signal: AbortSignal,
-  ) {
-    let done = 0
-    let failed = 0
-    for (let after: string | null | undefined; after !== null && done < MOST_REPLAYED; ) {
-      const page = await eventSearch.find({ ...filter, after })
-      for (const { eventId } of page.events) {
-        if (signal.aborted) return { done, failed, isStopped: true }
-        if ((await billing.replay(eventId)) === false) failed++
-        done++
-        tell({ done, failed })
-      }
-      after = page.next
-    }
-    return { done, failed, isStopped: false }
-  }
 }
 
 function filterOf<T extends { conflicting?: 'true'; clockIsOff?: 'true' }>({

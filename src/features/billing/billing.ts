@@ -4,6 +4,7 @@ import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
+import { createReplayAll } from './inbox/replay-all.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/line-folding.ts'
 import { createUnmatchedList, createUnmatchedReport } from './projection/plan-matching.ts'
@@ -49,6 +50,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     newId,
     log,
   })
+  const eventSearch = createEventSearch(db)
   const reportUnmatched = createUnmatchedReport(log)
   const subscription = createSubscription({
     db,
@@ -70,7 +72,8 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     billing,
     subscription,
     timeline: createTimeline({ db, subscription, listPlans, now }),
-    eventSearch: createEventSearch(db),
+    eventSearch,
+    replayAll: createReplayAll({ billing, eventSearch }),
     listUnmatched: createUnmatchedList({ db, listPlans, now }),
     rebuildBilling: createRebuild({ db, projection }),
     reconcile,

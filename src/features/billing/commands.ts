@@ -1,9 +1,10 @@
-import { dataCommand } from '../../lib/command.ts'
+import { dataCommand, type Options } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
 import { readLimit } from '../../lib/read-limit.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventFilter, EventSearch } from './inbox/event-search.ts'
+import type { ReplayAll } from './inbox/replay-all.ts'
 import type { Unmatched } from './projection/plan-matching.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
@@ -15,6 +16,7 @@ type Needs = {
   rebuildBilling: Rebuild
   reconcile: Reconcile | null
   eventSearch: EventSearch
+  replayAll: ReplayAll
   timeline: Pick<Timeline, 'explain'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<Unmatched[]>
@@ -31,27 +33,28 @@ type Listed = {
   duplicates: number
 }
 
+const MARK_OPTIONS: [flags: string, meaning: string][] = [
+  ['--failed', 'only those that could not be applied'],
+  ['--conflicting', 'only those that came again with another body'],
+  ['--clock-off', 'only those with an implausible time'],
+  ['--sandbox', 'only those of the sandbox'],
+]
+
 const eventsList = dataCommand({
   name: 'events list',
   summary: 'List billing events, the newest first',
   options: [
     ['--user <id>', 'only those of this app user id'],
     ['--type <type>', 'only those of this type'],
-    ['--failed', 'only those that could not be applied'],
+    ...MARK_OPTIONS,
     ['--limit <count>', 'at most this many (50)'],
   ],
-  input: (_args, { user, type, failed, limit }) => ({
-    ...(typeof user === 'string' ? { user } : {}),
-    ...(typeof type === 'string' ? { type } : {}),
-    ...(failed ? { failed: true } : {}),
-    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
+  input: (_args, options) => ({
+    ...readFilter(options),
+    ...(typeof options['limit'] === 'string' ? { limit: readLimit(options['limit']) } : {}),
   }),
-  work: async (
-    { eventSearch }: Needs,
-    { failed, ...filter }: EventFilter & { failed?: boolean },
-  ) => {
-    const outcome = failed ? 'failed' : undefined
-    const { events } = await eventSearch.find({ ...filter, outcome })
+  work: async ({ eventSearch }: Needs, filter: EventFilter) => {
+    const { events } = await eventSearch.find(filter)
     return events.map(({ id: _row, ...event }): Listed => event)
   },
   print: (events) =>
@@ -94,6 +97,21 @@ const eventsReplay = dataCommand({
   print: ({ replayed }) => `Folded ${replayed} again.`,
   changes: ({ replayed }) => ({ eventId: replayed }),
   target: ({ replayed }) => replayed,
+})
+
+const eventsRetry = dataCommand({
+  name: 'events retry',
+  summary: 'Fold all events again that match, such as with --failed',
+  options: [
+    ['--user <id>', 'only those of this app user id'],
+    ['--type <type>', 'only those of this type'],
+    ...MARK_OPTIONS,
+  ],
+  input: (_args, options) => readFilter(options),
+  work: ({ replayAll }: Needs, filter: EventFilter) =>
+    replayAll(filter, () => {}, new AbortController().signal),
+  print: ({ done, failed }) => `Folded ${done} events again, ${failed} of them fail.`,
+  changes: (outcome, filter) => ({ ...filter, ...outcome }),
 })
 
 const eventsRebuild = dataCommand({
@@ -161,11 +179,23 @@ const plansUnmatched = dataCommand({
           .join('\n'),
 })
 
+function readFilter({ user, type, failed, conflicting, clockOff, sandbox }: Options): EventFilter {
+  return {
+    ...(typeof user === 'string' ? { user } : {}),
+    ...(typeof type === 'string' ? { type } : {}),
+    ...(failed ? { outcome: 'failed' } : {}),
+    ...(conflicting ? { conflicting: true } : {}),
+    ...(clockOff ? { clockIsOff: true } : {}),
+    ...(sandbox ? { environment: 'sandbox' } : {}),
+  }
+}
+
 export const billingCommands = [
   plansUnmatched,
   eventsList,
   eventsShow,
   eventsReplay,
+  eventsRetry,
   eventsRebuild,
   eventsReconcile,
   userSubscription,

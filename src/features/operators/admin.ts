@@ -6,6 +6,7 @@ import {
   ownerOnly,
   type RecordAct,
   sessionCookie,
+  sessionTokenOf,
   stepUp,
   visitorOf,
 } from '../../http/console-guard.ts'
@@ -46,7 +47,11 @@ export function operatorsAdmin({
 }: OperatorsAdminDeps) {
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
-    .get('/door/state', async () => data({ appName, hasOperators: await accounts.exist() }))
+    .get('/door/state', async ({ request }) => {
+      const token = sessionTokenOf(request)
+      const isSignedIn = token !== null && (await sessions.check(token)) !== null
+      return data({ appName, hasOperators: await accounts.exist(), isSignedIn })
+    })
     .post(
       '/door/link',
       async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),

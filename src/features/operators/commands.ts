@@ -6,9 +6,14 @@ import { ROLES, type Role } from './accounts.ts'
 import type { AuditFilter } from './audit.ts'
 import type { Operators } from './operators.ts'
 
-type Needs = { operators: Operators; consoleUrl: string | null }
+type Needs = {
+  operators: Operators
+  consoleUrl: string | null
+  config: { consoleNetworks: string[] }
+}
 
-type Link = { name: string; link: string }
+/** `networks`: from where alone it can be opened; none means from everywhere. */
+type Link = { name: string; link: string; networks: string[] }
 
 const operatorsAdd = dataCommand({
   name: 'operators add',
@@ -16,8 +21,10 @@ const operatorsAdd = dataCommand({
   arguments: '<name>',
   options: [['--role <role>', 'reader sees, operator changes, owner says who may (owner)']],
   input: ([name = ''], { role }) => ({ name, role: readRole(role ?? 'owner') }),
-  work: async ({ operators, consoleUrl }: Needs, { name, role }: { name: string; role: Role }) =>
-    linkOf(requireConsole(consoleUrl), await operators.accounts.add(name, role)),
+  work: async (needs: Needs, { name, role }: { name: string; role: Role }) => {
+    const url = requireConsole(needs)
+    return linkOf(url, await needs.operators.accounts.add(name, role), needs)
+  },
   print: sayLink,
   changes: ({ name }, { role }) => ({ operator: name, role }),
   target: ({ name }) => name,
@@ -28,8 +35,10 @@ const operatorsReset = dataCommand({
   summary: 'Take passkeys, password and sessions from an operator and print a new link',
   arguments: '<name>',
   input: ([name = '']) => name,
-  work: async ({ operators, consoleUrl }: Needs, name: string) =>
-    linkOf(requireConsole(consoleUrl), await operators.accounts.reset(name)),
+  work: async (needs: Needs, name: string) => {
+    const url = requireConsole(needs)
+    return linkOf(url, await needs.operators.accounts.reset(name), needs)
+  },
   print: sayLink,
   changes: ({ name }) => ({ operator: name }),
   target: ({ name }) => name,
@@ -103,17 +112,20 @@ const auditList = dataCommand({
     ].join('\n'),
 })
 
-function linkOf(consoleUrl: string, { name, token }: { name: string; token: string }): Link {
-  return { name, link: `${consoleUrl}#setup=${token}` }
+function linkOf(url: string, made: { name: string; token: string }, { config }: Needs): Link {
+  const { name, token } = made
+  return { name, link: `${url}#setup=${token}`, networks: config.consoleNetworks }
 }
 
-function requireConsole(consoleUrl: string | null): string {
+function requireConsole({ consoleUrl }: Needs): string {
   if (consoleUrl !== null) return consoleUrl
   throw new AppError('unavailable', 'CONSOLE is off: set it to on for a console.')
 }
 
-function sayLink({ name, link }: Link): string {
-  return `Open this within 30 minutes to set ${name} up; it works once:\n${link}`
+function sayLink({ name, link, networks }: Link): string {
+  const limit =
+    networks.length === 0 ? '' : ` CONSOLE_NETWORKS lets in ${networks.join(', ')} alone: be there.`
+  return `Open this within 30 minutes to set ${name} up; it works once.${limit}\n${link}`
 }
 
 function readRole(text: string | boolean): Role {

@@ -21,7 +21,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
 
   /** What a browser needs in order to make a passkey for an operator at `origin`. */
   async function startRegistration({ id, name }: OperatorRow, origin: string) {
-    const { generateRegistrationOptions } = await import('@simplewebauthn/server')
+    const { generateRegistrationOptions } = await loadWebAuthn()
     const own = await rowsOf(id)
     return generateRegistrationOptions({
       rpName: appName,
@@ -42,7 +42,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     origin: string,
     name: string,
   ): Promise<(tx: Tx) => Promise<void>> {
-    const { verifyRegistrationResponse } = await import('@simplewebauthn/server')
+    const { verifyRegistrationResponse } = await loadWebAuthn()
     const host = hostOf(origin)
     const verified = await verifyRegistrationResponse({
       response,
@@ -72,7 +72,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
 
   /** What a browser needs in order to show a passkey; with an operator, one of theirs. */
   async function startSignIn(operatorId: string | null, origin: string) {
-    const { generateAuthenticationOptions } = await import('@simplewebauthn/server')
+    const { generateAuthenticationOptions } = await loadWebAuthn()
     const own = operatorId === null ? [] : await rowsOf(operatorId)
     return generateAuthenticationOptions({
       rpID: hostOf(origin),
@@ -88,7 +88,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     origin: string,
     operatorId: string | null,
   ) {
-    const { verifyAuthenticationResponse } = await import('@simplewebauthn/server')
+    const { verifyAuthenticationResponse } = await loadWebAuthn()
     const [row] = await db.read
       .select()
       .from(operatorPasskeys)
@@ -178,6 +178,15 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     )
     return row !== undefined && row.operatorId === operatorId && row.expiresAt > now()
   }
+}
+
+/**
+ * The library that makes and checks passkeys, loaded by whoever first needs it. What it brings looks for metadata on
+ * `Reflect` as it loads, and inside the executable nothing else has put them there.
+ */
+async function loadWebAuthn() {
+  await import('reflect-metadata')
+  return import('@simplewebauthn/server')
 }
 
 function hostOf(origin: string): string {

@@ -8,6 +8,7 @@ import type { Profile } from './profile/service.ts'
 type Needs = {
   people: People
   profile: Profile
+  exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
 }
 
@@ -95,20 +96,71 @@ const userVerify = dataCommand({
   target: ({ verified }) => verified,
 })
 
+const userSendVerification = dataCommand({
+  name: 'user send-verification',
+  summary: 'Send the mail that verifies an e-mail address once more',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ people }: Needs, user: string) => {
+    const { id, email } = await people.directory.find(user)
+    await people.addresses.resend(id, 'command')
+    return { sent: id, email }
+  },
+  print: ({ email }) => `The mail to ${email} is on its way.`,
+  changes: ({ sent }) => ({ userId: sent }),
+  target: ({ sent }) => sent,
+})
+
 const userSignOut = dataCommand({
   name: 'user sign-out',
   summary: 'End all sessions of a person, and every link in a mail',
   arguments: USER,
-  input: firstOf,
-  work: async ({ people }: Needs, user: string) => {
+  options: [['--session <id>', 'only this one: user show lists them']],
+  input: ([user = ''], { session }) => ({
+    user,
+    session: typeof session === 'string' ? session : null,
+  }),
+  work: async ({ people }: Needs, { user, session }) => {
     const { id } = await people.directory.find(user)
     const { length } = await people.devices.list(id, '')
-    await people.accountSecurity.signOut(id)
-    return { signedOut: id, sessions: length }
+    if (session === null) await people.accountSecurity.signOut(id)
+    else await people.devices.end(id, session)
+    return { signedOut: id, sessions: session === null ? length : 1 }
   },
   print: ({ signedOut, sessions }) => `Ended ${sessions} sessions of ${signedOut}.`,
-  changes: ({ signedOut }) => ({ userId: signedOut }),
+  changes: ({ signedOut, sessions }) => ({ userId: signedOut, sessions }),
   target: ({ signedOut }) => signedOut,
+})
+
+const userResetTwoFactor = dataCommand({
+  name: 'user reset-two-factor',
+  summary: 'Switch two-factor off for somebody who has lost it, and end all sessions',
+  arguments: USER,
+  input: firstOf,
+  risk: async ({ people }: Needs, user: string) => {
+    const { id, email } = await people.directory.find(user)
+    return `This switches two-factor of ${email ?? id} off: be sure who asks.`
+  },
+  work: async ({ people }: Needs, user: string) => {
+    const { id } = await people.directory.find(user)
+    await people.twoFactor.reset(id)
+    return { reset: id }
+  },
+  print: ({ reset }) => `Two-factor of ${reset} is off.`,
+  changes: ({ reset }) => ({ userId: reset }),
+  target: ({ reset }) => reset,
+})
+
+const userExport = dataCommand({
+  name: 'user export',
+  summary: 'Print everything that is held about a person as JSON',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ people, exportData }: Needs, user: string) =>
+    exportData((await people.directory.find(user)).id),
+  print: prettyJson,
+  changes: () => ({}),
+  target: (_exported, user) => user,
 })
 
 const userDelete = dataCommand({
@@ -136,4 +188,14 @@ async function readPassword(): Promise<string> {
   return line
 }
 
-export const peopleCommands = [userList, userShow, userCreate, userVerify, userSignOut, userDelete]
+export const peopleCommands = [
+  userList,
+  userShow,
+  userCreate,
+  userVerify,
+  userSendVerification,
+  userSignOut,
+  userResetTwoFactor,
+  userExport,
+  userDelete,
+]

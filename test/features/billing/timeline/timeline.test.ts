@@ -1,0 +1,253 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../../support/app.ts'
+import { bodyOf, deliver, iso, lifecycle, ms, receive } from '../../../support/billing.ts'
+import {
+  cancellation,
+  expiration,
+  initial,
+  play,
+  renewal,
+  U,
+  V,
+} from '../../../support/flows/events.ts'
+import { signInOperator } from '../../../support/operator.ts'
+import { tell } from '../../../support/telling.ts'
+
+test('each event of a line tells what it has changed, the newest first', async () => {
+  await using app = await createTestApp()
+  const events = [
+    initial({ id: 'bought' }),
+    renewal(30, 60, { id: 'renewed', price: 8.99 }),
+    cancellation(40, 'UNSUBSCRIBE', { id: 'cancelled', purchased_day: 30, expiration_day: 60 }),
+    lifecycle(U, 'UNCANCELLATION', 41, { id: 'back' }),
+    expiration(60, 'UNSUBSCRIBE', { id: 'ended', purchased_day: 30 }),
+  ]
+  await tell(app, events, 61)
+  const [line] = (await read(app)).lines
+  expect(line).toMatchObject({
+    transactionId: '1000',
+    productId: 'prod_example_pro',
+    store: 'APP_STORE',
+    status: 'expired',
+    active: false,
+    willRenew: false,
+    startedAt: iso(0),
+    endsAt: iso(60),
+    replacedBy: null,
+    isCut: false,
+  })
+  const told = line?.events.map(({ eventId, type, at, receivedAt, outcome, changes }) => {
+    return [eventId, type, at, receivedAt === at, outcome, changesIn(changes)]
+  })
+  const change = (path: string, before: unknown, after: unknown) => [path, before, after]
+  expect(told).toEqual([
+    [
+      'ended',
+      'EXPIRATION',
+      iso(60),
+      true,
+      'applied',
+      [change('willRenew', true, false), change('endedAt', null, iso(60))],
+    ],
+    [
+      'back',
+      'UNCANCELLATION',
+      iso(41),
+      true,
+      'applied',
+      [
+        change('willRenew', false, true),
+        change('cancelReason', 'UNSUBSCRIBE', null),
+        change('unsubscribeDetectedAt', iso(40), null),
+      ],
+    ],
+    [
+      'cancelled',
+      'CANCELLATION',
+      iso(40),
+      true,
+      'applied',
+      [
+        change('willRenew', true, false),
+        change('cancelReason', null, 'UNSUBSCRIBE'),
+        change('unsubscribeDetectedAt', null, iso(40)),
+      ],
+    ],
+    [
+      'renewed',
+      'RENEWAL',
+      iso(30),
+      true,
+      'applied',
+      [
+        change('price', 9.99, 8.99),
+        change('purchasedAt', iso(0), iso(30)),
+        change('expiresAt', iso(30), iso(60)),
+      ],
+    ],
+    [
+      'bought',
+      'INITIAL_PURCHASE',
+      iso(0),
+      true,
+      'applied',
+      [
+        change('environment', null, 'PRODUCTION'),
+        change('store', null, 'APP_STORE'),
+        change('productId', null, 'prod_example_pro'),
+        change('entitlementIds', null, ['pro']),
+        change('periodType', null, 'NORMAL'),
+        change('price', null, 9.99),
+        change('startedAt', null, iso(0)),
+        change('purchasedAt', null, iso(0)),
+        change('expiresAt', null, iso(30)),
+        change('willRenew', null, true),
+      ],
+    ],
+  ])
+})
+
+test('what comes late stands at its time, and what changes nothing says nothing', async () => {
+  await using app = await createTestApp()
+  const again = lifecycle(U, 'UNCANCELLATION', 41, { id: 'again' })
+  await tell(app, [initial({ id: 'bought' }), again], 50)
+  await deliver(app, cancellation(5, 'UNSUBSCRIBE', { id: 'late' }))
+  const [line] = (await read(app)).lines
+  expect(line?.events.map(({ eventId }) => eventId)).toEqual(['again', 'late', 'bought'])
+  const [back, late] = line?.events ?? []
+  expect([late?.at, late?.receivedAt]).toEqual([iso(5), iso(50)])
+  expect(changesIn(back?.changes ?? [])[0]).toEqual(['willRenew', false, true])
+  await deliver(app, { ...again, id: 'once more', at: 42 })
+  expect((await read(app)).lines[0]?.events[0]).toMatchObject({ eventId: 'once more', changes: [] })
+})
+
+test('a line that another one has replaced says by which, and the one that counts is first', async () => {
+  await using app = await createTestApp()
+  const changed = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
+  const events = [
+    initial(changed),
+    lifecycle(U, 'PRODUCT_CHANGE', 10, { ...changed, new_product_id: 'prod_example_pro' }),
+    initial({
+      ...play,
+      at: 10,
+      purchased_day: 10,
+      expiration_day: 40,
+      original_transaction_id: '2000',
+    }),
+  ]
+  await tell(app, events, 11)
+  const { lines } = await read(app)
+  expect(lines).toMatchObject([
+    { transactionId: '2000', active: true, replacedBy: null },
+    { transactionId: '1000', active: false, endsAt: iso(10), replacedBy: 'prod_example_pro' },
+  ])
+})
+
+test('transfers are told, to who gave and to who got', async () => {
+  await using app = await createTestApp()
+  const moved = {
+    type: 'TRANSFER',
+    at: 10,
+    id: 'moved',
+    transferred_from: [U],
+    transferred_to: [V],
+  }
+  const later = lifecycle(V, 'RENEWAL', 30, { purchased_day: 30, expiration_day: 60 })
+  await tell(app, [initial(), moved, later], 31)
+  const transfer = { eventId: 'moved', at: iso(10), from: [U], to: [V] }
+  const [giver, taker] = [await read(app, U), await read(app, V)]
+  expect(giver).toMatchObject({ lines: [], transfers: [transfer] })
+  expect(giver.sentence).toStartWith('Access is off: events name user-1')
+  expect(taker).toMatchObject({ ids: [V], lines: [{ active: true }], transfers: [transfer] })
+  expect((await read(app, 'somebody else')).transfers).toEqual([])
+})
+
+test('an event that could not be applied stands there with what was wrong', async () => {
+  await using app = await createTestApp()
+  await tell(app, [initial({ id: 'bought' })], 1)
+  const { billingEvents } = app.services.db.tables
+  const failed = { outcome: 'failed', error: 'the fold broke' }
+  await app.services.db.write(async (tx) => void (await tx.update(billingEvents).set(failed)))
+  expect((await read(app)).lines[0]?.events).toMatchObject([failed])
+})
+
+test('of a long history the newest 200 events are shown, however long it is', async () => {
+  await using app = await createTestApp()
+  await tell(app, [initial({ id: 'bought' })], 2_000)
+  await addRenewals(app, 1, 205)
+  const [line] = (await read(app)).lines
+  expect([line?.events.length, line?.isCut]).toEqual([200, true])
+  expect(line?.events[0]?.eventId).toBe('renewed 205')
+  expect(line?.events.at(-1)).toMatchObject({
+    eventId: 'renewed 6',
+    changes: [
+      { path: 'purchasedAt', before: iso(5), after: iso(6) },
+      { path: 'expiresAt', before: iso(35), after: iso(36) },
+    ],
+  })
+  await addRenewals(app, 206, 1_200)
+  const [longer] = (await read(app)).lines
+  expect(longer?.events[0]?.eventId).toBe('renewed 1200')
+})
+
+test('of many lines the best 50 are shown, and the others counted', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  for (let at = 0; at < 52; at++) {
+    const line = { original_transaction_id: `L${at}`, expiration_day: 30 + at }
+    await receive(app, initial(line))
+  }
+  const { lines, hiddenLines } = await read(app)
+  expect([lines.length, hiddenLines]).toEqual([50, 2])
+  expect([lines[0]?.transactionId, lines.at(-1)?.transactionId]).toEqual(['L51', 'L2'])
+})
+
+test('the console shows it by environment, and an event with why access is on or off', async () => {
+  await using app = await createTestApp()
+  await tell(app, [initial({ id: 'test', environment: 'SANDBOX' })], 1)
+  const owner = await signInOperator(app)
+  const production = await owner.read(`people/${U}/timeline`)
+  expect(production).toMatchObject({ environment: 'production', lines: [] })
+  expect(production.sentence).toContain('in the sandbox only')
+  const sandbox = await owner.read(`people/${U}/timeline?environment=sandbox`)
+  expect(sandbox).toMatchObject({ environment: 'sandbox', ids: [U], lines: [{ active: true }] })
+  expect((await owner.ask('GET', `people/${U}/timeline?environment=x`)).status).toBe(422)
+  const event = await owner.read('events/test')
+  expect(event).toMatchObject({ eventId: 'test', type: 'INITIAL_PURCHASE', appUserId: U })
+  expect(event.access).toBe(sandbox.sentence)
+  expect((await owner.ask('GET', 'events/none')).status).toBe(404)
+})
+
+function read({ services }: TestApp, user = U) {
+  return services.timeline.read(user, 'production')
+}
+
+function changesIn(changes: { path: string; before: unknown; after: unknown }[]) {
+  return changes.map(({ path, before, after }) => [path, before, after])
+}
+
+/** Puts renewals into the log, one a day, as deliveries that came in good time would have. */
+async function addRenewals({ services }: TestApp, from: number, to: number) {
+  const { billingEvents } = services.db.tables
+  const [first] = await services.db.read.select().from(billingEvents)
+  if (!first) throw new Error('there is no event yet')
+  const rows = Array.from({ length: to - from + 1 }, (_, nth) => {
+    const day = from + nth
+    const told = renewal(day, day + 30, { id: `renewed ${day}` })
+    const name = `renewed ${day}`
+    return {
+      ...first,
+      id: `${first.id}-${String(day).padStart(6, '0')}`,
+      eventId: name,
+      type: told.type,
+      eventAt: new Date(ms(day)),
+      orderedAt: ms(day),
+      body: Buffer.from(JSON.stringify(bodyOf(told))),
+    }
+  })
+  await services.db.write(async (tx) => {
+    for (let at = 0; at < rows.length; at += 500) {
+      await tx.insert(billingEvents).values(rows.slice(at, at + 500))
+    }
+  })
+}
