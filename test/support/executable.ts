@@ -35,7 +35,7 @@ async function isBuilt(): Promise<boolean> {
   if (!built) return false
   // In braces, a folder inside of a folder matches nothing (Bun 1.4).
   const folders = ['src', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
-  const sources = ['build.ts', 'bun.lock', 'package.json', ...folders]
+  const sources = ['build.ts', 'build-console.ts', 'bun.lock', 'package.json', ...folders]
   for (const pattern of sources) {
     for await (const path of new Bun.Glob(pattern).scan({
       cwd: ROOT,
@@ -85,10 +85,14 @@ export async function installExecutable() {
     return { stdout, stderr, exitCode }
   }
 
-  /** Starts the server on a free port, under `wrapper`, and waits until it is ready. */
-  async function start(environment: Record<string, string> = {}, wrapper: string[] = []) {
-    const port = freePort()
-    const { process, stop } = await launch({ PORT: String(port), ...environment }, wrapper)
+  /** Starts the server on PORT or a free port, under `wrapper` and with `args`, and waits until it is ready. */
+  async function start(
+    environment: Record<string, string> = {},
+    wrapper: string[] = [],
+    args: string[] = [],
+  ) {
+    const port = Number(environment['PORT'] ?? freePort())
+    const { process, stop } = await launch({ ...environment, PORT: String(port) }, wrapper, args)
     const url = `http://127.0.0.1:${port}`
     await untilReady(url, process)
     return { url, port, process, stop }
@@ -104,8 +108,12 @@ export async function installExecutable() {
   }
 
   /** Starts the server and waits for nothing. */
-  async function launch(environment: Record<string, string>, wrapper: string[] = []) {
-    const process = Bun.spawn([...wrapper, join(folder, 'homeport')], {
+  async function launch(
+    environment: Record<string, string>,
+    wrapper: string[] = [],
+    args: string[] = [],
+  ) {
+    const process = Bun.spawn([...wrapper, join(folder, 'homeport'), ...args], {
       cwd: folder,
       env: {
         HOST: '127.0.0.1',

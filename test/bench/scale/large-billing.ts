@@ -1,0 +1,150 @@
+import { type Delivery, readDelivery } from '../../../src/features/billing/inbox/event.ts'
+import { lineKeyOf, orderedTime } from '../../../src/features/billing/lines/event-order.ts'
+import { type Folding, fold, toStored } from '../../../src/features/billing/projection/folding.ts'
+import { sha256 } from '../../../src/lib/crypto.ts'
+import type { Services } from '../../../src/services.ts'
+import type { Insert, Size, Tables } from './large-data.ts'
+import { personId } from './large-people.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const START = Date.UTC(2024, 0)
+/** Histories that outgrow a checkpoint, by the services themselves: so many in a million people, each so long. */
+const LONG = { share: 0.0001, length: 300 }
+const TRANSFERS_SHARE = 0.001
+
+/** Lines with their events, folded by the program's own steps. Yields how far it is. */
+export function* addBilling(tables: Tables, insert: Insert, size: Size) {
+  const { billingEvents, billingAliases, subscriptions, lineHolders } = tables
+  const perLine = size.events / size.lines
+  let added = 0
+  for (let line = 0; line < size.lines; line++) {
+    const appUserId = personId(line % size.people)
+    const isFirst = line < size.people
+    if (isFirst) insert(billingAliases, { appUserId, customerId: appUserId })
+    let folding: Folding | null = null
+    let key = ''
+    const wanted = Math.round((line + 1) * perLine) - added
+    for (const [at, type] of typesOf(line, wanted).entries()) {
+      const delivery = eventOf(line, at, type, appUserId)
+      const { event, bytes } = delivery
+      const receivedAt = new Date((event.at ?? 0) + 1_000)
+      const { orderedAt, isOff } = orderedTime(event, receivedAt.getTime())
+      key = lineKeyOf(event) ?? ''
+      folding = fold(folding, { ...event, orderedAt })
+      insert(billingEvents, {
+        id: rowId(added, receivedAt),
+        provider: 'revenuecat',
+        eventId: event.id,
+        type,
+        eventAt: new Date(event.at ?? 0),
+        receivedAt,
+        orderedAt,
+        lineKey: key,
+        body: Buffer.from(bytes),
+        bodyHash: sha256(bytes, 'hex'),
+        environment: event.environment,
+        appUserId,
+        outcome: 'applied',
+        duplicates: 0,
+        conflicting: added % 5_000 === 0,
+        clockIsOff: isOff,
+      })
+      added++
+      if (added % 200_000 === 0) yield `${added} events`
+    }
+    if (!folding) continue
+    const { environment } = folding.line
+    const state = toStored(folding)
+    insert(subscriptions, { lineKey: key, customerId: appUserId, environment, state })
+    insert(lineHolders, { lineKey: key, customerId: appUserId })
+  }
+}
+
+/** Long histories and transfers, one delivery after the other as the provider sends them. */
+export async function addLongHistories(
+  { billing }: Services,
+  size: Size,
+  tell: (text: string) => void,
+) {
+  const count = Math.max(1, Math.round(size.people * LONG.share))
+  for (let at = 0; at < count; at++) {
+    const appUserId = personId(size.people + at)
+    const deliveries = typesOf(0, LONG.length).map((type, step) =>
+      eventOf(size.lines + at, step, type, appUserId),
+    )
+    await Promise.all(deliveries.map(billing.receive))
+    if (at % 10 === 9) tell(`${at + 1} long histories`)
+  }
+  const transfers = Math.round(size.people * TRANSFERS_SHARE)
+  for (let at = 0; at < transfers; at++) {
+    const from = personId(at * 7)
+    await billing.receive(transferOf(at, from, personId(at * 7 + 3)))
+    if (at % 100 === 99) tell(`${at + 1} transfers`)
+  }
+}
+
+/** What happened to a line: renewals, and at times a lapse, a return, an unpaid bill or a refund at the end. */
+function typesOf(line: number, count: number): string[] {
+  const types: string[] = Array.from({ length: count }, (_, at) =>
+    at === 0 ? 'INITIAL_PURCHASE' : 'RENEWAL',
+  )
+  if (count > 3 && line % 3 === 0) types.splice(-2, 2, 'CANCELLATION', 'EXPIRATION')
+  if (count > 5 && line % 10 === 1) types.splice(2, 2, 'CANCELLATION', 'UNCANCELLATION')
+  if (count > 4 && line % 25 === 2) types.splice(-1, 1, 'BILLING_ISSUE')
+  if (count > 2 && line % 50 === 4) types.splice(-1, 1, 'REFUND')
+  return types
+}
+
+/** A row of its own, in the order in which rows come. */
+function rowId(at: number, receivedAt: Date): string {
+  const time = (receivedAt.getTime() % 2 ** 40).toString(16).padStart(12, '0')
+  const rest = at.toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-9000-${rest}`
+}
+
+function eventOf(line: number, at: number, type: string, appUserId: string): Delivery {
+  const time = START + (line % 700) * DAY + at * 30 * DAY
+  return delivered({
+    id: `event-${line}-${at}`,
+    type,
+    event_timestamp_ms: time,
+    app_user_id: appUserId,
+    original_app_user_id: appUserId,
+    aliases: [appUserId],
+    environment: line % 100 === 0 ? 'SANDBOX' : 'PRODUCTION',
+    store: line % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    product_id: 'prod_example_pro',
+    entitlement_ids: ['pro'],
+    period_type: 'NORMAL',
+    original_transaction_id: `GPA.${line}`,
+    transaction_id: `GPA.${line}..${at}`,
+    purchased_at_ms: time,
+    expiration_at_ms: time + 30 * DAY,
+    price: 9.99,
+    currency: 'USD',
+    country_code: 'US',
+    cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : null,
+    presented_offering_id: 'default',
+    takehome_percentage: 0.85,
+  })
+}
+
+function transferOf(at: number, from: string, to: string): Delivery {
+  return delivered({
+    id: `transfer-${at}`,
+    type: 'TRANSFER',
+    event_timestamp_ms: Date.now(),
+    transferred_from: [from],
+    transferred_to: [to],
+    store: 'APP_STORE',
+    environment: 'PRODUCTION',
+  })
+}
+
+function delivered(event: Record<string, unknown>): Delivery {
+  const body = { api_version: '1.0', event }
+  const bytes = Buffer.from(JSON.stringify(body))
+  const delivery = readDelivery(body, bytes)
+  if (!delivery) throw new Error('this is no event')
+  return delivery
+}

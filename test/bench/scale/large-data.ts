@@ -1,0 +1,106 @@
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { getTableColumns } from 'drizzle-orm'
+import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { openData } from '../../../src/cli/data-directory.ts'
+import { readConfig } from '../../../src/config.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import type { Services } from '../../../src/services.ts'
+import { addBilling, addLongHistories } from './large-billing.ts'
+import { addPeople } from './large-people.ts'
+
+/** How much there is; `full` is what the documents speak of. */
+export type Size = {
+  people: number
+  events: number
+  lines: number
+  attachments: number
+  /** Attachments that have a file. */
+  files: number
+}
+
+export const FULL: Size = {
+  people: 1_000_000,
+  events: 10_000_000,
+  lines: 1_200_000,
+  attachments: 2_000_000,
+  files: 10_000,
+}
+
+/** A share of the full size. */
+export function sizeOf(share: number): Size {
+  const entries = Object.entries(FULL).map(([name, count]) => [name, Math.round(count * share)])
+  return Object.fromEntries(entries) as Size
+}
+
+export type Tables = Services['db']['tables']
+
+/** Adds rows to a table, column by column as the program would write them. */
+export type Insert = <T extends SQLiteTable>(table: T, row: T['$inferInsert']) => void
+
+/** Fills a new data directory with rows such as the services write, in bulk. */
+export async function makeLargeData(dataDir: string, size: Size, tell: (text: string) => void) {
+  const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', RATE_LIMITS: 'off' })
+  const tables = await withServices(config, async ({ db }) => db.tables)
+  using db = new Database(join(dataDir, 'homeport.db'))
+  db.run('PRAGMA synchronous=OFF')
+  db.run('PRAGMA cache_size=-1000000')
+  const insert = createInsert(db)
+  await inTransactions(db, addPeople(tables, insert, size, dataDir), tell)
+  await inTransactions(db, addBilling(tables, insert, size), tell)
+  db.run('PRAGMA wal_checkpoint(TRUNCATE)')
+  await withServices(config, (services) => addLongHistories(services, size, tell))
+}
+
+async function withServices<T>(
+  config: ReturnType<typeof readConfig>,
+  work: (services: Services) => Promise<T>,
+): Promise<T> {
+  await using data = await openData(config, createLog('error'))
+  return await work(data.services)
+}
+
+/** Commits whenever the work says how far it is. */
+async function inTransactions(
+  db: Database,
+  work: AsyncGenerator<string> | Generator<string>,
+  tell: (text: string) => void,
+) {
+  db.run('BEGIN')
+  for await (const progress of work) {
+    db.run('COMMIT')
+    tell(progress)
+    db.run('BEGIN')
+  }
+  db.run('COMMIT')
+}
+
+function createInsert(db: Database): Insert {
+  const known = new Map<SQLiteTable, (row: Record<string, unknown>) => void>()
+  return (table, row) => {
+    const write = known.get(table) ?? prepare(db, table)
+    known.set(table, write)
+    write(row as Record<string, unknown>)
+  }
+}
+
+function prepare(db: Database, table: SQLiteTable) {
+  const columns = Object.entries(getTableColumns(table)).map(([key, column]) => {
+    return { key, name: snakeCase(column.keyAsName ? key : column.name), column }
+  })
+  const names = columns.map(({ name }) => `"${name}"`).join(', ')
+  const places = columns.map(() => '?').join(', ')
+  const own = (table as unknown as Record<symbol, string>)[Symbol.for('drizzle:Name')]
+  const statement = db.prepare(`INSERT INTO "${own}" (${names}) VALUES (${places})`)
+  return (row: Record<string, unknown>) => {
+    const values = columns.map(({ key, column }) => {
+      const value = row[key]
+      return value === undefined || value === null ? null : column.mapToDriverValue(value)
+    })
+    statement.run(...(values as (string | number | Uint8Array | null)[]))
+  }
+}
+
+function snakeCase(name: string): string {
+  return name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+}

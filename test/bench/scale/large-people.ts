@@ -1,0 +1,92 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Insert, Size, Tables } from './large-data.ts'
+
+export const PASSWORD = 'correct horse battery'
+const DAY = 24 * 60 * 60 * 1000
+const START = Date.UTC(2024, 0)
+const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
+
+/** The id of a person: a UUIDv7 of the day they came. */
+export function personId(at: number): string {
+  const time = (START + at * 1_000).toString(16).padStart(12, '0')
+  const rest = (at >>> 0).toString(16).padStart(12, '0')
+  return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${rest}`
+}
+
+export function emailOf(at: number): string {
+  return `${NAMES[at % NAMES.length]?.toLowerCase()}.${at}@example.com`
+}
+
+/** People with a session each, and what they have stored. Yields how far it is. */
+export async function* addPeople(tables: Tables, insert: Insert, size: Size, dataDir: string) {
+  const { users, sessions, refreshTokens, knownDevices } = tables
+  const passwordHash = await Bun.password.hash(PASSWORD, {
+    algorithm: 'argon2id',
+    memoryCost: 65_536,
+    timeCost: 2,
+  })
+  for (let at = 0; at < size.people; at++) {
+    const id = personId(at)
+    const createdAt = new Date(START + at * 1_000)
+    const email = emailOf(at)
+    insert(users, {
+      id,
+      loginType: 'email',
+      email,
+      emailKey: email,
+      emailVerifiedAt: at % 3 === 0 ? null : createdAt,
+      passwordHash,
+      name: NAMES[at % NAMES.length] ?? '',
+      locale: 'en',
+      timezone: 'europe/berlin',
+      currency: 'usd',
+      onboardingCompleted: at % 2 === 0,
+      createdAt,
+      updatedAt: createdAt,
+    })
+    const sessionId = id.replace('-7000-', '-7001-')
+    const lastUsedAt = new Date()
+    const expiresAt = new Date(lastUsedAt.getTime() + 90 * DAY)
+    const device = at % 2 === 0 ? 'iPhone' : 'Pixel'
+    insert(sessions, {
+      id: sessionId,
+      userId: id,
+      device,
+      sealed: false,
+      generation: 1,
+      createdAt,
+      lastUsedAt,
+      expiresAt,
+    })
+    insert(refreshTokens, { hash: `${sessionId}-hash`, sessionId, generation: 1 })
+    insert(knownDevices, { userId: id, device, seenAt: lastUsedAt })
+    if (at % 50_000 === 49_999) yield `${at + 1} people`
+  }
+  yield* addAttachments(tables, insert, size, dataDir)
+}
+
+async function* addAttachments(tables: Tables, insert: Insert, size: Size, dataDir: string) {
+  const { attachments } = tables
+  const picture = Buffer.alloc(20_000, 'picture ')
+  for (let at = 0; at < size.attachments; at++) {
+    const key = `f${at.toString(36).padStart(25, '0')}.webp`
+    if (at < size.files) {
+      const folder = join(dataDir, 'files', key.slice(0, 1))
+      if (at === 0) await mkdir(folder, { recursive: true })
+      await Bun.write(join(folder, key), picture)
+    }
+    insert(attachments, {
+      key,
+      userId: personId(at % size.people),
+      type: at % 2 === 0 ? 'publicAsset' : 'supportTicket',
+      fileName: `picture-${at}.webp`,
+      itemType: 'image/webp',
+      size: picture.length,
+      width: 640,
+      height: 480,
+      createdAt: new Date(START + at * 500),
+    })
+    if (at % 100_000 === 99_999) yield `${at + 1} attachments`
+  }
+}

@@ -1,0 +1,46 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import sharp from 'sharp'
+import { openBrowser } from './support/console-browser.ts'
+import { buildExecutable, installExecutable } from './support/executable.ts'
+
+/** Takes the pictures of the console that the README shows, from the demo data, in both schemes. */
+const FOLDER = join(import.meta.dir, '..', 'docs', 'pictures')
+const SIZE = { width: 1200, height: 760 }
+
+await buildExecutable()
+await using homeport = await installExecutable()
+const server = await homeport.start({}, [], ['serve', '--demo'])
+const home = `http://localhost:${server.port}/console`
+const { stdout } = await homeport.run(['operators', 'add', 'dana', '--json'])
+const { link } = JSON.parse(stdout) as { link: string }
+await using browser = await openBrowser()
+const { page } = await browser.open({ viewport: SIZE, deviceScaleFactor: 1.5 })
+await page.goto(`${home}${new URL(link).hash}`)
+await page.getByRole('button', { name: 'Make a passkey on this device' }).click()
+await page.getByRole('heading', { name: 'Overview' }).waitFor()
+await mkdir(FOLDER, { recursive: true })
+for (const scheme of ['light', 'dark'] as const) {
+  await page.emulateMedia({ colorScheme: scheme })
+  await page.goto(home)
+  await take(page, 'overview', scheme)
+  await page.goto(`${home}/people?q=carla`)
+  await page.getByRole('link', { name: 'carla@example.com' }).click()
+  await page.getByRole('link', { name: 'Subscription' }).click()
+  await page.locator('summary').first().click()
+  await take(page, 'subscription', scheme)
+}
+await server.stop()
+
+async function take(page: Page, name: string, scheme: string) {
+  await page.getByRole('heading', { level: 1 }).waitFor()
+  await page.waitForLoadState('networkidle')
+  // The focus is where the heading is, and shows nothing.
+  await page.mouse.move(0, 0)
+  const path = join(FOLDER, `${name}-${scheme}.webp`)
+  const { size } = await sharp(await page.screenshot())
+    .webp({ quality: 82 })
+    .toFile(path)
+  console.log(`${name}, ${scheme}: ${Math.round(size / 1000)} kB`)
+}

@@ -1,0 +1,53 @@
+import { Secret, TOTP } from 'otpauth'
+import type { Ask, TestApp } from './app.ts'
+
+const PASSWORD = 'a long enough secret'
+const SAME_ORIGIN = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+
+export type OperatorBrowser = Awaited<ReturnType<typeof signInOperator>>
+
+/** Sets an operator up with a password and TOTP, as a browser does, and asks on as the one who is signed in. */
+export async function signInOperator(
+  app: TestApp,
+  { name = 'ann', role = 'owner' }: { name?: string; role?: 'reader' | 'operator' | 'owner' } = {},
+) {
+  const { token } = await app.services.operators.accounts.add(name, role)
+  const post = (path: string, json: unknown, headers: Record<string, string> = {}) =>
+    app.ask('POST', `/console/api/${path}`, { json, headers: { ...SAME_ORIGIN, ...headers } })
+  const offered = (await post('door/link', { token })).json.response.totp
+  const totp = new TOTP({ secret: Secret.fromBase32(offered.secret) })
+  const codeNow = () => totp.generate({ timestamp: app.clock.now.getTime() })
+  const choice = { token, password: PASSWORD, code: codeNow(), sealed: offered.sealed }
+  const done = await post('door/set-up', choice)
+  const cookie = cookieIn(done.headers.get('set-cookie'))
+  return {
+    name,
+    token,
+    cookie,
+    password: PASSWORD,
+    recoveryCodes: done.json.response.recoveryCodes as string[],
+    codeNow,
+    setCookie: done.headers.get('set-cookie') ?? '',
+    ask,
+    read,
+  }
+
+  function ask(method: string, path: string, how: Ask = {}) {
+    return app.ask(method, `/console/api/${path}`, {
+      ...how,
+      headers: { ...(method === 'GET' ? {} : SAME_ORIGIN), cookie, ...how.headers },
+    })
+  }
+
+  /** The response of a route that answers 200. */
+  async function read(path: string) {
+    const { status, json, text } = await ask('GET', path)
+    if (status !== 200) throw new Error(`${path}: ${status} ${text}`)
+    return json.response
+  }
+}
+
+/** The pair that a browser sends back. */
+export function cookieIn(setCookie: string | null): string {
+  return setCookie?.split(';')[0] ?? ''
+}
