@@ -4,7 +4,7 @@ import { number } from '../format.ts'
 import { go, linkTo, parts, query } from '../router.ts'
 import type { EventsPage, Me } from '../types.ts'
 import { say } from '../ui/messages.tsx'
-import { Act, Ago, Badge, Empty, Field, Title } from '../ui/parts.tsx'
+import { Act, Ago, At, Badge, Empty, Field, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 import { EventScreen } from './event.tsx'
 
@@ -66,9 +66,9 @@ function EventLog({ me }: { me: Me }) {
       <Filters filter={filter} />
       {me.role !== 'reader' && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
       <Loaded from={first}>
-        {() => (
+        {({ lookedBackTo }) => (
           <>
-            {rows.length === 0 && (
+            {rows.length === 0 && next === null && (
               <Empty>{isFiltered ? 'No event is like that.' : 'No event has come yet.'}</Empty>
             )}
             {rows.length > 0 && (
@@ -78,7 +78,12 @@ function EventLog({ me }: { me: Me }) {
                 ))}
               </ul>
             )}
-            {next !== null && <Act act={loadMore}>More</Act>}
+            {next !== null && rows.length % 50 !== 0 && lookedBackTo && (
+              <p class="soft">
+                Looked back to <At at={lookedBackTo} /> at first; older ones may match, too.
+              </p>
+            )}
+            {next !== null && <Act act={loadMore}>Look further back</Act>}
           </>
         )}
       </Loaded>

@@ -54,7 +54,7 @@ const eventsList = dataCommand({
     ...(typeof options['limit'] === 'string' ? { limit: readLimit(options['limit']) } : {}),
   }),
   work: async ({ eventSearch }: Needs, filter: EventFilter) => {
-    const { events } = await eventSearch.find(filter)
+    const events = await eventSearch.findAll(filter)
     return events.map(({ id: _row, ...event }): Listed => event)
   },
   print: (events) =>

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lt, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
 import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
 
 export type EventFilter = {
@@ -16,6 +16,9 @@ export type EventFilter = {
 export type EventSearch = ReturnType<typeof createEventSearch>
 
 const PAGE_SIZE = 50
+/** Rows that are read in one turn of the loop, and for one page. */
+const LOOKED_AT_ONCE = 1_000
+const MOST_LOOKED = 10_000
 /** Counts go no further. */
 const MOST_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
@@ -23,11 +26,47 @@ const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 /** Finds events by what indexes know of them, the newest first: never by reading them all. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
-  return { find, countMarked, latest, customerIdsOf }
+  return { find, findAll, countMarked, latest, customerIdsOf }
 
-  /** `next` is the `after` of the following page; null on the last one. */
+  /**
+   * The newest events that match. `next` is the `after` of the following page; null on the last one. Where no index knows
+   * all of the filter, no more than 10,000 events are looked at: `lookedBackTo` is the time of the last one then.
+   */
   async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
-    const rows = await db.read
+    const isSure = isIndexed(filter)
+    const atOnce = isSure ? limit + 1 : LOOKED_AT_ONCE
+    const events: EventRow[] = []
+    let last: EventRow | undefined
+    for (let looked = 0; looked < MOST_LOOKED; looked += atOnce) {
+      const rows = await rowsAfter(last?.id ?? after, filter, atOnce)
+      for (const row of rows) {
+        if (!matches(row, filter)) continue
+        if (events.length === limit)
+          return { events, next: events.at(-1)?.id ?? null, lookedBackTo: null }
+        events.push(row)
+      }
+      if (rows.length < atOnce) return { events, next: null, lookedBackTo: null }
+      last = rows.at(-1)
+      await new Promise((resolve) => setImmediate(resolve))
+    }
+    return { events, next: last?.id ?? null, lookedBackTo: last?.receivedAt ?? null }
+  }
+
+  /** The same however far it must be looked back. */
+  async function findAll({ limit = PAGE_SIZE, ...filter }: EventFilter): Promise<EventRow[]> {
+    const found: EventRow[] = []
+    for (let after = filter.after; found.length < limit; ) {
+      const page = await find({ ...filter, after, limit: limit - found.length })
+      found.push(...page.events)
+      if (page.next === null) break
+      after = page.next
+    }
+    return found
+  }
+
+  function rowsAfter(after: string | undefined, filter: EventFilter, limit: number) {
+    const isOlder = after === undefined ? undefined : lt(billingEvents.id, after)
+    return db.read
       .select({
         id: billingEvents.id,
         eventId: billingEvents.eventId,
@@ -43,13 +82,9 @@ export function createEventSearch(db: BillingDb) {
         clockIsOff: billingEvents.clockIsOff,
       })
       .from(billingEvents)
-      .where(
-        and(conditionOf(filter), after === undefined ? undefined : lt(billingEvents.id, after)),
-      )
+      .where(and(indexedPart(filter), isOlder))
       .orderBy(desc(billingEvents.id))
-      .limit(limit + 1)
-    const events = rows.slice(0, limit)
-    return { events, next: rows.length > limit ? (events.at(-1)?.id ?? null) : null }
+      .limit(limit)
   }
 
   /** How many events need somebody to look at them, 1,000 at most each. */
@@ -101,19 +136,57 @@ export function createEventSearch(db: BillingDb) {
     return and(gte(lineKey, text), lt(lineKey, `${text}\u{10ffff}`))
   }
 
-  function conditionOf(filter: EventFilter) {
-    const { type, outcome, environment, user, conflicting, clockIsOff } = filter
-    const isRare = type !== undefined && !FREQUENT_TYPES.includes(type)
-    return and(
-      type === undefined ? undefined : eq(billingEvents.type, type),
-      isRare ? MARKS.rare(billingEvents) : undefined,
-      outcome === 'failed' ? MARKS.failed(billingEvents) : undefined,
-      outcome && outcome !== 'failed' ? eq(billingEvents.outcome, outcome) : undefined,
-      environment === 'sandbox' ? MARKS.sandbox(billingEvents) : undefined,
-      environment === 'production' ? sql`${billingEvents.environment} = 'PRODUCTION'` : undefined,
-      user === undefined ? undefined : eq(billingEvents.appUserId, user),
-      conflicting ? MARKS.conflicting(billingEvents) : undefined,
-      clockIsOff ? MARKS.clockIsOff(billingEvents) : undefined,
-    )
+  /** The one part of a filter that leaves least to look at. */
+  function indexedPart({ user, outcome, conflicting, clockIsOff, type, environment }: EventFilter) {
+    if (user !== undefined) return eq(billingEvents.appUserId, user)
+    if (outcome === 'failed') return MARKS.failed(billingEvents)
+    if (conflicting) return MARKS.conflicting(billingEvents)
+    if (clockIsOff) return MARKS.clockIsOff(billingEvents)
+    if (isRare(type)) return and(eq(billingEvents.type, type), MARKS.rare(billingEvents))
+    return environment === 'sandbox' ? MARKS.sandbox(billingEvents) : undefined
   }
+}
+
+/** Whether `indexedPart` is the whole of a filter. */
+function isIndexed(filter: EventFilter): boolean {
+  const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== false)
+  const [only] = given
+  if (only === undefined) return true
+  const [name, value] = only
+  if (given.length > 1) return false
+  if (name === 'outcome') return value === 'failed'
+  if (name === 'environment') return value === 'sandbox'
+  return name !== 'type' || isRare(filter.type)
+}
+
+function isRare(type: string | undefined): type is string {
+  return type !== undefined && !FREQUENT_TYPES.includes(type)
+}
+
+type EventRow = Pick<
+  BillingDb['tables']['billingEvents']['$inferSelect'],
+  | 'id'
+  | 'eventId'
+  | 'type'
+  | 'receivedAt'
+  | 'eventAt'
+  | 'environment'
+  | 'appUserId'
+  | 'outcome'
+  | 'error'
+  | 'duplicates'
+  | 'conflicting'
+  | 'clockIsOff'
+>
+
+function matches(row: EventRow, filter: EventFilter): boolean {
+  const { type, outcome, environment, user, conflicting, clockIsOff } = filter
+  return (
+    (type === undefined || row.type === type) &&
+    (outcome === undefined || row.outcome === outcome) &&
+    (environment === undefined || row.environment === environment.toUpperCase()) &&
+    (user === undefined || row.appUserId === user) &&
+    (!conflicting || row.conflicting) &&
+    (!clockIsOff || row.clockIsOff)
+  )
 }
