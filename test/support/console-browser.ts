@@ -1,4 +1,4 @@
-import { type BrowserContextOptions, chromium, type Page } from 'playwright-core'
+import { type BrowserContextOptions, chromium, type Locator, type Page } from 'playwright-core'
 import { CHROMIUM } from './browser.ts'
 
 export type ConsoleBrowser = Awaited<ReturnType<typeof openBrowser>>
@@ -68,7 +68,10 @@ export async function addAuthenticator(page: Page) {
 
 /** Waits until a screen has loaded all that it shows. */
 export async function settled(page: Page) {
-  await page.waitForFunction(
-    'document.querySelector("main h1") && !document.querySelector(".loading, [aria-busy=true]")',
-  )
+  await page.locator('main h1').first().waitFor()
+  await page.locator('.loading').first().waitFor({ state: 'detached' })
+}
+
+export async function textOf(element: Locator): Promise<string> {
+  return (await element.textContent()) ?? ''
 }
