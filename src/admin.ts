@@ -8,7 +8,14 @@ import { peopleAdmin } from './features/people/admin.ts'
 import { plansAdmin } from './features/plans/admin.ts'
 import { ratesAdmin } from './features/rates/admin.ts'
 import { settingsAdmin } from './features/settings/admin.ts'
-import { consoleGuard, operatorOf, type RecordAct, visitorOf } from './http/console-guard.ts'
+import {
+  consoleGuard,
+  operatorOf,
+  type RecordAct,
+  sessionTokenOf,
+  visitorOf,
+} from './http/console-guard.ts'
+import { consoleNetworks } from './http/console-networks.ts'
 import { consolePage } from './http/console-page.ts'
 import { requestInfo } from './http/request-id.ts'
 import { createBaseUrlOf } from './http/request-url.ts'
@@ -19,13 +26,17 @@ import { VERSION } from './version.ts'
 
 /** The operator's console: its page, and what that asks for. */
 export function createConsole(services: Services) {
-  const { maySeeConsole: isAllowed } = services
-  return new Elysia({ name: 'console' }).use(consolePage({ isAllowed })).use(createAdmin(services))
+  const { maySeeConsole: isAllowed, config } = services
+  const isLimited = config.consoleNetworks.length > 0
+  return new Elysia({ name: 'console' })
+    .use(isLimited ? consoleNetworks({ isAllowed }) : new Elysia())
+    .use(consolePage())
+    .use(createAdmin(services))
 }
 
 /** What the page asks for, behind one guard; not in the public document. */
 function createAdmin(services: Services) {
-  const { config, db, appName, consoleUrl, maySeeConsole, ipOf, now } = services
+  const { config, db, appName, consoleUrl, ipOf, now } = services
   const { operators, people, profile, limits, findPeople, exportData, deleteAccount } = services
   const { billing, eventSearch, replayAll, timeline, reconcile, rates, outbox, recorder, backups } =
     services
@@ -33,8 +44,7 @@ function createAdmin(services: Services) {
   const { encryptionKeys, signingKeys, readiness, timerRuns, liveLines } = services
   const guard = consoleGuard({
     checkSession: operators.sessions.check,
-    isAllowed: maySeeConsole,
-    baseUrl: config.baseUrl,
+    baseUrl: config.consolePort === null ? config.baseUrl : null,
     ipOf,
     now,
   })
@@ -45,6 +55,10 @@ function createAdmin(services: Services) {
       origin: visitorOf(request).ip,
       requestId: requestInfo(request).id,
     })
+  const isSignedIn = async (request: Request) => {
+    const token = sessionTokenOf(request)
+    return token !== null && (await operators.sessions.check(token)) !== null
+  }
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   return new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
@@ -71,6 +85,7 @@ function createAdmin(services: Services) {
         backups,
         timerRuns,
         liveLines,
+        isSignedIn,
         now,
       }),
     )

@@ -2,6 +2,7 @@ import type { CallOptions, Client } from './api.ts'
 import { ApiError } from './api-error.ts'
 import { randomHex } from './bytes.ts'
 import { type Call, createCaller, type Envelope } from './caller.ts'
+import { type AppOnDevice, contextHeaders } from './context-headers.ts'
 import { formOf, type UploadInput } from './form.ts'
 import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
@@ -32,8 +33,8 @@ export type ClientOptions = {
   storage?: Storage
   /** What a person recognises this device by. */
   device?: string
-  /** What app this is, for settings that depend on it; `deviceId` is any text that stays the same on this device. */
-  app?: { platform: 'ios' | 'android' | 'web'; version: string; deviceId?: string }
+  /** What app this is, for settings that depend on it. */
+  app?: AppOnDevice
   /** Languages as in `Accept-Language`; the platform's without it. */
   language?: string
   /** Milliseconds until a call fails with `timeout`, 30,000 without it; of an upload, without any progress. */
@@ -281,20 +282,6 @@ function baseUrlOf({ baseUrl }: ClientOptions): string {
 function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf<M, P> {
   const { response, message } = envelope
   return (response === undefined ? { message } : response) as ReplyOf<M, P>
-}
-
-/** What the server may know of where it is asked from. */
-function contextHeaders({ app, device, language }: ClientOptions): Record<string, string> {
-  const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
-  const languages = language ?? navigator?.languages?.join(', ')
-  return {
-    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
-    // A header takes ASCII alone, and people call their devices what they like.
-    ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
-    ...(app ? { 'app-platform': app.platform, 'app-version': app.version } : {}),
-    ...(app?.deviceId ? { 'device-id': encodeURIComponent(app.deviceId) } : {}),
-    ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),
-  }
 }
 
 /** Looked up when it is called, on its own object: browsers ask for that. */

@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia'
+import { json } from '../http/body.ts'
 import { CONSOLE_API, type RecordAct, stepUp } from '../http/console-guard.ts'
 import { data, oneOf, strict } from '../http/envelope.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
@@ -22,6 +23,6 @@ export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
         await record(request, { action: 'keys.rotate', target: use, after: { atOnce } })
         return data(describeKeys(rings))
       },
-      { body: Rotation, ...stepUp },
+      { ...json(Rotation), ...stepUp() },
     )
 }

@@ -28,6 +28,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   const times = new Uint32Array(BUCKETS)
   let counts = { requests: 0, errors: 0, events: 0 }
   let writes = countWrites()
+  let lastHour = 0
   return { observe, lastMinutes, list, flush }
 
   function observe({ seconds, status, isEvent }: Answered) {
@@ -46,7 +47,9 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
       const values = { span: 'minute', at: new Date(minute), instance, values: sample }
       await tx.insert(samples).values(values).onConflictDoNothing()
     })
-    if ((minute + MINUTE) % HOUR === 0) await flushHour(minute + MINUTE - HOUR)
+    const hour = startOf(now(), HOUR) - HOUR
+    if (hour > lastHour) await flushHour(hour)
+    lastHour = hour
   }
 
   async function flushHour(from: number) {
@@ -54,7 +57,15 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     const own = await db.read
       .select({ values: samples.values })
       .from(samples)
-      .where(and(eq(samples.span, 'minute'), gte(samples.at, at), eq(samples.instance, instance)))
+      .where(
+        and(
+          eq(samples.span, 'minute'),
+          gte(samples.at, at),
+          lt(samples.at, new Date(from + HOUR)),
+          eq(samples.instance, instance),
+        ),
+      )
+    if (own.length === 0) return
     const values = joined(own.map((row) => row.values))
     await db.write(async (tx) => {
       await tx

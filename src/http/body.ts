@@ -12,17 +12,17 @@ export const IDLE_TIMEOUT = 15
 /** Seconds that Bun waits on a slow phone that uploads; the ordinary ones would cut it off. */
 export const UPLOAD_TIMEOUT = 255
 
-/** The hooks of a route with a JSON body: a counted parser and the schema. */
-export function json<T extends TSchema>(body: T) {
-  return { parse: [parseJson], body }
+/** The hooks of a route with a JSON body of at most `limit` bytes: a counted parser and the schema. */
+export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
+  return { parse: [({ request }: { request: Request }) => parseJson(request, limit)], body }
 }
 
-async function parseJson({ request }: { request: Request }): Promise<unknown> {
+async function parseJson(request: Request, limit: number): Promise<unknown> {
   const type = request.headers.get('content-type')?.split(';')[0]?.trim().toLowerCase()
   if (type !== 'application/json') {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
-  const value = readJson(await readBody(request, JSON_LIMIT))
+  const value = readJson(await readBody(request, limit))
   // Half of a character would be stored as another one: two different passwords would be the same.
   if (!isStorable(value)) {
     throw new AppError('validation_failed', 'The body contains text that cannot be stored.', {

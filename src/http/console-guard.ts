@@ -1,8 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { AppError } from '../lib/errors.ts'
-import type { IpOf, IsAllowed } from './client-ip.ts'
-import { notFound } from './errors.ts'
+import type { IpOf } from './client-ip.ts'
 import { deviceOf } from './request-headers.ts'
 import { requestInfo } from './request-id.ts'
 import { isWithoutHost, pathOf } from './request-url.ts'
@@ -33,8 +32,7 @@ export type RecordAct = (
 type ConsoleGuardDeps = {
   /** Who the token of a cookie belongs to. */
   checkSession: (token: string) => Promise<Operator | null>
-  isAllowed: IsAllowed
-  /** Where people open the server; null when it is what they ask for. */
+  /** Where people open the console; null when it is what they ask for. */
   baseUrl: string | null
   ipOf: IpOf
   now: () => Date
@@ -46,6 +44,8 @@ export const CONSOLE_API = '/console/api'
 const OPEN = `${CONSOLE_API}/door/`
 /** Under this everybody changes what is their own, readers too. */
 const OWN = `${CONSOLE_API}/me/`
+/** Under this nothing is changed, though something is sent. */
+const PREVIEWS = `${CONSOLE_API}/preview/`
 const COOKIE = '__Host-homeport-console'
 const PROOF_LIFE = 10 * 60 * 1000
 const SAFE = new Set(['GET', 'HEAD'])
@@ -54,53 +54,57 @@ const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
 const proven = new WeakSet<Request>()
 
-/** What a route needs beyond a session: a passkey or a code that was shown within ten minutes. */
-export const stepUp = {
-  transform: ({ request }: { request: Request }) => {
-    if (proven.has(request)) return
-    throw new AppError('forbidden', 'Confirm that it is you: show your passkey or a code.', {
-      details: [{ path: 'operator', message: 'step_up_required' }],
-    })
-  },
-  detail: { tags: ['step-up'] },
+/** What a route needs beyond a session: a passkey or a code that was shown within ten minutes. No reader may use it. */
+export function stepUp() {
+  return {
+    transform: ({ request }: { request: Request }) => {
+      requireRoleFor(request, 'operator')
+      requireProof(request)
+    },
+    detail: { tags: ['step-up'] },
+  }
 }
 
 /** What only owners may. */
-export const ownerOnly = {
-  transform: ({ request }: { request: Request }) => {
-    requireRole(request, 'owner')
-    stepUp.transform({ request })
-  },
-  detail: { tags: ['step-up', 'owner'] },
+export function ownerOnly() {
+  return {
+    transform: ({ request }: { request: Request }) => {
+      requireRoleFor(request, 'owner')
+      requireProof(request)
+    },
+    detail: { tags: ['step-up', 'owner'] },
+  }
 }
 
 /**
- * Stands before every route that is added after it: the network, where the request comes from, who sits there, and
- * what they may. What changes something is for operators, the rest for readers as well.
+ * Stands before every route that is added after it: where the request comes from, who sits there, and what they may. What changes something is for operators, the rest for readers as well.
  */
-export function consoleGuard({ checkSession, isAllowed, baseUrl, ipOf, now }: ConsoleGuardDeps) {
-  return new Elysia({ name: 'console-guard' }).onTransform(
-    { as: 'scoped' },
-    async ({ request, server }) => {
-      const listener = server as Server<unknown> | null
-      // Whoever may not see it is told that there is nothing.
-      if (!isAllowed(request, listener)) throw notFound()
-      const isSafe = SAFE.has(request.method)
-      const origin = originOf(request)
-      if (!isSafe && !isOurs(request, origin)) throw fromElsewhere()
-      const ip = ipOf(request, listener)
-      visitors.set(request, { ip, device: deviceOf(request).name, origin })
-      const path = pathOf(request)
-      if (path.startsWith(OPEN)) return
+export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardDeps) {
+  return (
+    new Elysia({ name: 'console-guard' })
+      // Before a body is read, and where there is none before its fields are looked at.
+      .onParse({ as: 'scoped' }, ({ request, server }) => judge(request, server))
+      .onTransform({ as: 'scoped' }, ({ request, server }) => judge(request, server))
+  )
+
+  async function judge(request: Request, server: unknown): Promise<void> {
+    if (visitors.has(request)) return
+    const isSafe = SAFE.has(request.method)
+    const origin = originOf(request)
+    if (!isSafe && !isOurs(request, origin)) throw fromElsewhere()
+    const path = pathOf(request)
+    if (!path.startsWith(OPEN)) {
       const token = sessionTokenOf(request)
       const operator = token === null ? null : await checkSession(token)
       if (!operator) throw new AppError('unauthenticated', 'Sign in to the console first.')
       operators.set(request, operator)
       requestInfo(request).userId = operator.operatorId
       if (now().getTime() - operator.provenAt.getTime() < PROOF_LIFE) proven.add(request)
-      if (!isSafe && !path.startsWith(OWN)) requireRole(request, 'operator')
-    },
-  )
+      if (!isSafe && !path.startsWith(PREVIEWS)) requireRoleFor(request, 'operator')
+    }
+    const ip = ipOf(request, server as Server<unknown> | null)
+    visitors.set(request, { ip, device: deviceOf(request).name, origin })
+  }
 
   /** Where the page of a request came from: the browser says it, or it is where the request goes. */
   function originOf(request: Request): string {
@@ -110,9 +114,14 @@ export function consoleGuard({ checkSession, isAllowed, baseUrl, ipOf, now }: Co
   function isOurs(request: Request, origin: string): boolean {
     const { headers } = request
     const site = headers.get('sec-fetch-site')
-    if (site !== null) return site === 'same-origin'
-    if (!headers.has('origin')) return false
-    return origin === baseUrl || URL.parse(origin)?.host === headers.get('host')
+    if (site !== null && site !== 'same-origin') return false
+    if (!headers.has('origin')) return site !== null
+    const host = URL.parse(origin)?.host
+    if (!host) return false
+    // Another port of our own host is somebody else's page.
+    const isNamed = baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
+    const own = headers.get('host') ?? URL.parse(ownOriginOf(request))?.host
+    return isNamed ? origin === baseUrl : host === own
   }
 }
 
@@ -142,13 +151,21 @@ function ownOriginOf(request: Request): string {
   return isWithoutHost(request) ? '' : new URL(request.url).origin
 }
 
-function requireRole(request: Request, role: 'operator' | 'owner') {
+/** What is somebody's own needs no role. */
+function requireRoleFor(request: Request, role: 'operator' | 'owner') {
   const { role: own } = operatorOf(request)
-  if (own === 'owner' || own === role) return
+  if (own === 'owner' || own === role || pathOf(request).startsWith(OWN)) return
   throw new AppError(
     'forbidden',
-    role === 'owner' ? 'Only an owner may do this.' : 'A reader may not change anything.',
+    role === 'owner' ? 'Only an owner may do this.' : 'A reader may not do this.',
   )
+}
+
+function requireProof(request: Request) {
+  if (proven.has(request)) return
+  throw new AppError('forbidden', 'Confirm that it is you: show your passkey or a code.', {
+    details: [{ path: 'operator', message: 'step_up_required' }],
+  })
 }
 
 function fromElsewhere(): AppError {

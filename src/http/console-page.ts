@@ -1,8 +1,7 @@
 import { join } from 'node:path'
-import type { BunFile, Server } from 'bun'
+import type { BunFile } from 'bun'
 import { type Context, Elysia } from 'elysia'
 import { asset } from '../lib/asset-path.ts'
-import type { IsAllowed } from './client-ip.ts'
 import { varyBy } from './cors.ts'
 import { notFound } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
@@ -30,15 +29,14 @@ const ENCODINGS = ['br', 'gzip']
 const NAME = /^[\w-]+\.(js|css|svg)$/
 
 /** The page of the operator's console: the same for every address under `/console`. */
-export function consolePage({ isAllowed }: { isAllowed: IsAllowed }) {
+export function consolePage() {
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'console-page' })
     .get('/console', page, hidden)
     .get('/console/*', page, hidden)
     .get('/console/assets/:name', file, hidden)
 
-  function page({ request, server, set }: Asked) {
-    requireAllowed(request, server)
+  function page({ request, set }: Asked) {
     return send('index.html', request, set, {
       'content-security-policy': CSP,
       'cross-origin-opener-policy': 'same-origin',
@@ -47,22 +45,16 @@ export function consolePage({ isAllowed }: { isAllowed: IsAllowed }) {
     })
   }
 
-  function file({ request, server, set, params }: Asked & { params: { name: string } }) {
-    requireAllowed(request, server)
+  function file({ request, set, params }: Asked & { params: { name: string } }) {
     if (!NAME.test(params.name)) throw notFound()
     // The name holds a hash of the content.
     return send(params.name, request, set, {
       'cache-control': 'public, max-age=31536000, immutable',
     })
   }
-
-  function requireAllowed(request: Request, server: Asked['server']) {
-    // Whoever may not see it is told that there is nothing.
-    if (!isAllowed(request, server as Server<unknown> | null)) throw notFound()
-  }
 }
 
-type Asked = { request: Request; server: unknown; set: Context['set'] }
+type Asked = { request: Request; set: Context['set'] }
 
 /** A file in the form that suits the browser best. */
 async function send(

@@ -6,11 +6,19 @@ export function differencesBetween(before: unknown, after: unknown, path = ''): 
   if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)])
     return [...names].flatMap((name) =>
-      differencesBetween(before[name], after[name], path === '' ? name : `${path}.${name}`),
+      differencesBetween(
+        own(before, name),
+        own(after, name),
+        path === '' ? name : `${path}.${name}`,
+      ),
     )
   }
   if (JSON.stringify(before) === JSON.stringify(after)) return []
   return [{ path, before: before ?? null, after: after ?? null }]
+}
+
+function own(tree: Record<string, unknown>, name: string): unknown {
+  return Object.hasOwn(tree, name) ? tree[name] : undefined
 }
 
 function isTree(value: unknown): value is Record<string, unknown> {

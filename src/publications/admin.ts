@@ -1,4 +1,5 @@
 import { Elysia, type TSchema, t } from 'elysia'
+import { json } from '../http/body.ts'
 import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
 import { data, strict } from '../http/envelope.ts'
 import { differencesBetween } from '../lib/differences.ts'
@@ -10,8 +11,12 @@ type Published = {
   edition: () => Promise<{ version: number; content: unknown }>
   publish: (edited: unknown, by: Publishing) => Promise<unknown>
   rollBack: (version: number, by: Publishing) => Promise<unknown>
+  find: (version: number) => Promise<unknown>
   history: (before?: number) => Promise<{ versions: Publication[]; next: number | null }>
 }
+
+/** The cap of what is published, in bytes. */
+const PUBLICATION_LIMIT = 2 * 1024 * 1024
 
 const note = t.String({ maxLength: 500 })
 const version = t.Integer({ minimum: 0 })
@@ -23,7 +28,7 @@ const HistoryQuery = strict({ before: t.Optional(t.Numeric({ minimum: 1 })) })
 export function publicationAdmin(
   kind: string,
   schema: TSchema,
-  { edition, publish, rollBack, history }: Published,
+  { edition, publish, rollBack, find, history }: Published,
   record: RecordAct,
 ) {
   return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
@@ -34,35 +39,36 @@ export function publicationAdmin(
     .post(
       '/publish',
       async ({ request, body: { base, note, content } }) => {
-        await change(request, 'publish', () =>
+        await change(request, 'publish', base, () =>
           publish(content, { base, note, author: operatorOf(request).name }),
         )
         return data(await edition())
       },
-      { body: Publish },
+      json(Publish, PUBLICATION_LIMIT),
     )
     .post(
       '/rollback',
       async ({ request, body: { base, note, version } }) => {
-        await change(request, 'rollback', () =>
+        await change(request, 'rollback', base, () =>
           rollBack(version, { base, note, author: operatorOf(request).name }),
         )
         return data(await edition())
       },
-      { body: RollBack },
+      json(RollBack),
     )
 
   /** The audit log has what changed, the history all of it. */
-  async function change(request: Request, act: string, work: () => Promise<unknown>) {
-    const before = await edition()
+  async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
+    const { content: before } = await edition()
     await work()
-    const after = await edition()
-    const differences = differencesBetween(before.content, after.content)
+    // What stood before versions were kept has become the first one.
+    const version = Math.max(base, 1) + 1
+    const differences = differencesBetween(before, await find(version))
     const valuesOf = (side: 'before' | 'after') =>
       Object.fromEntries(differences.map((one) => [one.path, one[side]]))
     await record(request, {
       action: `${kind}.${act}`,
-      target: `version ${after.version}`,
+      target: `version ${version}`,
       before: valuesOf('before'),
       after: valuesOf('after'),
     })

@@ -15,7 +15,7 @@ type Offer = {
 export function Door({ state, onIn }: { state: DoorState; onIn: () => void }) {
   const [token] = useState(() => takeToken())
   useEffect(() => {
-    document.title = 'Console'
+    document.title = `${state.appName} console`
   }, [])
   return (
     <main class="door">
@@ -39,9 +39,10 @@ function Entrance({ state, onIn }: { state: DoorState; onIn: () => void }) {
   if (!state.hasOperators) {
     return (
       <>
+        <h2>This console is not set up yet</h2>
         <p>
-          Nobody may use this console yet. On the server, this makes the first operator and prints a
-          link:
+          It is closed until there is an operator, somebody who may sign in here. On the server,
+          this makes the first one and prints a link:
         </p>
         <pre>homeport operators add your-name</pre>
       </>
@@ -102,7 +103,23 @@ function SetUp({ token, onIn }: { token: string; onIn: () => void }) {
   useEffect(() => {
     send<Offer>('door/link', { token }).then(setOffer, (error) => setWhy(sentenceOf(error)))
   }, [])
-  if (why) return <p role="alert">{why}</p>
+  if (why) {
+    return (
+      <>
+        <p role="alert" class="bad">
+          {why}
+        </p>
+        <p>
+          If you have made a passkey or a password with it,{' '}
+          <a href="/console" target="_self">
+            sign in
+          </a>
+          . Else ask who sent it for a new one. On the server, that is:
+        </p>
+        <pre>homeport operators reset your-name</pre>
+      </>
+    )
+  }
   if (codes.length > 0) return <RecoveryCodes codes={codes} onIn={onIn} />
   if (!offer) return <div class="loading" role="status" aria-label="Loading" />
   const byPasskey = async () => {

@@ -161,7 +161,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     try {
       await connection.run(BEGIN, [])
       const change: Change = { connection, effects: [], retry, failure: null }
-      const value = await inside.run(change, () => work(tx))
+      const value = await inside.run(change, async () => await work(tx))
       if (change.failure) throw change.failure.error
       if (retry.isOver()) throw tooLate()
       await commit(connection)

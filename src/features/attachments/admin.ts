@@ -44,6 +44,6 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
         await record(request, { action: 'files.delete', target: id, before })
         return data(null)
       },
-      { params: FileParams, ...stepUp },
+      { params: FileParams, ...stepUp() },
     )
 }

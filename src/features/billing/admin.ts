@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia'
+import { json } from '../../http/body.ts'
 import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
 import { data, oneOf, strict } from '../../http/envelope.ts'
 import { progressReply } from '../../http/progress-reply.ts'
@@ -83,7 +84,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
           await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
           return outcome
         }),
-      { body: ReplayMany },
+      json(ReplayMany),
     )
     .get(
       '/people/:id/timeline',

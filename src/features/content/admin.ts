@@ -9,7 +9,7 @@ export function contentAdmin({ content, record }: { content: Content; record: Re
     const { version, faqs } = await content.edition()
     return { version, content: faqs }
   }
-  const { importFaqs: publish, rollBack, history } = content
-  const published = { edition, publish, rollBack, history }
+  const { importFaqs: publish, rollBack, find, history } = content
+  const published = { edition, publish, rollBack, find, history }
   return publicationAdmin('faqs', FaqImports.items, published, record)
 }

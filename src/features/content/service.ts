@@ -17,8 +17,8 @@ export function createContent({ db, now, newId }: ContentDeps) {
   const questions = db.cached('faqs', load)
   /** All FAQs in their order, with their texts in every language. */
   const readFaqs: () => Promise<Faq[]> = questions.read
-  const { list: history } = publications
-  return { readVersions, readFaqs, bump, importFaqs, rollBack, edition, history, seed }
+  const { list: history, find } = publications
+  return { readVersions, readFaqs, bump, importFaqs, rollBack, edition, find, history, seed }
 
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()

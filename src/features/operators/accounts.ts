@@ -115,7 +115,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     if (!operator) {
       throw new AppError(
         'unauthenticated',
-        'This link was used or is older than 30 minutes. On the server, "homeport operators reset <name>" makes a new one.',
+        'This link does not work: it was used, replaced by a newer one, or is older than 30 minutes.',
       )
     }
     return operator

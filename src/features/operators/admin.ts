@@ -1,5 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia } from 'elysia'
+import { json } from '../../http/body.ts'
 import {
   CONSOLE_API,
   operatorOf,
@@ -55,7 +56,7 @@ export function operatorsAdmin({
     .post(
       '/door/link',
       async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),
-      { body: Token },
+      { ...json(Token) },
     )
     .post(
       '/door/set-up',
@@ -71,7 +72,7 @@ export function operatorsAdmin({
         await note(request, name, 'operators.set-up')
         return data({ name, recoveryCodes })
       },
-      { body: SetUp },
+      { ...json(SetUp) },
     )
     .post('/door/passkey', async ({ request }) =>
       data(await signIn.startPasskey(visitorOf(request))),
@@ -86,7 +87,7 @@ export function operatorsAdmin({
         await note(request, name, 'operators.sign-in')
         return data({ name })
       },
-      { body: SignIn },
+      { ...json(SignIn) },
     )
     .get('/me', async ({ request }) => {
       const { id, operatorId, name, role, provenAt } = operatorOf(request)
@@ -117,7 +118,7 @@ export function operatorsAdmin({
         await signIn.prove(operatorOf(request), proof, visitorOf(request))
         return data(null)
       },
-      { body: Proof },
+      { ...json(Proof) },
     )
     .post(
       '/me/sessions/:id/end',
@@ -131,7 +132,7 @@ export function operatorsAdmin({
       '/me/passkeys/options',
       async ({ request }) =>
         data(await signIn.startPasskeyFor(operatorOf(request), visitorOf(request))),
-      stepUp,
+      stepUp(),
     )
     .post(
       '/me/passkeys',
@@ -142,7 +143,7 @@ export function operatorsAdmin({
         await record(request, { action: 'operators.add-passkey', after: { passkeyName } })
         return data(null)
       },
-      { body: AddPasskey, ...stepUp },
+      { ...json(AddPasskey), ...stepUp() },
     )
     .post(
       '/me/passkeys/:id/remove',
@@ -151,7 +152,7 @@ export function operatorsAdmin({
         await record(request, { action: 'operators.remove-passkey', target: params.id })
         return data(null)
       },
-      { params: IdParam, ...stepUp },
+      { params: IdParam, ...stepUp() },
     )
     .get('/operators', async () => data(await accounts.list()))
     .post(
@@ -161,7 +162,7 @@ export function operatorsAdmin({
         await record(request, { action: 'operators.add', target: name, after: { role: body.role } })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },
-      { body: NewOperator, ...ownerOnly },
+      { ...json(NewOperator), ...ownerOnly() },
     )
     .post(
       '/operators/role',
@@ -175,7 +176,7 @@ export function operatorsAdmin({
         })
         return data(null)
       },
-      { body: NewOperator, ...ownerOnly },
+      { ...json(NewOperator), ...ownerOnly() },
     )
     .post(
       '/operators/reset',
@@ -184,7 +185,7 @@ export function operatorsAdmin({
         await record(request, { action: 'operators.reset', target: name })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },
-      { body: NamedOperator, ...ownerOnly },
+      { ...json(NamedOperator), ...ownerOnly() },
     )
     .post(
       '/operators/remove',
@@ -193,7 +194,7 @@ export function operatorsAdmin({
         await record(request, { action: 'operators.remove', target: body.name })
         return data(null)
       },
-      { body: NamedOperator, ...ownerOnly },
+      { ...json(NamedOperator), ...ownerOnly() },
     )
     .get('/audit', async ({ query }) => data(await audit.list(filterOf(query))), {
       query: AuditQuery,
@@ -205,7 +206,7 @@ export function operatorsAdmin({
         const { entries } = await audit.list({ ...filterOf(query), limit: EXPORT_LIMIT })
         return entries
       },
-      { query: AuditQuery, ...stepUp },
+      { query: AuditQuery, ...stepUp() },
     )
 
   /** Of somebody who is only coming in. */

@@ -31,7 +31,7 @@ const PAGE_SIZE = 50
 const DAY = 24 * 60 * 60 * 1000
 const MASK = '[secret]'
 /** Names of values that nobody reads again. */
-const SECRET = /password|secret|token|code$|codes$|hash|signature|private/i
+const SECRET = /password|secret|token|^code$|recoveryCodes|hash|signature|private/i
 /** Longer text is cut in the log, in characters. */
 const TEXT_LIMIT = 2_000
 

@@ -57,6 +57,8 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       if ((await countOf(tx, operatorId)) >= MOST_PASSKEYS) {
         throw new AppError('conflict', 'There are 20 passkeys: remove one first.')
       }
+      const [known] = await tx.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
+      if (known) throw new AppError('conflict', 'This passkey is registered already.')
       await tx.insert(operatorPasskeys).values({
         id,
         operatorId,

@@ -65,9 +65,9 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return { store, codes }
   }
 
-  /** Who a name, a password and a code belong to. Every wrong answer is the same one. Returns what uses the code up. */
+  /** Who a name and a password belong to. Returns what uses the code up, as part of the change. Every wrong answer is the same one. */
   async function verify(name: string, password: string, code: string) {
-    const reservation = await limits.reserve([claimOf(PER_OPERATOR, name)])
+    const reservation = await limits.reserve([claimOf(PER_OPERATOR, name), claimOf(PER_CODE, name)])
     const operator = await accounts.findByName(db.read, name)
     const matches = await passwords
       .verify(password, operator?.passwordHash ?? null)
@@ -77,21 +77,21 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
         throw error
       })
     if (!operator || !matches) throw wrongCredentials()
-    await proveWith(operator, code, wrongCredentials)
-    return { operatorId: operator.id, settle: reservation.release }
+    const { id } = operator
+    const settle = async (tx: Tx) => {
+      if (!(await use(tx, id, code))) throw wrongCredentials()
+      await reservation.release(tx)
+    }
+    return { operatorId: id, settle }
   }
 
   /** Throws unless a code is right; it is used up. */
   async function prove(operatorId: string, code: string) {
     const operator = await accounts.find(db.read, operatorId)
     if (!operator) throw wrongCode()
-    await proveWith(operator, code, wrongCode)
-  }
-
-  async function proveWith({ id }: OperatorRow, code: string, refusal: () => AppError) {
-    const reservation = await limits.reserve([claimOf(PER_CODE, id)])
+    const reservation = await limits.reserve([claimOf(PER_CODE, operator.name)])
     await db.write(async (tx) => {
-      if (!(await use(tx, id, code))) throw refusal()
+      if (!(await use(tx, operatorId, code))) throw wrongCode()
       await reservation.release(tx)
     })
   }

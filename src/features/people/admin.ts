@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia'
+import { json } from '../../http/body.ts'
 import { CONSOLE_API, type RecordAct, stepUp, visitorOf } from '../../http/console-guard.ts'
 import { data, strict } from '../../http/envelope.ts'
 import { AppError } from '../../lib/errors.ts'
@@ -58,7 +59,8 @@ export function peopleAdmin(deps: PeopleAdminDeps) {
     )
     .post(
       '/:id/sign-out',
-      async ({ request, params: { id } }) => {
+      async ({ request, params }) => {
+        const { id } = await directory.find(params.id)
         const { length } = await devices.list(id, '')
         await accountSecurity.signOut(id)
         await record(request, { action: 'user.sign-out', target: id, before: { sessions: length } })
@@ -92,11 +94,11 @@ export function peopleAdmin(deps: PeopleAdminDeps) {
         const account = await directory.find(id)
         await directory.verifyEmail(account)
         const before = { verified: account.emailVerifiedAt !== null }
-        const after = { email: account.email, verified: true }
+        const after = { verified: true }
         await record(request, { action: 'user.verify', target: account.id, before, after })
         return data(null)
       },
-      { params: IdParam, ...stepUp },
+      { params: IdParam, ...stepUp() },
     )
     .post(
       '/:id/two-factor/reset',
@@ -106,7 +108,7 @@ export function peopleAdmin(deps: PeopleAdminDeps) {
         await record(request, { action: 'user.reset-two-factor', target: id, before, after })
         return data(null)
       },
-      { params: IdParam, ...stepUp },
+      { params: IdParam, ...stepUp() },
     )
     .get(
       '/:id/export',
@@ -117,22 +119,22 @@ export function peopleAdmin(deps: PeopleAdminDeps) {
         set.headers['content-disposition'] = `attachment; filename="${id}.json"`
         return exported
       },
-      { params: IdParam, ...stepUp },
+      { params: IdParam, ...stepUp() },
     )
     .post(
       '/:id/delete',
       async ({ request, params, body }) => {
-        const { id, email, name, createdAt } = await directory.find(params.id)
+        const { id, email, createdAt } = await directory.find(params.id)
         if (body.confirm !== (email ?? id)) {
           throw new AppError('validation_failed', 'Nothing was deleted.', {
             details: [{ path: 'confirm', message: 'must be the address of the account' }],
           })
         }
         await deleteAccount(id)
-        const before = { name, createdAt: createdAt.toISOString() }
+        const before = { createdAt: createdAt.toISOString() }
         await record(request, { action: 'user.delete', target: id, before })
         return data(null)
       },
-      { params: IdParam, body: Confirmation, ...stepUp },
+      { params: IdParam, ...json(Confirmation), ...stepUp() },
     )
 }

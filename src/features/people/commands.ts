@@ -160,7 +160,7 @@ const userExport = dataCommand({
     exportData((await people.directory.find(user)).id),
   print: prettyJson,
   changes: () => ({}),
-  target: (_exported, user) => user,
+  target: ({ user }) => (user as { _id: string })._id,
 })
 
 const userDelete = dataCommand({

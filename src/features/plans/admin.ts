@@ -12,9 +12,11 @@ export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct 
     const { version, plans: content } = await plans.edition()
     return { version, content }
   }
-  const { replace: publish, rollBack, history } = plans
+  const { replace: publish, rollBack, find, history } = plans
   return new Elysia({ name: 'plans-admin' })
-    .use(publicationAdmin('plans', PlanImport, { edition, publish, rollBack, history }, record))
+    .use(
+      publicationAdmin('plans', PlanImport, { edition, publish, rollBack, find, history }, record),
+    )
     .get(
       `${CONSOLE_API}/preview/plans`,
       async ({ query }) => data(await plans.listIn(query.lang ? [query.lang] : [])),

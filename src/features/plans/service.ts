@@ -25,8 +25,8 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   /** The plans on sale, texts in every language; the same array until they change. */
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
-  const { list: history } = publications
-  return { list, listIn, replace, archivedBy, archive, rollBack, edition, history, seed }
+  const { list: history, find } = publications
+  return { list, listIn, replace, archivedBy, archive, rollBack, edition, find, history, seed }
 
   /** The plans on sale with their texts in the language that suits best, and that language. */
   async function listIn(wanted: string[]) {

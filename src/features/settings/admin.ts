@@ -1,4 +1,5 @@
 import { Elysia, t } from 'elysia'
+import { json } from '../../http/body.ts'
 import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
 import { data, nullable, strict } from '../../http/envelope.ts'
 import { check } from '../../lib/validation.ts'
@@ -25,14 +26,19 @@ export function settingsAdmin({ settings, record }: { settings: Settings; record
     const { version, settings: content } = await settings.edition()
     return { version, content }
   }
-  const { publish, rollBack, history } = settings
+  const { publish, rollBack, find, history } = settings
   return new Elysia({ name: 'settings-admin' })
     .use(
-      publicationAdmin('settings', StoredSettings, { edition, publish, rollBack, history }, record),
+      publicationAdmin(
+        'settings',
+        StoredSettings,
+        { edition, publish, rollBack, find, history },
+        record,
+      ),
     )
     .post(
       `${CONSOLE_API}/preview/settings`,
       ({ body }) => data(valuesFor(check(Features, body.features, 'features'), body.as)),
-      { body: Preview },
+      json(Preview),
     )
 }

@@ -52,6 +52,15 @@ export type Asker = {
   id: string | null
 }
 
+/** Of whom nothing is known. */
+export const NOBODY: Asker = {
+  platform: null,
+  version: null,
+  languages: [],
+  country: null,
+  id: null,
+}
+
 /** What rules look at. */
 export type Aspect = 'platform' | 'version' | 'language' | 'country' | 'id'
 

@@ -3,7 +3,7 @@ import { varyBy } from '../../http/cors.ts'
 import { DataOf, responses } from '../../http/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { type AskerDeps, createAskerReader } from './asker.ts'
-import { aspectsOf, type FeatureValues, valuesFor } from './conditions.ts'
+import { aspectsOf, type FeatureValues, NOBODY, valuesFor } from './conditions.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
@@ -43,9 +43,6 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
 
 /** `values`: those of the app's own settings for who asks, as JSON; empty where nobody gets others than the next. */
 function replyWith({ features, ...fixed }: StoredSettings, values: string) {
-  const own: FeatureValues =
-    values === ''
-      ? Object.fromEntries(Object.entries(features).map(([name, { value }]) => [name, value]))
-      : JSON.parse(values)
+  const own: FeatureValues = values === '' ? valuesFor(features, NOBODY) : JSON.parse(values)
   return Object.keys(own).length === 0 ? fixed : { ...fixed, features: own }
 }

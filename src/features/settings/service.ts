@@ -23,8 +23,8 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   const current = db.cached('settings', load)
   /** The settings as they stand; the same object until they change. */
   const { read } = current
-  const { list: history } = publications
-  return { read, set, unset, publish, rollBack, edition, history, seed }
+  const { list: history, find } = publications
+  return { read, set, unset, publish, rollBack, edition, find, history, seed }
 
   /** Changes single fields by their dotted keys, such as `ios.latestVersion`; all of them or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {

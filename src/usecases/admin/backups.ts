@@ -54,7 +54,7 @@ export function backupsAdmin({ backups, record }: { backups: Backups | null; rec
         set.headers['content-type'] = 'application/octet-stream'
         return file
       },
-      { params: NameParam, ...stepUp },
+      { params: NameParam, ...stepUp() },
     )
 
   function required(): Backups {

@@ -25,6 +25,8 @@ type HealthAdminDeps = {
   backups: Backups | null
   timerRuns: Map<string, TimerRun | null>
   liveLines: LiveLines
+  /** Whether the session of a request still stands. */
+  isSignedIn: (request: Request) => Promise<boolean>
   now: () => Date
 }
 
@@ -33,14 +35,19 @@ const HoursQuery = strict({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 7
 
 /** Whether all is well: at a glance, over time, and as it happens. */
 export function healthAdmin(deps: HealthAdminDeps) {
-  const { recorder, liveLines } = deps
+  const { recorder, liveLines, isSignedIn } = deps
   return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
     .get('/overview', async () => data(await overview(deps)))
     .get('/metrics', async ({ query }) => data(await recorder.list(query.hours ?? 1)), {
       query: HoursQuery,
     })
     .get('/live', ({ request, server, set }) =>
-      followLines(liveLines, { request, server: server as Server<unknown> | null, set }),
+      followLines(liveLines, {
+        request,
+        server: server as Server<unknown> | null,
+        set,
+        isAllowed: () => isSignedIn(request),
+      }),
     )
 }
 

@@ -2,40 +2,57 @@ import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import type { LiveLines } from '../../lib/live-lines.ts'
 
-type Asked = { request: Request; server: Server<unknown> | null; set: Context['set'] }
+type Asked = {
+  request: Request
+  server: Server<unknown> | null
+  set: Context['set']
+  /** Whether whoever reads may go on. */
+  isAllowed: () => Promise<boolean>
+}
 
-/** Proxies close what is silent for longer, in ms. */
-const COMMENT_EVERY = 15_000
-/** Lines that wait for a slow reader; beyond it they are dropped. */
+/** How often lines are sent, and a comment where there are none, for proxies close what is silent, in ms. */
+const SEND_EVERY = 250
+const COMMENT_EVERY = 5_000
+/** Lines that wait to be sent; beyond it they are dropped. */
 const MOST_WAITING = 1_000
 
-/** Sends the lines that are kept and every line to come, as server-sent events, until the reader goes. */
-export function followLines(lines: LiveLines, { request, server, set }: Asked): Response {
+/** Sends the lines that are kept and every line to come, as server-sent events, until the reader goes or must go. */
+export function followLines(lines: LiveLines, asked: Asked): Response {
+  const { request, server, set, isAllowed } = asked
   server?.timeout(request, 0)
   let end = () => {}
-  const body = new ReadableStream<Uint8Array>(
-    {
-      start(controller) {
-        const encoder = new TextEncoder()
-        const say = (text: string) => controller.enqueue(encoder.encode(text))
-        const send = (line: string) => {
-          if ((controller.desiredSize ?? 0) > -MOST_WAITING) say(`data: ${line.trim()}\n\n`)
-        }
-        for (const line of lines.last()) send(line)
-        const comment = setInterval(() => say(':\n\n'), COMMENT_EVERY)
-        const unfollow = lines.follow(send, () => {
-          end()
-          controller.close()
-        })
-        end = () => {
-          clearInterval(comment)
-          unfollow()
-        }
-      },
-      cancel: () => end(),
+  const body = new ReadableStream<Uint8Array>({
+    start(controller) {
+      const encoder = new TextEncoder()
+      let waiting = lines.last()
+      let sentAt = 0
+      const close = () => {
+        end()
+        controller.close()
+      }
+      const unfollow = lines.follow((line) => {
+        if (waiting.length < MOST_WAITING) waiting.push(line)
+      }, close)
+      const send = async () => {
+        const isDue = performance.now() - sentAt > COMMENT_EVERY
+        if (waiting.length === 0 && !isDue) return
+        if (!(await isAllowed().catch(() => false))) return close()
+        const text = waiting.map((line) => `data: ${line.trim()}\n\n`).join('')
+        waiting = []
+        sentAt = performance.now()
+        controller.enqueue(encoder.encode(text || ':\n\n'))
+      }
+      let sending = Promise.resolve()
+      const timer = setInterval(() => {
+        sending = sending.then(send).catch(() => end())
+      }, SEND_EVERY)
+      end = () => {
+        clearInterval(timer)
+        unfollow()
+      }
     },
-    { highWaterMark: 0 },
-  )
+    cancel: () => end(),
+  })
   const headers = {
     ...(set.headers as Record<string, string>),
     'content-type': 'text/event-stream',

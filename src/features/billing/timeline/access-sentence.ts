@@ -35,9 +35,11 @@ export function explainAccess(facts: Facts): string {
   }
   const [best] = lines
   if (best === undefined) {
-    const other = environment === 'production' ? 'the sandbox' : 'production'
+    const names = { production: 'production', sandbox: 'the sandbox' }
+    const own = names[environment]
+    const other = environment === 'production' ? names.sandbox : names.production
     return hasOther
-      ? `Access is off: there are purchases in ${other} only, none in ${environment}.`
+      ? `Access is off: there are purchases in ${other} only, none in ${own}.`
       : `Access is off: events name ${userId}, but none of them is about a purchase of theirs.`
   }
   if (!best.active) return `Access is off: ${nameOf(best)} ${whyOff(best)}.`
@@ -57,7 +59,7 @@ function nameOf({ productId, store }: LineAccess): string {
 
 function whyOn(line: LineAccess): string {
   const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = line
-  if (effectiveEnd === null) return 'was bought for good'
+  if (effectiveEnd === null || isForGood(effectiveEnd)) return 'was bought for good'
   const end = dayOf(effectiveEnd)
   if (status === 'in_grace_period') {
     return `could not be charged, and has time until ${dayOf(graceExpiresAt)} to be paid`
@@ -87,6 +89,11 @@ function whyOff(line: LineAccess): string {
   }
   if (line.endedAt !== null) return `ended on ${end}`
   return `was paid until ${end}, and no event has said that it was renewed`
+}
+
+/** Years of five digits, which mean never. */
+export function isForGood(ms: number): boolean {
+  return ms >= Date.UTC(10_000, 0)
 }
 
 /** `6 July 2026, 14:00 UTC`. */

@@ -1,4 +1,4 @@
-import { and, asc, eq, inArray } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
 import { type LineAccess, lineAccessAt } from '../lines/access.ts'
@@ -9,7 +9,7 @@ import { type FoldedLine, lineIn } from '../projection/folding.ts'
 import { planOf } from '../projection/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from '../projection/subscription.ts'
 import type { BillingDb } from '../schema.ts'
-import { explainAccess } from './access-sentence.ts'
+import { explainAccess, isForGood } from './access-sentence.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -104,6 +104,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   async function describe(line: LineAccess<Line & { lineKey: string }>, all: (typeof line)[]) {
     const { lineKey, productId, store, status, active, effectiveEnd, willRenew } = line
     const { entries, isCut } = await entriesOf(lineKey)
+    const mayBeReplaced = line.isTemporary || line.changedAt !== null
     const replacement = all.find((one) => one !== line && one.startedAt === line.endedAt)
     return {
       transactionId: lineKey.split('|')[1] ?? '',
@@ -114,7 +115,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       willRenew,
       startedAt: iso(line.startedAt),
       endsAt: iso(effectiveEnd),
-      replacedBy: active || !replacement ? null : replacement.productId,
+      replacedBy: active || !mayBeReplaced ? null : (replacement?.productId ?? null),
       events: entries,
       isCut,
     }
@@ -126,7 +127,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .select()
       .from(billingEvents)
       .where(eq(billingEvents.lineKey, lineKey))
-      .orderBy(asc(billingEvents.orderedAt))
+      .orderBy(desc(billingEvents.orderedAt))
       .limit(EVENTS_SHOWN * 5)
     const byEvent = new Map(rows.map((row) => [row.eventId, row]))
     const events = readStored(rows)
@@ -156,6 +157,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .selectDistinct({ eventRow: transferIds.eventRow })
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids.slice(0, 500)))
+      .orderBy(desc(transferIds.eventRow))
       .limit(TRANSFERS_SHOWN)
     if (named.length === 0) return []
     const rows = await db.read
@@ -195,5 +197,5 @@ function same(value: unknown): unknown {
 }
 
 function iso(ms: number | null): string | null {
-  return ms === null ? null : new Date(ms).toISOString()
+  return ms === null || isForGood(ms) ? null : new Date(ms).toISOString()
 }

@@ -188,7 +188,7 @@ test('each environment is explained on its own', async () => {
   await tell(app, [initial()], 1)
   const { timeline } = app.services
   expect(await timeline.explain(U, 'sandbox')).toBe(
-    'Access is off: there are purchases in production only, none in sandbox.',
+    'Access is off: there are purchases in production only, none in the sandbox.',
   )
   await tell(app, [initial({ environment: 'SANDBOX', original_transaction_id: 'S' })], 1)
   expect(await timeline.explain(U, 'sandbox')).toStartWith('Access is on')

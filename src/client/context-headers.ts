@@ -1,0 +1,29 @@
+/** What app this is; `deviceId` is any text that stays the same on this device. */
+export type AppOnDevice = {
+  platform: 'ios' | 'android' | 'web'
+  version: string
+  deviceId?: string
+}
+
+type Context = { app?: AppOnDevice; device?: string; language?: string }
+
+/** What the server may know of where it is asked from. */
+export function contextHeaders({ app, device, language }: Context): Record<string, string> {
+  const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
+  const languages = language ?? navigator?.languages?.join(', ')
+  return {
+    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    // A header takes ASCII alone, and people call their devices what they like.
+    ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
+    ...(app ? appHeaders(app) : {}),
+    ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),
+  }
+}
+
+function appHeaders({ platform, version, deviceId }: AppOnDevice): Record<string, string> {
+  return {
+    'app-platform': platform,
+    'app-version': version,
+    ...(deviceId ? { 'device-id': encodeURIComponent(deviceId) } : {}),
+  }
+}

@@ -1,0 +1,15 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import type { IsAllowed } from './client-ip.ts'
+import { notFound } from './errors.ts'
+import { pathOf } from './request-url.ts'
+
+const CONSOLE = /^\/console(\/|$)/
+
+/** Tells whoever may not see the console that there is nothing, before anything else is looked at. */
+export function consoleNetworks({ isAllowed }: { isAllowed: IsAllowed }) {
+  return new Elysia({ name: 'console-networks' }).onRequest(({ request, server }) => {
+    if (!CONSOLE.test(pathOf(request))) return
+    if (!isAllowed(request, server as Server<unknown> | null)) throw notFound()
+  })
+}

@@ -1,0 +1,272 @@
+import { describe, expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../support/app.ts'
+import { type OperatorBrowser, signInOperator } from '../support/operator.ts'
+
+type Role = 'reader' | 'operator' | 'owner'
+
+const SAFE = 'GET'
+const MINUTE = 60_000
+const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const ELSEWHERE: [string, Record<string, string>][] = [
+  ['another site', { ...OURS, 'sec-fetch-site': 'cross-site' }],
+  ['another host of our site', { ...OURS, 'sec-fetch-site': 'same-site' }],
+  ['the address bar', { ...OURS, 'sec-fetch-site': 'none' }],
+  ['a foreign origin in an old browser', { origin: 'http://evil.example', host: 'localhost' }],
+  ['another port in an old browser', { origin: 'http://localhost:8080', host: 'localhost' }],
+  ['an origin that is hidden', { origin: 'null', host: 'localhost' }],
+  ['who says nothing of it', { host: 'localhost' }],
+]
+const STEP_UP = [
+  'POST me/passkeys/options',
+  'POST me/passkeys',
+  'POST me/passkeys/:id/remove',
+  'POST operators',
+  'POST operators/role',
+  'POST operators/reset',
+  'POST operators/remove',
+  'GET audit/export',
+  'POST people/:id/verify',
+  'POST people/:id/two-factor/reset',
+  'GET people/:id/export',
+  'POST people/:id/delete',
+  'POST people/:id/files/:key/delete',
+  'POST keys/rotate',
+  'GET backups/:name/download',
+]
+const OWNER = [
+  'POST operators',
+  'POST operators/role',
+  'POST operators/reset',
+  'POST operators/remove',
+]
+const DOOR = [
+  'GET door/state',
+  'POST door/link',
+  'POST door/set-up',
+  'POST door/passkey',
+  'POST door/sign-in',
+]
+
+test('what needs a fresh proof, an owner or no session is just this', async () => {
+  await using app = await createTestApp()
+  const all = routesOf(app)
+  const named = (list: typeof all) => list.map(({ name }) => name).toSorted()
+  expect(all.length).toBeGreaterThan(50)
+  expect(named(all.filter(({ tags }) => tags.includes('step-up')))).toEqual(STEP_UP.toSorted())
+  expect(named(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
+  expect(named(all.filter(({ isDoor }) => isDoor))).toEqual(DOOR.toSorted())
+})
+
+test('nothing but the door answers whoever has no session', async () => {
+  await using app = await createTestApp()
+  const { accessToken, refreshToken } = await app.register()
+  const { cookie } = await signInOperator(app)
+  const name = cookie.split('=')[0]
+  const strangers: Record<string, string>[] = [
+    {},
+    { authorization: `Bearer ${accessToken}` },
+    { authorization: `Bearer ${cookie.split('=')[1]}` },
+    ...[accessToken, refreshToken, '', 'x', '%zz', '%00'].map((token) => ({
+      cookie: `${name}=${token}`,
+    })),
+    { cookie: cookie.replace('__Host-', '') },
+  ]
+  for (const headers of strangers) {
+    const how = { headers: { ...OURS, ...headers } }
+    await each(app, routesOf(app), how, ({ isDoor }, { status, json }) => {
+      if (!isDoor) expect([status, json.code]).toEqual([401, 'unauthenticated'])
+      else expect(json.code).not.toBe('unauthenticated')
+    })
+  }
+})
+
+test('nor does it answer the question for the head of a reply', async () => {
+  await using app = await createTestApp()
+  for (const { name, path, method } of routesOf(app)) {
+    if (method !== SAFE || name === 'GET door/state') continue
+    expect([name, (await app.ask('HEAD', path)).status]).toEqual([name, 401])
+  }
+})
+
+test.each(ELSEWHERE)('nothing can be changed from %s', async (_where, headers) => {
+  await using app = await createTestApp()
+  const { cookie } = await signInOperator(app)
+  const unsafe = routesOf(app).filter(({ isSafe }) => !isSafe)
+  await each(app, unsafe, { headers: { cookie, ...headers } }, (_route, { status, json }) => {
+    expect([status, json.code]).toEqual([403, 'forbidden'])
+    expect(json.message).toBe('This request did not come from the console.')
+  })
+})
+
+test.each([
+  ['its own host', {}, { origin: 'http://localhost', host: 'localhost' }],
+  [
+    'the public address',
+    { BASE_URL: 'https://api.example.com' },
+    { origin: 'https://api.example.com' },
+  ],
+])('a page of %s can, also in an old browser', async (_name, environment, headers) => {
+  await using app = await createTestApp(environment)
+  const { cookie } = await signInOperator(app)
+  const out = await app.ask('POST', '/console/api/me/sign-out', { headers: { cookie, ...headers } })
+  expect(out.status).toBe(200)
+})
+
+test('a reader sees all, and changes nothing but what is their own', async () => {
+  await using app = await createTestApp()
+  const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
+  await each(
+    app,
+    lasting(app),
+    asked(reader),
+    ({ path, tags, isSafe, isDoor, isOwn }, { status, json }) => {
+      const isSeen = (isSafe && !tags.includes('step-up')) || path.includes('/preview/')
+      if (isSeen || isDoor || isOwn) return expect(status).not.toBe(403)
+      expect([status, json.message]).toEqual([403, 'A reader may not do this.'])
+    },
+  )
+})
+
+test('an operator may do all but say who may', async () => {
+  await using app = await createTestApp()
+  const operator = await signInOperator(app, { name: 'olga', role: 'operator' })
+  await each(app, lasting(app), asked(operator), ({ tags, name }, { status, json }) => {
+    if (!tags.includes('owner')) return expect([name, status]).not.toEqual([name, 403])
+    expect([status, json.message]).toEqual([403, 'Only an owner may do this.'])
+  })
+})
+
+test.each<Role>(['operator', 'owner'])(
+  'what is grave asks who is %s again after 10 minutes',
+  async (role) => {
+    await using app = await createTestApp()
+    const browser = await signInOperator(app, { role })
+    const isRefused = ({ json }: { json: { details?: { message: string }[] } | null }) =>
+      json?.details?.some(({ message }) => message === 'step_up_required') === true
+    const demanding = async () => {
+      const found: string[] = []
+      await each(app, lasting(app), asked(browser), ({ name, tags }, answer) => {
+        if (role === 'operator' && tags.includes('owner')) return
+        if (isRefused(answer)) found.push(`${answer.status} ${name}`)
+      })
+      return found.toSorted()
+    }
+    app.clock.advance(10 * MINUTE - 1_000)
+    expect(await demanding()).toEqual([])
+    app.clock.advance(MINUTE)
+    const expected = role === 'owner' ? STEP_UP : STEP_UP.filter((name) => !OWNER.includes(name))
+    expect(await demanding()).toEqual(expected.map((name) => `403 ${name}`).toSorted())
+    await browser.ask('POST', 'me/proof', { json: { code: browser.codeNow() } })
+    expect(await demanding()).toEqual([])
+  },
+)
+
+describe('where CONSOLE_NETWORKS does not name the caller', () => {
+  test('there is nothing, whatever is asked and whatever the caller says of themselves', async () => {
+    await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8, 192.0.2.7' })
+    await using caller = await visit(app, { 'x-forwarded-for': '10.0.0.1' })
+    const nowhere = await caller.ask('GET', '/console/api/nowhere')
+    for (const { method, path } of routesOf(app)) {
+      const found = await caller.ask(method, path)
+      expect([path, found.status, found.text]).toEqual([path, 404, nowhere.text])
+    }
+  })
+
+  test('a wrong method and an unreadable body do not tell either', async () => {
+    await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8' })
+    await using caller = await visit(app)
+    const asks = [
+      await caller.ask('DELETE', '/console/api/me'),
+      await caller.ask('OPTIONS', '/console/api/me'),
+      await caller.ask('POST', '/console/api/door/sign-in', '{not json'),
+    ]
+    expect(asks.map(({ status }) => status)).toEqual([404, 404, 404])
+  })
+})
+
+test('a caller whom CONSOLE_NETWORKS names is let in', async () => {
+  await using app = await createTestApp({ CONSOLE_NETWORKS: '127.0.0.0/8' })
+  await using caller = await visit(app)
+  expect((await caller.ask('GET', '/console/api/door/state')).status).toBe(200)
+  expect((await caller.ask('GET', '/console/api/me')).status).toBe(401)
+})
+
+test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
+  'with %j it is not here',
+  async (environment) => {
+    await using shown = await createTestApp()
+    await using app = await createTestApp(environment as Record<string, string>)
+    expect(routesOf(app)).toEqual([])
+    for (const { method, path } of routesOf(shown)) {
+      expect([path, (await app.ask(method, path, { headers: OURS })).status]).toEqual([path, 404])
+    }
+  },
+)
+
+test('the public document does not speak of it', async () => {
+  await using app = await createTestApp()
+  const { json, text } = await app.ask('GET', '/docs/json')
+  expect(Object.keys(json.paths)).not.toBeEmpty()
+  expect(text).not.toContain('/console')
+})
+
+/** Every route of the console, its parameters filled in. */
+function routesOf(app: TestApp) {
+  const routes = app.app.routes as { method: string; path: string; hooks: Hooks }[]
+  return routes
+    .filter(({ path }) => path.startsWith('/console/api'))
+    .map(({ method, path, hooks }) => {
+      const place = path.replace('/console/api/', '')
+      return {
+        method,
+        name: `${method} ${place}`,
+        path: path.replace(/:\w+/g, 'x'),
+        tags: hooks.detail?.tags ?? [],
+        isSafe: method === SAFE,
+        isDoor: place.startsWith('door/'),
+        isOwn: place.startsWith('me/'),
+      }
+    })
+}
+
+type Hooks = { detail?: { tags?: string[] } }
+type ConsoleRoute = ReturnType<typeof routesOf>[number]
+type Reply = Awaited<ReturnType<TestApp['ask']>>
+type How = { headers: Record<string, string> }
+
+/** Those that neither end the session nor go on for ever. */
+function lasting(app: TestApp) {
+  return routesOf(app).filter(({ name }) => !['GET live', 'POST me/sign-out'].includes(name))
+}
+
+async function each(
+  app: TestApp,
+  routes: ConsoleRoute[],
+  headers: How,
+  look: (route: ConsoleRoute, reply: Reply) => unknown,
+) {
+  for (const route of routes) {
+    const how = route.isSafe ? headers : { ...headers, json: {} }
+    look(route, await app.ask(route.method, route.path, how))
+  }
+}
+
+function asked({ cookie }: OperatorBrowser): How {
+  return { headers: { ...OURS, cookie } }
+}
+
+/** The app on a real port. */
+async function visit(app: TestApp, headers: Record<string, string> = {}) {
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  return { ask, [Symbol.asyncDispose]: () => server.stop(true) }
+
+  async function ask(method: string, path: string, body?: string) {
+    const reply = await fetch(`http://127.0.0.1:${server.port}${path}`, {
+      method,
+      headers: { ...headers, ...OURS, 'content-type': 'application/json' },
+      ...(body === undefined ? {} : { body }),
+    })
+    const text = (await reply.text()).replace(/"requestId":"[^"]+"/, '')
+    return { status: reply.status, text }
+  }
+}

@@ -1,0 +1,109 @@
+import { expect, test } from 'bun:test'
+import { Secret, TOTP } from 'otpauth'
+import { createTestApp, type TestApp } from '../support/app.ts'
+import { cookieIn, signInOperator } from '../support/operator.ts'
+import { createPasskey } from '../support/passkey.ts'
+
+const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+
+test('the cookie is for this host and its own pages alone, for a week, and out of reach of scripts', async () => {
+  await using app = await createTestApp()
+  const { setCookie, ask } = await signInOperator(app)
+  const flags = 'Path=/; Max-Age=604800; Secure; HttpOnly; SameSite=Strict'
+  expect(setCookie.replace(/=[\w-]{43};/, '=TOKEN;')).toBe(
+    `__Host-homeport-console=TOKEN; ${flags}`,
+  )
+  const out = await ask('POST', 'me/sign-out')
+  expect(out.headers.get('set-cookie')).toBe(
+    `__Host-homeport-console=; ${flags.replace('604800', '0')}`,
+  )
+})
+
+test('a sign-in, with a passkey too, gets the same cookie, and no other reply has one', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  app.clock.advance(60_000)
+  const { name, password } = ann
+  const signedIn = await door(app, 'sign-in', { name, password, code: ann.codeNow() })
+  const shape = (text: string | null) => text?.replace(/=[\w-]{43};/, '=TOKEN;')
+  expect(shape(signedIn.headers.get('set-cookie'))).toBe(shape(ann.setCookie) as string)
+  expect(cookieIn(signedIn.headers.get('set-cookie'))).not.toBe(ann.cookie)
+  for (const path of ['me', 'operators', 'door/state', 'audit']) {
+    expect((await ann.ask('GET', path)).headers.get('set-cookie')).toBeNull()
+  }
+  const refused = await door(app, 'sign-in', { name, password, code: '000000' })
+  expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null])
+})
+
+test('nothing that lets somebody in is in the log, in the audit log, or to be read in the database', async () => {
+  await using app = await createTestApp({ LOG_LEVEL: 'debug' })
+  const { token } = await app.services.operators.accounts.add('bob', 'operator')
+  const { passkey } = (await door(app, 'link', { token })).json.response
+  const key = createPasskey()
+  const bob = await door(app, 'set-up', { token, passkey: key.make(passkey), passkeyName: 'Phone' })
+  const totp = await setUpWithTotp(app)
+  const ann = await signInOperator(app)
+  app.clock.advance(60_000)
+  const challenge = (await door(app, 'passkey')).json.response
+  const again = await door(app, 'sign-in', { passkey: key.show(challenge) })
+  const wrong = { name: 'ann', password: 'a password that is wrong', code: 'wr0ngc0de1' }
+  expect((await door(app, 'sign-in', wrong)).status).toBe(401)
+  const [recovery = ''] = ann.recoveryCodes
+  expect((await ann.ask('POST', 'me/proof', { json: { code: recovery } })).status).toBe(200)
+  await door(app, 'sign-in', { name: 'ann', password: ann.password, code: ann.recoveryCodes[1] })
+  await door(app, 'link', { token: ann.token })
+  await app.ask('POST', '/console/api/door/sign-in', {
+    body: `{"password": "${ann.password}`,
+    headers: { ...OURS, 'content-type': 'application/json' },
+  })
+  await Bun.sleep(1)
+
+  const sessions = [bob, again].map(({ headers }) => cookieIn(headers.get('set-cookie')))
+  const secrets = [
+    token,
+    ann.token,
+    ann.password,
+    ...ann.recoveryCodes,
+    ...[ann.cookie, ...sessions].map((cookie) => cookie.split('=')[1] ?? ''),
+    totp.secret,
+    totp.sealed,
+    passkey.challenge,
+    challenge.challenge,
+    wrong.password,
+    wrong.code,
+  ]
+  for (const secret of secrets) expect(secret.length).toBeGreaterThan(9)
+  const log = app.lines.join('')
+  expect(log.match(/door\/sign-in/g)).toHaveLength(4)
+  const { tables, read } = app.services.db
+  const rows = [
+    tables.operators,
+    tables.operatorPasskeys,
+    tables.operatorSessions,
+    tables.operatorTokens,
+    tables.operatorRecoveryCodes,
+    tables.auditEntries,
+  ].map((table) => read.select().from(table))
+  const stored = JSON.stringify(await Promise.all(rows))
+  expect(stored).toContain('operators.sign-in')
+  for (const secret of secrets) {
+    expect(log).not.toContain(secret)
+    expect(stored).not.toContain(secret)
+  }
+})
+
+/** Returns what the authenticator app has got. */
+async function setUpWithTotp(app: TestApp): Promise<{ secret: string; sealed: string }> {
+  const { token } = await app.services.operators.accounts.add('carol', 'reader')
+  const { totp } = (await door(app, 'link', { token })).json.response
+  const { secret, sealed } = totp
+  const timestamp = app.clock.now.getTime()
+  const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
+  const choice = { token, password: 'something long', code, sealed }
+  expect((await door(app, 'set-up', choice)).status).toBe(200)
+  return { secret, sealed }
+}
+
+function door(app: TestApp, path: string, json: unknown = {}) {
+  return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
+}

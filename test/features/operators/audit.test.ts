@@ -1,0 +1,240 @@
+import { expect, test } from 'bun:test'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { dataCommands } from '../../../src/cli/data-commands.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { TYPIST, typeCommand } from '../../support/commands.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const SOURCE = join(import.meta.dir, '../../../src')
+
+test('a change in the console is written down: who, from where, what it was and what it is', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { version, content } = await ann.read('settings')
+  const edited = { ...content, hardPaywall: true }
+  const json = { base: version, note: 'Launch', content: edited }
+  const done = await ann.ask('POST', 'settings/publish', { json })
+  const [entry] = (await ann.read('audit')).entries
+  expect(entry).toEqual({
+    id: expect.any(String),
+    at: app.clock.now.toISOString(),
+    operator: 'ann',
+    origin: 'unknown',
+    action: 'settings.publish',
+    target: 'version 2',
+    before: { hardPaywall: false },
+    after: { hardPaywall: true },
+    requestId: done.headers.get('x-request-id'),
+  })
+})
+
+test('a change by a command is written down with the user who typed it', async () => {
+  await using app = await createTestApp()
+  await typeCommand(app, 'settings set', ['hardPaywall=true', 'ios.latestVersion=2.4.0'])
+  const { entries } = await app.services.operators.audit.list({})
+  expect(entries).toEqual([
+    {
+      id: expect.any(String),
+      at: app.clock.now,
+      operator: null,
+      origin: TYPIST,
+      action: 'settings set',
+      target: null,
+      before: { hardPaywall: false, 'ios.latestVersion': '1.0.0' },
+      after: { changed: { hardPaywall: true, 'ios.latestVersion': '2.4.0' } },
+      requestId: null,
+    },
+  ])
+  const { printed } = await typeCommand(app, 'audit list', [], { action: 'settings set' })
+  expect(printed).toContain(`command\t${TYPIST}\tsettings set`)
+})
+
+test('whatever helps, ends or deletes somebody in the console is written down', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { user, accessToken: token } = await app.register('bob@example.com')
+  await deliver(app, { ...purchase(user._id), id: 'E1' })
+  const stored = await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
+    token,
+    body: 'text',
+    headers: { 'content-type': 'text/plain' },
+  })
+  const { key } = stored.json.response[0]
+  const sessions = (await app.ask('GET', '/api/auth/sessions/v1', { token })).json.response
+  const person = `people/${user._id}`
+  const acts: [string, string, unknown?][] = [
+    [`${person}/verify`, 'user.verify'],
+    [`${person}/sessions/${sessions[0]._id}/end`, 'user.end-session'],
+    [`${person}/sign-out`, 'user.sign-out'],
+    ['events/E1/replay', 'events.replay'],
+    ['events/replay', 'events.replay-many', { outcome: 'applied' }],
+    ['keys/rotate', 'keys.rotate', { use: 'sig', atOnce: false }],
+    [`${person}/files/${key}/delete`, 'files.delete'],
+    [`${person}/delete`, 'user.delete', { confirm: 'bob@example.com' }],
+  ]
+  expect((await ann.ask('GET', `${person}/export`)).status).toBe(200)
+  for (const [path, , json] of acts) {
+    const { status } = await ann.ask('POST', path, json === undefined ? {} : { json })
+    expect([path, status]).toEqual([path, 200])
+  }
+  const { entries } = await ann.read('audit')
+  const written = entries.map(({ action }: { action: string }) => action).toReversed()
+  const expected = acts.map(([, action]) => action)
+  expect(written).toEqual(['operators.set-up', 'user.export', ...expected])
+  const of = (action: string) => entries.find((one: { action: string }) => one.action === action)
+  expect(of('user.verify')).toMatchObject({
+    target: user._id,
+    before: { verified: false },
+    after: { verified: true },
+  })
+  expect(of('files.delete')).toMatchObject({ target: user._id, before: { key, size: 4 } })
+  expect(of('events.replay-many').after).toMatchObject({ outcome: 'applied', done: 1, failed: 0 })
+  expect(JSON.stringify(of('user.delete'))).not.toContain('bob@example.com')
+})
+
+test('looking at something leaves no entry, nor does what was refused', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const count = async () => (await ann.read('audit')).entries.length
+  const before = await count()
+  for (const path of ['people', 'events', 'settings', 'settings/history', 'overview', 'files']) {
+    await ann.read(path)
+  }
+  const wrong = { base: 7, note: '', content: (await ann.read('settings')).content }
+  expect((await ann.ask('POST', 'settings/publish', { json: wrong })).status).toBe(409)
+  expect((await ann.ask('POST', 'people/nobody/verify')).status).toBe(404)
+  expect(await count()).toBe(before)
+})
+
+test('nobody who does not exist is signed out, and nothing is written of it', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  expect((await ann.ask('POST', 'people/nobody/sign-out')).status).toBe(404)
+  expect((await ann.read('audit?action=user.sign-out')).entries).toEqual([])
+})
+
+test('the commands that leave no entry are those that only show something', () => {
+  const silent = dataCommands.filter(({ changes }) => !changes).map(({ name }) => name)
+  const shows = /^(status|openapi)$| (list|show|get|export|usage|unmatched|subscription)$/
+  expect(silent.filter((name) => !shows.test(name))).toEqual([])
+  expect(dataCommands.length).toBeGreaterThan(silent.length + 10)
+})
+
+test('secrets are masked at any depth, and all else is kept', async () => {
+  await using app = await createTestApp()
+  const { audit } = app.services.operators
+  const secret = 'canary-5f1c'
+  const names = ['password', 'refreshToken', 'totpSecret', 'code', 'recoveryCodes', 'hash']
+  const secrets = Object.fromEntries(names.map((name) => [name, secret]))
+  const values = {
+    ...secrets,
+    privateKey: { pem: secret },
+    signature: [secret],
+    name: 'kept',
+    nothing: null,
+    list: [1, 'kept', { ...secrets, deep: { ...secrets, count: 3, tokens: [secret] } }],
+  }
+  await audit.record({ operator: 'ann', origin: '::1', action: 'x', before: values, after: values })
+  const { entries } = await audit.list({})
+  expect(JSON.stringify(entries)).not.toContain(secret)
+  for (const side of [entries[0]?.before, entries[0]?.after]) {
+    expect(side).toMatchObject({
+      name: 'kept',
+      nothing: null,
+      password: '[secret]',
+      signature: '[secret]',
+      list: [1, 'kept', { code: '[secret]', deep: { count: 3, hash: '[secret]' } }],
+    })
+  }
+})
+
+test('long text is cut, and the link of a new operator is in no log', async () => {
+  await using app = await createTestApp()
+  const { audit } = app.services.operators
+  const after = { text: 'x'.repeat(5_000) }
+  await audit.record({ operator: null, origin: 'root', action: 'x', after })
+  const [entry] = (await audit.list({})).entries
+  expect(entry?.after).toEqual({ text: `${'x'.repeat(2_000)}…` })
+  const { outcome } = await typeCommand(app, 'operators add', ['bob'], { role: 'reader' })
+  const token = outcome.link.split('#setup=')[1]
+  expect(token).toHaveLength(43)
+  const [added] = (await audit.list({})).entries
+  expect(added).toMatchObject({ action: 'operators add', target: 'bob', after: { role: 'reader' } })
+  expect(JSON.stringify(added) + app.lines.join('')).not.toContain(token)
+})
+
+test('entries are found by action, operator, target and time, and come in pages, the newest first', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const start = app.clock.now.toISOString()
+  for (let at = 0; at < 120; at++) {
+    app.clock.advance(1_000)
+    await app.services.operators.audit.record({
+      operator: at % 2 === 0 ? 'even' : 'odd',
+      origin: '::1',
+      action: at % 3 === 0 ? 'third' : 'other',
+      target: `T${at}`,
+    })
+  }
+  const pages: (string | null)[][] = []
+  let path = `audit?since=${encodeURIComponent(start)}`
+  for (let next: string | null = ''; next !== null; ) {
+    const page = await ann.read(next === '' ? path : `${path}&after=${next}`)
+    pages.push(page.entries.map(({ target }: { target: string | null }) => target))
+    next = page.next
+  }
+  expect(pages.map(({ length }) => length)).toEqual([50, 50, 21])
+  expect(pages.flat()).toEqual([...Array.from({ length: 120 }, (_, at) => `T${119 - at}`), null])
+
+  path = `audit?operator=odd&action=third&since=${at(app, 31)}`
+  const targets = (await ann.read(path)).entries.map((one: { target: string }) => one.target)
+  expect(targets).toEqual(['T117', 'T111', 'T105', 'T99', 'T93'])
+  expect((await ann.read('audit?target=T7')).entries).toMatchObject([{ operator: 'odd' }])
+  expect((await ann.read('audit?operator=nobody')).entries).toEqual([])
+  expect((await ann.ask('GET', 'audit?since=yesterday')).status).toBe(422)
+  const file = await ann.ask('GET', 'audit/export?operator=even')
+  expect(file.headers.get('content-disposition')).toBe('attachment; filename="audit.json"')
+  expect(file.json).toHaveLength(60)
+})
+
+test('entries are kept for AUDIT_KEEP_DAYS, and then swept', async () => {
+  await using app = await createTestApp({ AUDIT_KEEP_DAYS: '30' })
+  const { audit } = app.services.operators
+  const count = async () => (await audit.list({})).entries.length
+  await audit.record({ operator: 'ann', origin: '::1', action: 'old' })
+  app.clock.advance(DAY)
+  await audit.record({ operator: 'ann', origin: '::1', action: 'new' })
+  app.clock.advance(29 * DAY)
+  await audit.sweep()
+  expect(await count()).toBe(2)
+  app.clock.advance(1)
+  await audit.sweep()
+  expect((await audit.list({})).entries.map(({ action }) => action)).toEqual(['new'])
+  await using other = await createTestApp()
+  expect(other.services.config.auditKeepDays).toBe(365)
+})
+
+test('nothing else changes or removes an entry, also when its operator goes', async () => {
+  await using app = await createTestApp()
+  await signInOperator(app)
+  await signInOperator(app, { name: 'bob' })
+  const { accounts, audit } = app.services.operators
+  await accounts.reset('bob')
+  await accounts.remove('bob')
+  expect((await audit.list({ operator: 'bob' })).entries).toHaveLength(1)
+  const files = [...new Bun.Glob('**/*.ts').scanSync(SOURCE)]
+  const users = files.filter((path) =>
+    /auditEntries/.test(readFileSync(join(SOURCE, path), 'utf8')),
+  )
+  expect(users.toSorted()).toEqual(['features/operators/audit.ts', 'features/operators/schema.ts'])
+  const text = readFileSync(join(SOURCE, 'features/operators/audit.ts'), 'utf8')
+  expect(text.match(/\.(delete|update)\(/g)).toEqual(['.delete('])
+})
+
+/** The instant of so many seconds ago, for a query. */
+function at({ clock }: TestApp, seconds: number): string {
+  return encodeURIComponent(new Date(clock.now.getTime() - seconds * 1_000).toISOString())
+}

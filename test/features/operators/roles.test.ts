@@ -1,0 +1,106 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { cookieIn, signInOperator } from '../../support/operator.ts'
+
+test('an owner makes operators, whose link is for the console', async () => {
+  await using app = await createTestApp({ BASE_URL: 'https://api.example.com' })
+  const ann = await signInOperator(app)
+  const json = { name: 'bob', role: 'reader' }
+  const made = await ann.ask('POST', 'operators', { json })
+  expect(made.status).toBe(200)
+  expect(made.json.response.name).toBe('bob')
+  expect(made.json.response.link).toMatch(/^https:\/\/api\.example\.com\/console#setup=[\w-]{43}$/)
+  expect(await ann.read('operators')).toMatchObject([
+    { name: 'ann', role: 'owner', isSetUp: true, hasPassword: true, passkeys: 0 },
+    { name: 'bob', role: 'reader', isSetUp: false, hasPassword: false },
+  ])
+  expect((await ann.ask('POST', 'operators', { json })).status).toBe(409)
+  for (const name of ['', ' bob', '../x', 'x'.repeat(65)]) {
+    const refused = await ann.ask('POST', 'operators', { json: { ...json, name } })
+    expect([name, refused.status]).toEqual([name, 422])
+  }
+})
+
+test('an owner gives another role, which counts at once, resets and removes', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const bob = await signInOperator(app, { name: 'bob', role: 'reader' })
+  const change = () => bob.ask('POST', 'settings/publish', { json: {} })
+  expect((await change()).status).toBe(403)
+  const role = { name: 'bob', role: 'operator' }
+  expect((await ann.ask('POST', 'operators/role', { json: role })).status).toBe(200)
+  expect((await change()).status).toBe(422)
+  expect((await bob.read('me')).role).toBe('operator')
+  const name = { name: 'bob' }
+  const reset = await ann.ask('POST', 'operators/reset', { json: name })
+  expect(reset.json.response.link).toContain('#setup=')
+  expect((await bob.ask('GET', 'me')).status).toBe(401)
+  expect((await ann.ask('POST', 'operators/remove', { json: name })).status).toBe(200)
+  expect(await ann.read('operators')).toHaveLength(1)
+  for (const act of ['role', 'reset', 'remove']) {
+    const json = act === 'role' ? role : name
+    expect((await ann.ask('POST', `operators/${act}`, { json })).status).toBe(404)
+  }
+})
+
+test('the last owner can neither go nor become less', async () => {
+  await using app = await createTestApp()
+  const { accounts } = app.services.operators
+  for (const [name, role] of [
+    ['ann', 'owner'],
+    ['bob', 'operator'],
+  ] as const) {
+    await accounts.add(name, role)
+  }
+  await expect(accounts.remove('ann')).rejects.toMatchObject({ code: 'conflict' })
+  for (const role of ['operator', 'reader'] as const) {
+    await expect(accounts.changeRole('ann', role)).rejects.toMatchObject({ code: 'conflict' })
+  }
+  expect(await accounts.changeRole('ann', 'owner')).toBe('owner')
+  expect(await accounts.changeRole('bob', 'owner')).toBe('operator')
+  const both = [accounts.remove('ann'), accounts.changeRole('bob', 'reader')]
+  const outcomes = await Promise.allSettled(both)
+  expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
+  const owners = (await accounts.list()).filter(({ role }) => role === 'owner')
+  expect(owners).toHaveLength(1)
+})
+
+test('the door says whether there is anybody, and whether it is who asks', async () => {
+  await using app = await createTestApp({ APP_NAME: 'Trees' })
+  const state = async (headers = {}) =>
+    (await app.ask('GET', '/console/api/door/state', { headers })).json.response
+  const nobody = { appName: 'Trees', hasOperators: false, isSignedIn: false }
+  expect(await state()).toEqual(nobody)
+  const { cookie } = await signInOperator(app)
+  expect(await state()).toEqual({ ...nobody, hasOperators: true })
+  expect(await state({ cookie })).toEqual({ ...nobody, hasOperators: true, isSignedIn: true })
+})
+
+test('who is removed while reading along reads no further', async () => {
+  await using app = await createTestApp()
+  await signInOperator(app)
+  const bob = await signInOperator(app, { name: 'bob', role: 'reader' })
+  const request = new Request('http://localhost/console/api/live', {
+    headers: { cookie: cookieIn(bob.setCookie) },
+  })
+  const { body } = await app.app.handle(request)
+  await using reader = readerOf(body)
+  await app.services.operators.accounts.remove('bob')
+  app.services.liveLines.behind({ write() {} }).write('{"msg":"after the end"}')
+  expect(await reader.rest()).not.toContain('after the end')
+})
+
+function readerOf(body: ReadableStream<Uint8Array> | null) {
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  return { rest, [Symbol.asyncDispose]: () => reader.cancel() }
+
+  /** What comes within a moment. */
+  async function rest(): Promise<string> {
+    let text = ''
+    for (;;) {
+      const next = await Promise.race([reader.read(), Bun.sleep(600)])
+      if (!next?.value) return text
+      text += new TextDecoder().decode(next.value)
+    }
+  }
+}

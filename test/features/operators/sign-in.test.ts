@@ -1,0 +1,230 @@
+import { describe, expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { cookieIn, type OperatorBrowser, signInOperator } from '../../support/operator.ts'
+import { createPasskey } from '../../support/passkey.ts'
+
+const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
+const HOUR = 60 * MINUTE
+
+describe('a link', () => {
+  test('works once, and for 30 minutes', async () => {
+    await using app = await createTestApp()
+    const { token } = await app.services.operators.accounts.add('late', 'owner')
+    app.clock.advance(30 * MINUTE - SECOND)
+    expect((await door(app, 'link', { token })).status).toBe(200)
+    app.clock.advance(SECOND)
+    expect((await door(app, 'link', { token })).json.code).toBe('unauthenticated')
+
+    const ann = await signInOperator(app)
+    expect((await door(app, 'link', { token: ann.token })).status).toBe(401)
+    expect((await door(app, 'link', { token: 'never made' })).status).toBe(401)
+  })
+
+  test('waits for a good password and the first code', async () => {
+    await using app = await createTestApp()
+    const { accounts } = app.services.operators
+    const [{ token }, other] = [
+      await accounts.add('ann', 'owner'),
+      await accounts.add('bob', 'owner'),
+    ]
+    const { sealed } = (await door(app, 'link', { token })).json.response.totp
+    const foreign = (await door(app, 'link', { token: other.token })).json.response.totp.sealed
+    const choice = { token, password: 'something long', code: '000000', sealed }
+    const short = await door(app, 'set-up', { ...choice, password: 'too short' })
+    expect([short.status, short.json.details[0].path]).toEqual([422, 'password'])
+    expect((await door(app, 'set-up', { ...choice, password: 'password123' })).status).toBe(422)
+    expect((await door(app, 'set-up', choice)).status).toBe(401)
+    expect((await door(app, 'set-up', { ...choice, sealed: foreign })).status).toBe(400)
+    expect((await door(app, 'link', { token })).json.response.name).toBe('ann')
+  })
+
+  test('is made anew by a reset, which takes all that there was', async () => {
+    await using app = await createTestApp()
+    const ann = await signInOperator(app)
+    const { accounts } = app.services.operators
+    const first = (await accounts.reset('ann')).token
+    expect((await ann.ask('GET', 'me')).status).toBe(401)
+    app.clock.advance(MINUTE)
+    expect((await signIn(app, ann, ann.codeNow())).status).toBe(401)
+    expect((await signIn(app, ann, ann.recoveryCodes[0])).status).toBe(401)
+    const { token } = await accounts.reset('ann')
+    expect((await door(app, 'link', { token: first })).status).toBe(401)
+    const { name, passkey } = (await door(app, 'link', { token })).json.response
+    expect(name).toBe('ann')
+    const made = { token, passkey: createPasskey().make(passkey), passkeyName: '' }
+    const cookie = cookieIn((await door(app, 'set-up', made)).headers.get('set-cookie'))
+    for (const code of [ann.recoveryCodes[1], ann.codeNow()]) {
+      const proof = await ann.ask('POST', 'me/proof', { json: { code }, headers: { cookie } })
+      expect(proof.status).toBe(401)
+    }
+  })
+
+  test('of somebody who was removed leads nowhere, and their session ends at once', async () => {
+    await using app = await createTestApp()
+    const { accounts } = app.services.operators
+    await signInOperator(app)
+    const bob = await signInOperator(app, { name: 'bob', role: 'operator' })
+    const { token } = await accounts.add('carol', 'reader')
+    for (const name of ['bob', 'carol']) await accounts.remove(name)
+    expect((await bob.ask('GET', 'me')).status).toBe(401)
+    expect((await door(app, 'link', { token })).status).toBe(401)
+    expect((await signIn(app, bob, bob.codeNow())).status).toBe(401)
+  })
+})
+
+test('name, password and code sign in, each code once', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  expect((await signIn(app, ann, ann.codeNow())).status).toBe(401)
+  app.clock.advance(MINUTE)
+  const code = ann.codeNow()
+  const done = await signIn(app, ann, code)
+  expect([done.status, done.json.response]).toEqual([200, { name: 'ann' }])
+  expect((await signIn(app, ann, code)).status).toBe(401)
+})
+
+test('a recovery code stands in for a code, once, however it is typed', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  expect(new Set(ann.recoveryCodes).size).toBe(10)
+  const [first = '', second = ''] = ann.recoveryCodes
+  expect((await signIn(app, ann, first)).status).toBe(200)
+  expect((await signIn(app, ann, first)).status).toBe(401)
+  const typed = ` ${second.slice(0, 5).toUpperCase()}-${second.slice(5)}`
+  expect((await signIn(app, ann, typed)).status).toBe(200)
+})
+
+test('whatever is wrong, the answer is the same', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  await app.services.operators.accounts.add('not set up', 'owner')
+  app.clock.advance(MINUTE)
+  const good = { name: 'ann', password: ann.password, code: ann.codeNow() }
+  const answers = [
+    { ...good, name: 'nobody' },
+    { ...good, name: 'not set up' },
+    { ...good, password: 'another long one' },
+    { ...good, code: '000000' },
+    { ...good, code: 'abcdefghjk' },
+  ].map((json) => door(app, 'sign-in', json))
+  const told = (await Promise.all(answers)).map(({ status, json: { requestId, ...rest } }) => {
+    return JSON.stringify([status, rest, typeof requestId])
+  })
+  expect([...new Set(told)]).toEqual([told[0] as string])
+  expect(told[0]).toStartWith('[401,{"code":"invalid_credentials"')
+})
+
+test('20 wrong codes lock the sign-in for a time, known name or not, and nobody else’s', async () => {
+  await using app = await createTestApp()
+  const [ann, bob] = [await signInOperator(app), await signInOperator(app, { name: 'bob' })]
+  app.clock.advance(MINUTE)
+  for (const name of ['ann', 'nobody']) {
+    const statuses: number[] = []
+    for (let at = 0; at < 20; at++) {
+      statuses.push((await signIn(app, { ...ann, name }, '000000')).status)
+    }
+    expect(statuses).toEqual([...Array(5).fill(401), ...Array(15).fill(429)])
+  }
+  const locked = await signIn(app, ann, ann.codeNow())
+  expect([locked.status, locked.headers.get('retry-after')]).toEqual([429, '1'])
+  expect((await signIn(app, bob, bob.codeNow())).status).toBe(200)
+  app.clock.advance(MINUTE)
+  expect((await signIn(app, ann, ann.codeNow())).status).toBe(200)
+})
+
+test('20 wrong codes of who is signed in lock the proof for 15 minutes', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const statuses: number[] = []
+  for (let at = 0; at < 20; at++) statuses.push((await prove(ann, '000000')).status)
+  expect(statuses).toEqual([...Array(10).fill(401), ...Array(10).fill(429)])
+  app.clock.advance(15 * MINUTE - SECOND)
+  expect((await prove(ann, ann.codeNow())).status).toBe(429)
+  app.clock.advance(SECOND)
+  expect((await prove(ann, ann.codeNow())).status).toBe(200)
+})
+
+test('who knows no password knocks 60 times in 5 minutes at most', async () => {
+  await using app = await createTestApp()
+  const statuses: number[] = []
+  for (let at = 0; at < 61; at++) {
+    statuses.push((await door(app, 'link', { token: 'guessed' })).status)
+  }
+  expect(statuses).toEqual([...Array(60).fill(401), 429])
+  app.clock.advance(5 * MINUTE)
+  expect((await door(app, 'link', { token: 'guessed' })).status).toBe(401)
+})
+
+test('a session that nobody uses lasts 12 hours', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  app.clock.advance(12 * HOUR)
+  expect((await ann.ask('GET', 'me')).status).toBe(200)
+  app.clock.advance(12 * HOUR + SECOND)
+  expect((await ann.ask('GET', 'me')).status).toBe(401)
+})
+
+test('a session lasts 7 days, however it is used, and is swept after that', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  for (let hours = 0; hours < 7 * 24; hours += 8) {
+    app.clock.advance(8 * HOUR)
+    expect((await ann.ask('GET', 'me')).status).toBe(200)
+  }
+  const { operators, db } = app.services
+  await operators.sessions.sweep()
+  expect(await db.read.$count(db.tables.operatorSessions)).toBe(1)
+  app.clock.advance(SECOND)
+  expect((await ann.ask('GET', 'me')).status).toBe(401)
+  await operators.sessions.sweep()
+  expect(await db.read.$count(db.tables.operatorSessions)).toBe(0)
+})
+
+test('who is signed in sees where, ends what they do not know, and nobody else’s', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const bob = await signInOperator(app, { name: 'bob' })
+  app.clock.advance(MINUTE)
+  const second = await signIn(app, ann, ann.codeNow(), { device: 'Library computer' })
+  const cookie = cookieIn(second.headers.get('set-cookie'))
+  app.clock.advance(MINUTE + SECOND)
+  const { session, sessions, ...rest } = await ann.read('me')
+  expect(rest).toMatchObject({ name: 'ann', role: 'owner', passkeys: [] })
+  expect(sessions.map(({ device }: { device: string }) => device)).toContain('Library computer')
+  const other = sessions.find(({ id }: { id: string }) => id !== session).id
+  expect((await bob.ask('POST', `me/sessions/${other}/end`)).status).toBe(404)
+  expect((await ann.ask('GET', 'me', { headers: { cookie } })).status).toBe(200)
+  expect((await ann.ask('POST', `me/sessions/${other}/end`)).status).toBe(200)
+  expect((await ann.ask('GET', 'me', { headers: { cookie } })).status).toBe(401)
+  expect((await ann.read('me')).sessions).toHaveLength(1)
+})
+
+test('who signs out is out there, and stays in elsewhere', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const there = await signIn(app, ann, ann.recoveryCodes[0])
+  const cookie = cookieIn(there.headers.get('set-cookie'))
+  expect((await ann.ask('POST', 'me/sign-out')).status).toBe(200)
+  expect((await ann.ask('GET', 'me')).status).toBe(401)
+  expect((await ann.ask('GET', 'me', { headers: { cookie } })).status).toBe(200)
+})
+
+function door(app: TestApp, path: string, json: unknown, headers: Record<string, string> = {}) {
+  const how = { json, headers: { ...OURS, ...headers } }
+  return app.ask('POST', `/console/api/door/${path}`, how)
+}
+
+function signIn(
+  app: TestApp,
+  { name, password }: Pick<OperatorBrowser, 'name' | 'password'>,
+  code = '',
+  headers: Record<string, string> = {},
+) {
+  return door(app, 'sign-in', { name, password, code }, headers)
+}
+
+function prove(browser: OperatorBrowser, code: string) {
+  return browser.ask('POST', 'me/proof', { json: { code } })
+}

@@ -1,0 +1,177 @@
+import { describe, expect, test } from 'bun:test'
+import fc from 'fast-check'
+import {
+  type Asker,
+  aspectsOf,
+  type Features,
+  valuesFor,
+} from '../../../src/features/settings/conditions.ts'
+
+type When = Features[string]['rules'][number]['when']
+
+const NOBODY: Asker = { platform: null, version: null, languages: [], country: null, id: null }
+const ASPECTS: [When, ReturnType<typeof aspectsOf>][] = [
+  [{}, []],
+  [{ platform: 'ios' }, ['platform']],
+  [{ minVersion: '1' }, ['version']],
+  [{ maxVersion: '1' }, ['version']],
+  [{ languages: ['de'] }, ['language']],
+  [{ countries: ['DE'] }, ['country']],
+  [{ percent: 0 }, ['id']],
+  [{ percent: 5, platform: 'ios' }, ['platform', 'id']],
+]
+const MANY = 10_000
+const IDS = Array.from({ length: MANY }, (_, at) => `person-${at}`)
+
+test.each<[When, Partial<Asker>, boolean]>([
+  [{}, {}, true],
+  [{ platform: 'ios' }, { platform: 'ios' }, true],
+  [{ platform: 'ios' }, { platform: 'android' }, false],
+  [{ platform: 'ios' }, {}, false],
+  [{ minVersion: '2.4.0' }, { version: '2.4' }, true],
+  [{ minVersion: '2.4.0' }, { version: '2.10' }, true],
+  [{ minVersion: '2.4.0' }, { version: '2.3.9' }, false],
+  [{ minVersion: '0' }, {}, false],
+  [{ maxVersion: '2.4' }, { version: '2.4.0' }, true],
+  [{ maxVersion: '2.4' }, { version: '2.4.1' }, false],
+  [{ maxVersion: '2.4' }, {}, false],
+  [{ minVersion: '2', maxVersion: '3' }, { version: '2.9.9' }, true],
+  [{ minVersion: '2', maxVersion: '3' }, { version: '3.0.1' }, false],
+  [{ languages: ['pt'] }, { languages: ['pt-BR'] }, true],
+  [{ languages: ['PT-br'] }, { languages: ['pt-BR'] }, true],
+  [{ languages: ['pt-BR'] }, { languages: ['pt'] }, false],
+  [{ languages: ['pt-BR'] }, { languages: ['pt-PT'] }, false],
+  [{ languages: ['p'] }, { languages: ['pt'] }, false],
+  [{ languages: ['de', 'fr'] }, { languages: ['fr', 'en'] }, true],
+  [{ languages: ['de'] }, { languages: ['fr', 'de'] }, false],
+  [{ languages: ['de'] }, {}, false],
+  [{ languages: [] }, { languages: ['de'] }, false],
+  [{ countries: ['BR', 'PT'] }, { country: 'PT' }, true],
+  [{ countries: ['BR'] }, { country: 'PT' }, false],
+  [{ countries: ['BR'] }, {}, false],
+  [{ percent: 100 }, {}, true],
+  [{ percent: 99.9 }, {}, false],
+  [{ percent: 100 }, { id: 'anybody' }, true],
+  [{ percent: 0 }, { id: 'anybody' }, false],
+  [{ platform: 'ios', percent: 100 }, { platform: 'ios', id: 'x' }, true],
+  [{ platform: 'ios', percent: 100 }, { platform: 'web', id: 'x' }, false],
+  [
+    { platform: 'ios', countries: ['BR'], languages: ['pt'], minVersion: '2' },
+    { platform: 'ios', country: 'BR', languages: ['pt-BR'], version: '2.0.1' },
+    true,
+  ],
+  [
+    { platform: 'ios', countries: ['BR'], languages: ['pt'], minVersion: '2' },
+    { platform: 'ios', country: 'BR', languages: ['pt-BR'], version: '1.9' },
+    false,
+  ],
+])('the condition %j for %j holds: %p', (when, asker, holds) => {
+  expect(isMeant(when, { ...NOBODY, ...asker })).toBe(holds)
+})
+
+test.each(ASPECTS)('the condition %j depends on %j', (when, aspects) => {
+  expect(aspectsOf(featuresOf(when))).toEqual(aspects)
+})
+
+test('what several settings depend on is said once, and nothing without rules', () => {
+  const rules = [{ when: { platform: 'ios' as const }, value: true }]
+  const some: Features = {
+    a: { value: false, rules },
+    b: { value: 1, rules: [{ when: { percent: 5, minVersion: '1' }, value: 2 }] },
+    c: { value: false, rules },
+  }
+  expect(aspectsOf(some)).toEqual(['platform', 'version', 'id'])
+  expect(aspectsOf({ a: { value: 1, rules: [] } })).toEqual([])
+  expect(aspectsOf({})).toEqual([])
+})
+
+test('the first rule that holds gives the value, and without one the setting’s own', () => {
+  const rule = fc.record({
+    platform: fc.constantFrom('ios' as const, 'android' as const),
+    countries: fc.subarray(['BR', 'DE', 'PT'], { minLength: 1 }),
+    value: fc.integer(),
+  })
+  const asker = fc.record({
+    platform: fc.constantFrom('ios', 'android', null),
+    country: fc.constantFrom('BR', 'DE', 'FR', null),
+  })
+  const property = fc.property(fc.array(rule), fc.integer(), asker, (rules, value, asks) => {
+    const first = rules.find(
+      ({ platform, countries }) =>
+        platform === asks.platform && countries.includes(asks.country ?? ''),
+    )
+    const features: Features = {
+      own: {
+        value,
+        rules: rules.map(({ value, ...when }) => ({ when, value })),
+      },
+    }
+    expect(valuesFor(features, { ...NOBODY, ...asks })).toEqual({ own: first?.value ?? value })
+  })
+  fc.assert(property)
+})
+
+describe('so many of a hundred', () => {
+  const id = fc.string({ minLength: 1, maxLength: 200 })
+  const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,20}$/)
+  const percent = fc.double({ min: 0, max: 100, noNaN: true })
+
+  test('are always the same ones, whatever else is known of them', () => {
+    const about = fc.record({
+      platform: fc.constantFrom('ios', 'web', null),
+      version: fc.constantFrom('1', '2.4.0', null),
+      languages: fc.subarray(['de', 'en']),
+      country: fc.constantFrom('BR', null),
+    })
+    const property = fc.property(name, percent, id, about, about, (feature, share, who, a, b) => {
+      const [once, again] = [a, b].map((asker) =>
+        isMeant({ percent: share }, { ...asker, id: who }, feature),
+      )
+      expect(once).toBe(again as boolean)
+    })
+    fc.assert(property)
+  })
+
+  test('are among those of any greater share', () => {
+    const property = fc.property(name, percent, percent, id, (feature, a, b, who) => {
+      const [less, more] = [Math.min(a, b), Math.max(a, b)]
+      const isIn = (share: number) => isMeant({ percent: share }, { ...NOBODY, id: who }, feature)
+      if (isIn(less)) expect(isIn(more)).toBe(true)
+      expect([isIn(0), isIn(100)]).toEqual([false, true])
+    })
+    fc.assert(property)
+  })
+
+  test('are so many, and every tenth of them as many as the next', () => {
+    const rules = Array.from({ length: 10 }, (_, tenth) => {
+      return { when: { percent: tenth * 10 + 10 }, value: tenth }
+    })
+    const counts = Array<number>(10).fill(0)
+    for (const id of IDS) {
+      const { own } = valuesFor({ own: { value: -1, rules } }, { ...NOBODY, id })
+      counts[Number(own)] = (counts[Number(own)] ?? 0) + 1
+    }
+    for (const count of counts) expect(Math.abs(count - MANY / 10)).toBeLessThan(0.012 * MANY)
+    expect(idsIn('own', 1).size).toBeWithin(70, 130)
+    expect(idsIn('own', 33.3).size).toBeWithin(3_230, 3_430)
+  })
+
+  test('are others for another setting', () => {
+    const [one, other] = [idsIn('newPaywall', 50), idsIn('newOnboarding', 50)]
+    const both = one.intersection(other).size
+    expect(Math.abs(both - MANY / 4)).toBeLessThan(0.02 * MANY)
+  })
+})
+
+/** Of many ids those that a share of a setting is for. */
+function idsIn(feature: string, percent: number): Set<string> {
+  return new Set(IDS.filter((id) => isMeant({ percent }, { ...NOBODY, id }, feature)))
+}
+
+function isMeant(when: When, asker: Asker, feature = 'own'): boolean {
+  return valuesFor(featuresOf(when, feature), asker)[feature] === true
+}
+
+function featuresOf(when: When, feature = 'own'): Features {
+  return { [feature]: { value: false, rules: [{ when, value: true }] } }
+}

@@ -1,0 +1,215 @@
+import { describe, expect, test } from 'bun:test'
+import seed from '../../../data/seed/settings.json' with { type: 'json' }
+import { type Features, valuesFor } from '../../../src/features/settings/conditions.ts'
+import { sha256 } from '../../../src/lib/crypto.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+type When = Features[string]['rules'][number]['when']
+
+const PATH = '/api/user/app_settings/v1'
+const HALF: Features = { half: { value: false, rules: [{ when: { percent: 50 }, value: true }] } }
+const EVERYTHING = {
+  'app-platform': 'ios',
+  'app-version': '2.4.0',
+  'accept-language': 'pt-BR',
+  'device-id': 'device-1',
+  'cf-ipcountry': 'BR',
+}
+
+describe('without a condition', () => {
+  test('the reply is the same to the byte, whoever asks', async () => {
+    await using app = await createTestApp({ COUNTRY_HEADER: 'CF-IPCountry' })
+    const { accessToken: token } = await app.register()
+    const body = JSON.stringify({ code: 'ok', response: seed })
+    const etag = `"${sha256(body).slice(0, 22)}"`
+    for (const how of [{}, { headers: EVERYTHING }, { token }, { token, headers: EVERYTHING }]) {
+      const { text, headers } = await app.ask('GET', PATH, how)
+      expect(text).toBe(body)
+      expect(headers.get('etag')).toBe(etag)
+      expect(headers.get('vary')).toBeNull()
+      expect(headers.get('cache-control')).toBe('public, max-age=60')
+    }
+  })
+
+  test('settings of the app’s own are for all alike', async () => {
+    await using app = await createTestApp()
+    await app.services.settings.set({ 'features.limit': 7, 'features.paywall': 'soft' })
+    const plain = await app.ask('GET', PATH)
+    expect(plain.json.response.features).toEqual({ limit: 7, paywall: 'soft' })
+    expect(plain.headers.get('vary')).toBeNull()
+    const { text, headers } = await app.ask('GET', PATH, { headers: EVERYTHING })
+    expect([text, headers.get('etag')]).toEqual([plain.text, plain.headers.get('etag')])
+  })
+
+  test('the reply is again what it was before there was one', async () => {
+    await using app = await createTestApp()
+    const before = await app.ask('GET', PATH)
+    await publish(app, HALF)
+    expect((await app.ask('GET', PATH)).text).not.toBe(before.text)
+    await publish(app, {})
+    const { text, headers } = await app.ask('GET', PATH)
+    expect([text, headers.get('etag')]).toEqual([before.text, before.headers.get('etag')])
+  })
+})
+
+test.each<[When, string, string]>([
+  [{ platform: 'ios' }, 'App-Platform', 'public'],
+  [{ minVersion: '1' }, 'App-Version', 'public'],
+  [{ maxVersion: '3' }, 'App-Version', 'public'],
+  [{ languages: ['pt'] }, 'Accept-Language', 'public'],
+  [{ countries: ['BR'] }, 'CF-IPCountry', 'public'],
+  [{ percent: 100 }, 'Authorization, Device-Id', 'private'],
+  [{ platform: 'ios', languages: ['pt'] }, 'App-Platform, Accept-Language', 'public'],
+  [{ percent: 100, platform: 'ios' }, 'App-Platform, Authorization, Device-Id', 'private'],
+])('with the condition %j the reply varies by %s and is %s', async (when, vary, cache) => {
+  await using app = await createTestApp({ COUNTRY_HEADER: 'CF-IPCountry' })
+  await publish(app, { own: { value: 'all', rules: [{ when, value: 'some' }] } })
+  const meant = await app.ask('GET', PATH, { headers: EVERYTHING })
+  expect(meant.json.response.features).toEqual({ own: 'some' })
+  expect(meant.headers.get('vary')).toBe(vary)
+  expect(meant.headers.get('cache-control')).toBe(`${cache}, max-age=60`)
+  const isForAll = 'percent' in when && Object.keys(when).length === 1
+  if (isForAll) return
+  const other = await app.ask('GET', PATH)
+  expect(other.json.response.features).toEqual({ own: 'all' })
+  expect(other.headers.get('etag')).not.toBe(meant.headers.get('etag'))
+  expect(other.headers.get('vary')).toBe(vary)
+  expect(other.text).not.toContain('rules')
+})
+
+test('a rule that asks for nothing is for all', async () => {
+  await using app = await createTestApp()
+  await publish(app, { own: { value: 'all', rules: [{ when: {}, value: 'every one' }] } })
+  const { json, headers } = await app.ask('GET', PATH)
+  expect(json.response.features).toEqual({ own: 'every one' })
+  expect(headers.get('vary')).toBeNull()
+})
+
+test('a country counts in the header that COUNTRY_HEADER names, and nowhere without one', async () => {
+  const features: Features = {
+    own: { value: 0, rules: [{ when: { countries: ['BR'] }, value: 1 }] },
+  }
+  const ask = async (app: TestApp, headers: Record<string, string>) =>
+    (await app.ask('GET', PATH, { headers })).json.response.features.own
+  await using app = await createTestApp({ COUNTRY_HEADER: 'X-Country' })
+  await publish(app, features)
+  expect(await ask(app, { 'x-country': 'br' })).toBe(1)
+  expect(await ask(app, { 'x-country': 'PT' })).toBe(0)
+  expect(await ask(app, { 'cf-ipcountry': 'BR' })).toBe(0)
+  await using without = await createTestApp()
+  await publish(without, features)
+  expect(await ask(without, { 'x-country': 'BR', 'cf-ipcountry': 'BR' })).toBe(0)
+  expect((await without.ask('GET', PATH)).headers.get('vary')).toBeNull()
+})
+
+test('what is no version or platform is none', async () => {
+  await using app = await createTestApp()
+  const rules = [
+    { when: { minVersion: '1' }, value: 'new' },
+    { when: { platform: 'android' as const }, value: 'android' },
+  ]
+  await publish(app, { own: { value: 'all', rules } })
+  for (const [headers, value] of [
+    [{ 'app-version': '1.0' }, 'new'],
+    [{ 'app-version': '1.0-beta' }, 'all'],
+    [{ 'app-version': '1.2.3.4.5' }, 'all'],
+    [{ 'app-platform': 'Android' }, 'android'],
+    [{ 'app-platform': 'android 15' }, 'all'],
+  ] as const) {
+    const { json } = await app.ask('GET', PATH, { headers })
+    expect([headers, json.response.features.own]).toEqual([headers, value])
+  }
+})
+
+test('a person is the same on all devices, and a device only where nobody is signed in', async () => {
+  await using app = await createTestApp()
+  await publish(app, HALF)
+  const { accessToken, refreshToken, user } = await app.register()
+  const own = isIn(user._id)
+  const device = deviceWhere(!own)
+  const ask = async (token: string | undefined, id: string) => {
+    const headers: Record<string, string> = { 'device-id': id }
+    const how = token === undefined ? { headers } : { token, headers }
+    return (await app.ask('GET', PATH, how)).json.response.features.half
+  }
+  expect(await ask(accessToken, device)).toBe(own)
+  expect(await ask(accessToken, deviceWhere(own))).toBe(own)
+  expect(await ask(undefined, device)).toBe(!own)
+  for (const token of ['', 'x', refreshToken]) expect(await ask(token, device)).toBe(!own)
+  await app.ask('POST', '/api/auth/logout/v1', { token: accessToken })
+  expect(await ask(accessToken, device)).toBe(!own)
+})
+
+test('who has their own variant gets 304, and not for that of others', async () => {
+  await using app = await createTestApp()
+  await publish(app, HALF)
+  const asks = [true, false].map((is) => ({ 'device-id': deviceWhere(is) }))
+  const [mine, other] = await Promise.all(asks.map((headers) => app.ask('GET', PATH, { headers })))
+  const [tag = '', otherTag = ''] = [mine, other].map((one) => one?.headers.get('etag') ?? '')
+  expect(tag).not.toBe(otherTag)
+  const headers = { ...asks[0], 'if-none-match': tag }
+  const again = await app.ask('GET', PATH, { headers })
+  expect([again.status, again.text]).toEqual([304, ''])
+  expect(again.headers.get('vary')).toBe('Authorization, Device-Id')
+  expect(again.headers.get('cache-control')).toBe('private, max-age=60')
+  const foreign = await app.ask('GET', PATH, { headers: { ...headers, 'if-none-match': otherTag } })
+  expect([foreign.status, foreign.text]).toEqual([200, mine?.text ?? ''])
+})
+
+test('a rule has a value of the type of the setting', async () => {
+  await using app = await createTestApp()
+  const rule = (value: string | number | boolean) => ({ when: {}, value })
+  const mixed = { own: { value: 1, rules: [rule(2), rule('three'), rule(true)] } }
+  const error = await publish(app, mixed).catch((thrown) => thrown)
+  const message = 'must be of the type of the value without a rule: number'
+  expect(error.details).toEqual([
+    { path: 'settings.features.own.rules.1.value', message },
+    { path: 'settings.features.own.rules.2.value', message },
+  ])
+})
+
+test.each([
+  [{ platform: 'windows' }],
+  [{ minVersion: 'two' }],
+  [{ countries: ['br'] }],
+  [{ languages: ['portuguese brazil'] }],
+  [{ percent: 101 }],
+  [{ percent: -1 }],
+  [{ unknown: 1 }],
+])('the condition %j is refused', async (when) => {
+  await using app = await createTestApp()
+  const features = { own: { value: 1, rules: [{ when, value: 2 }] } }
+  await expect(publish(app, features as Features)).rejects.toMatchObject({
+    code: 'validation_failed',
+  })
+})
+
+test('the preview shows what somebody would get, before it is published', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const asker = { platform: null, version: null, languages: [], country: null }
+  for (const is of [true, false]) {
+    const json = { features: HALF, as: { ...asker, id: deviceWhere(is) } }
+    const { response } = (await ann.ask('POST', 'preview/settings', { json })).json
+    expect(response).toEqual({ half: is })
+  }
+  const json = { features: { half: { value: 1 } }, as: { ...asker, id: null } }
+  expect((await ann.ask('POST', 'preview/settings', { json })).status).toBe(422)
+  expect((await ann.read('settings')).version).toBe(0)
+})
+
+async function publish({ services }: TestApp, features: Features) {
+  const { settings } = await services.settings.edition()
+  await services.settings.publish({ ...settings, features }, { author: null, note: '' })
+}
+
+function isIn(id: string): boolean {
+  const asker = { platform: null, version: null, languages: [], country: null, id }
+  return valuesFor(HALF, asker)['half'] === true
+}
+
+/** A device for which the half is so. */
+function deviceWhere(is: boolean): string {
+  for (let at = 0; ; at++) if (isIn(`device-${at}`) === is) return `device-${at}`
+}

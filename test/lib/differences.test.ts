@@ -1,0 +1,79 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { differencesBetween } from '../../src/lib/differences.ts'
+
+/** As it comes out of a database: without -0. */
+const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)))
+
+test.each([
+  [{ a: 1 }, { a: 2 }, [['a', 1, 2]]],
+  [{ a: 1 }, {}, [['a', 1, null]]],
+  [{}, { a: 1 }, [['a', null, 1]]],
+  [
+    { ios: { version: '1', build: 1 } },
+    { ios: { version: '2', build: 1 } },
+    [['ios.version', '1', '2']],
+  ],
+  [[{ name: { de: 'x' } }], [{ name: { de: 'y' } }], [['0.name.de', 'x', 'y']]],
+  [[1, 2], [1], [['1', 2, null]]],
+  [{ a: { b: 1 } }, { a: 'text' }, [['a', { b: 1 }, 'text']]],
+  [{ a: [] }, { a: {} }, [['a', [], {}]]],
+  [{ a: null }, { a: { b: 1 } }, [['a', null, { b: 1 }]]],
+  [1, 2, [['', 1, 2]]],
+  [null, { a: 1 }, [['', null, { a: 1 }]]],
+  [{ a: 1, b: 2 }, { b: 2, a: 1 }, []],
+  [{ a: false }, { a: null }, [['a', false, null]]],
+])('from %j to %j it is %j', (before, after, expected) => {
+  const found = differencesBetween(before, after)
+  expect(found.map((one) => [one.path, one.before, one.after])).toEqual(expected)
+})
+
+test('a name that every object has is a name like others', () => {
+  for (const name of ['constructor', 'toString', 'valueOf', '__proto__', 'hasOwnProperty']) {
+    const after = JSON.parse(`{"${name}": 1}`)
+    expect(differencesBetween({}, after)).toEqual([{ path: name, before: null, after: 1 }])
+    expect(differencesBetween(after, {})).toEqual([{ path: name, before: 1, after: null }])
+  }
+})
+
+test('nothing differs from itself', () => {
+  fc.assert(
+    fc.property(json, (value) => {
+      expect(differencesBetween(value, structuredClone(value))).toEqual([])
+    }),
+  )
+})
+
+test('what differs is told, and the way back is the same with sides swapped', () => {
+  const property = fc.property(json, json, (before, after) => {
+    const there = differencesBetween(before, after)
+    const back = differencesBetween(after, before)
+    const swapped = back.map(({ path, before: left, after: right }) => {
+      return { path, before: right, after: left }
+    })
+    const byPath = (a: { path: string }, b: { path: string }) => (a.path < b.path ? -1 : 1)
+    expect(there.toSorted(byPath)).toEqual(swapped.toSorted(byPath))
+    if (!Bun.deepEquals(before, after)) expect(there).not.toBeEmpty()
+  })
+  fc.assert(property)
+})
+
+test('a change of one value tells of that one alone', () => {
+  const name = fc.stringMatching(/^[a-z]{1,8}$/).map((text) => `${text}1`)
+  const tree = fc.dictionary(name, fc.dictionary(name, fc.integer(), { minKeys: 1 }), {
+    minKeys: 1,
+  })
+  const property = fc.property(tree, fc.nat(), (before, pick) => {
+    const paths = Object.entries(before).flatMap(([outer, inner]) =>
+      Object.keys(inner).map((one) => [outer, one] as const),
+    )
+    const [outer = '', inner = ''] = paths[pick % paths.length] ?? []
+    const after = structuredClone(before)
+    const value = before[outer]?.[inner]
+    Object.assign(after[outer] ?? {}, { [inner]: 'changed' })
+    expect(differencesBetween(before, after)).toEqual([
+      { path: `${outer}.${inner}`, before: value, after: 'changed' },
+    ])
+  })
+  fc.assert(property)
+})

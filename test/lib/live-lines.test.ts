@@ -1,0 +1,98 @@
+import { expect, test } from 'bun:test'
+import { createLiveLines } from '../../src/lib/live-lines.ts'
+import { createTestApp } from '../support/app.ts'
+import { signInOperator } from '../support/operator.ts'
+
+test('every line goes on to where it was written to', () => {
+  const { lines, written, write } = createLines()
+  write(3)
+  expect(written).toEqual(['line 0', 'line 1', 'line 2'])
+  expect(lines.last()).toEqual(written)
+})
+
+test('the last 500 lines are kept, the oldest first', () => {
+  const { lines, write } = createLines()
+  expect(lines.last()).toEqual([])
+  write(500)
+  expect([lines.last()[0], lines.last().length]).toEqual(['line 0', 500])
+  write(1)
+  expect([lines.last()[0], lines.last().at(-1)]).toEqual(['line 1', 'line 500'])
+  write(1_234)
+  expect(lines.last()).toEqual(Array.from({ length: 500 }, (_, at) => `line ${1_235 + at}`))
+})
+
+test('who reads along gets what comes until they go, and nobody else is disturbed', () => {
+  const { lines, write } = createLines()
+  const [ann, bob]: [string[], string[]] = [[], []]
+  write(1)
+  const leave = lines.follow((line) => ann.push(line), never)
+  lines.follow((line) => bob.push(line), never)
+  write(1)
+  leave()
+  leave()
+  write(1)
+  expect(ann).toEqual(['line 1'])
+  expect(bob).toEqual(['line 1', 'line 2'])
+})
+
+test('when there are no more, everybody is let go, also while they go', () => {
+  const { lines } = createLines()
+  const gone: string[] = []
+  for (const name of ['ann', 'bob', 'eve']) {
+    const leave = lines.follow(
+      () => {},
+      () => {
+        gone.push(name)
+        leave()
+      },
+    )
+  }
+  lines.close()
+  lines.close()
+  expect(gone).toEqual(['ann', 'bob', 'eve'])
+})
+
+test('the console sends what is kept and what comes as events, until the end', async () => {
+  await using app = await createTestApp()
+  const { cookie } = await signInOperator(app)
+  const { liveLines } = app.services
+  const log = liveLines.behind({ write() {} })
+  log.write('{"msg":"before"}\n')
+  const request = new Request('http://localhost/console/api/live', { headers: { cookie } })
+  const reply = await app.app.handle(request)
+  expect([reply.status, reply.headers.get('content-type')]).toEqual([200, 'text/event-stream'])
+  const text = reply.text()
+  log.write('{"msg":"after"}\n')
+  liveLines.close()
+  expect(await text).toBe('data: {"msg":"before"}\n\ndata: {"msg":"after"}\n\n')
+})
+
+test('a reader who goes is forgotten', async () => {
+  await using app = await createTestApp()
+  const { cookie } = await signInOperator(app)
+  const request = new Request('http://localhost/console/api/live', { headers: { cookie } })
+  const { body } = await app.app.handle(request)
+  const reader = (body as ReadableStream<Uint8Array>).getReader()
+  const log = app.services.liveLines.behind({ write() {} })
+  log.write('{}\n')
+  expect(new TextDecoder().decode((await reader.read()).value)).toBe('data: {}\n\n')
+  await reader.cancel()
+  for (let at = 0; at < 3; at++) log.write('{}\n')
+  app.services.liveLines.close()
+})
+
+function createLines() {
+  const lines = createLiveLines()
+  const written: string[] = []
+  const stream = lines.behind({ write: (line: string) => written.push(line) })
+  let count = 0
+  return { lines, written, write }
+
+  function write(times: number) {
+    for (let at = 0; at < times; at++) stream.write(`line ${count++}`)
+  }
+}
+
+function never() {
+  throw new Error('nobody closed anything')
+}

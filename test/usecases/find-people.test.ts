@@ -1,0 +1,128 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../support/app.ts'
+import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
+import { signInOperator } from '../support/operator.ts'
+
+const NOBODY = { users: [], next: null, strangers: [] }
+
+test('people are found by the beginning of their address, in any case, in order', async () => {
+  await using app = await createTestApp()
+  for (const name of ['bob', 'ann.b', 'ann.a', 'hanna']) await app.register(`${name}@example.com`)
+  expect(await emails(app, 'ann')).toEqual(['ann.a@example.com', 'ann.b@example.com'])
+  expect(await emails(app, '  ANN.B@Example ')).toEqual(['ann.b@example.com'])
+  expect(await emails(app, 'b')).toEqual(['bob@example.com'])
+  expect(await emails(app, 'example.com')).toEqual([])
+  for (const wild of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
+    expect(await find(app, wild)).toEqual(NOBODY)
+  }
+})
+
+test('who is not looked for by anything is listed, the newest first, in pages', async () => {
+  await using app = await createTestApp()
+  const made: string[] = []
+  for (let at = 0; at < 60; at++) {
+    made.push((await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id)
+  }
+  const first = await app.services.findPeople('', undefined)
+  const second = await app.services.findPeople('  ', first.next ?? '')
+  expect([first.users.length, second.users.length, second.next]).toEqual([50, 10, null])
+  const ids = [...first.users, ...second.users].map(({ id }) => id)
+  expect(ids).toEqual(made.toReversed())
+})
+
+test('addresses that begin alike come in pages, too', async () => {
+  await using app = await createTestApp()
+  const { people } = app.services
+  const password = 'a long enough one'
+  for (let at = 100; at < 160; at++) {
+    const login = { email: `ann${at}@example.com`, password, name: '' }
+    await people.passwordLogin.create({ ...login, locale: 'en', timezone: 'utc' })
+  }
+  const first = await find(app, 'ann')
+  const second = await app.services.findPeople('ann', first.next ?? '')
+  const found = [...first.users, ...second.users].map(({ email }) => email)
+  expect(found).toEqual(Array.from({ length: 60 }, (_, at) => `ann${100 + at}@example.com`))
+  expect(second.next).toBeNull()
+})
+
+test('a person is found by id, also a guest, and only by the whole of it', async () => {
+  await using app = await createTestApp()
+  const ann = (await app.register('ann@example.com')).user._id
+  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id
+  expect(await ids(app, ann)).toEqual([ann])
+  expect(await ids(app, guest)).toEqual([guest])
+  expect(await ids(app, ann.slice(0, -1))).toEqual([])
+})
+
+test('a person is found by any app user id of theirs, and by the beginning of a transaction id', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const ann = (await app.register('ann@example.com')).user._id
+  const bob = (await app.register('bob@example.com')).user._id
+  await deliver(app, {
+    ...purchase(ann, { original_transaction_id: '700000000000001' }),
+    aliases: ['$RCAnonymousID:ann', ann],
+  })
+  await deliver(app, purchase(bob, { original_transaction_id: 'GPA.7000-1', store: 'PLAY_STORE' }))
+  const sandbox = { environment: 'SANDBOX', original_transaction_id: '2000000000000007' }
+  await deliver(app, purchase(bob, sandbox))
+  for (const text of ['$RCAnonymousID:ann', '700000000000001', '7000', ann]) {
+    const { users, strangers } = await find(app, text)
+    expect([text, users.map(({ id }) => id)]).toEqual([text, [ann]])
+    expect(strangers).toEqual(['$RCAnonymousID:ann'])
+  }
+  expect(await ids(app, 'GPA.7000')).toEqual([bob])
+  expect(await ids(app, '20000000')).toEqual([bob])
+  expect(await find(app, '$RCAnonymousID:an')).toEqual(NOBODY)
+  expect(await find(app, '00000000001')).toEqual(NOBODY)
+  expect(await find(app, '700')).toEqual(NOBODY)
+})
+
+test('whom events name and nobody is, is a stranger', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
+  const stranger = { users: [], next: null, strangers: ['web-visitor'] }
+  expect(await find(app, 'web-visitor')).toEqual(stranger)
+  expect(await find(app, '9000')).toEqual(stranger)
+})
+
+test('who is found in two ways is told once', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  const ann = (await app.register('ann1000@example.com')).user._id
+  await deliver(app, {
+    ...lifecycle(ann, 'INITIAL_PURCHASE', 0, { original_transaction_id: 'T' }),
+    aliases: [ann, 'ann1000'],
+  })
+  await app.register('ann1000b@example.com')
+  expect(await emails(app, 'ann1000')).toEqual(['ann1000@example.com', 'ann1000b@example.com'])
+})
+
+test('the console finds people with this, and shows one of them', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register('bob@example.com')
+  const reader = await signInOperator(app, { role: 'reader' })
+  const found = await reader.read('people?q=BOB')
+  expect(found.users).toMatchObject([
+    { id: user._id, email: 'bob@example.com', emailVerified: false, loginType: 'email' },
+  ])
+  const shown = await reader.read(`people/${user._id}`)
+  expect(shown).toMatchObject({ user: { _id: user._id }, identities: [], limits: [] })
+  expect(shown.sessions).toHaveLength(1)
+  expect(JSON.stringify(shown)).not.toMatch(/hash|secret|token/i)
+  expect((await reader.ask('GET', 'people/nobody')).status).toBe(404)
+  expect((await reader.ask('GET', `people?q=${'x'.repeat(301)}`)).status).toBe(422)
+})
+
+function find(app: TestApp, text: string) {
+  return app.services.findPeople(text, undefined)
+}
+
+async function ids(app: TestApp, text: string) {
+  return (await find(app, text)).users.map(({ id }) => id)
+}
+
+async function emails(app: TestApp, text: string) {
+  return (await find(app, text)).users.map(({ email }) => email)
+}
