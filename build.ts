@@ -35,6 +35,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     sourcemap: 'linked',
     bytecode: true,
     format: 'esm',
+    splitting: true,
     compile: {
       outfile,
       ...(target ? { target } : {}),

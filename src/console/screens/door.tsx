@@ -87,10 +87,10 @@ function Entrance({ state, onIn }: { state: DoorState; onIn: () => void }) {
         </Field>
         <Act act={byPassword}>Sign in</Act>
       </form>
-      <p class="soft">
-        Locked out? On the server, <code>homeport operators reset your-name</code> prints a new
-        link.
-      </p>
+      <div>
+        <p class="soft">Locked out, or not set up yet? On the server, this prints a new link:</p>
+        <pre>homeport operators reset your-name</pre>
+      </div>
     </>
   )
 }
