@@ -59,12 +59,14 @@ function createAdmin(services: Services) {
     const token = sessionTokenOf(request)
     return token !== null && (await operators.sessions.check(token)) !== null
   }
+  const personOf = async (id: string | null) =>
+    id === null ? null : ((await people.directory.listOf([id]))[0] ?? null)
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   return new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
     .use(operatorsAdmin({ operators, appName, consoleUrl, record, now }))
     .use(peopleAdmin({ people, profile, limits, findPeople, exportData, deleteAccount, record }))
-    .use(billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, record }))
+    .use(billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, personOf, record }))
     .use(settingsAdmin({ settings, record }))
     .use(plansAdmin({ plans, record }))
     .use(contentAdmin({ content, record }))

@@ -211,6 +211,7 @@ export async function createServices(deps: ServicesDeps) {
     listPeople: people.directory.list,
     peopleOf: people.directory.listOf,
     customerIdsOf: billingParts.eventSearch.customerIdsOf,
+    isEvent: billingParts.eventSearch.exists,
   })
   const exportData = createExportData({
     user: (userId) => profile.read(userId, publicUrl(config)),

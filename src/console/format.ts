@@ -43,7 +43,34 @@ export function bytes(value: number): string {
 export function value(of: unknown): string {
   if (of === null || of === undefined) return '–'
   if (typeof of === 'string') return of === '' ? '(empty)' : of
-  return JSON.stringify(of)
+  if (typeof of === 'boolean') return of ? 'yes' : 'no'
+  return isFeature(of) ? feature(of) : JSON.stringify(of)
+}
+
+type Feature = { value: unknown; rules: { when: Record<string, unknown>; value: unknown }[] }
+
+function isFeature(of: unknown): of is Feature {
+  return typeof of === 'object' && of !== null && 'value' in of && 'rules' in of
+}
+
+/** `no for everybody, but yes on ios from 2.0.0 for 20 %`. */
+function feature({ value: usual, rules }: Feature): string {
+  const others = rules.map((rule) => `${value(rule.value)} ${condition(rule.when)}`)
+  return [`${value(usual)} for everybody`, ...others].join(', but ')
+}
+
+/** `on ios from 2.0.0 for 20 %`. */
+function condition(when: Record<string, unknown>): string {
+  const { platform, minVersion, maxVersion, languages, countries, percent } = when
+  const parts = [
+    platform && `on ${platform}`,
+    minVersion && `from ${minVersion}`,
+    maxVersion && `up to ${maxVersion}`,
+    languages && `in ${languages}`,
+    countries && `from the country ${countries}`,
+    percent !== undefined && `for ${percent} %`,
+  ].filter(Boolean)
+  return parts.length > 0 ? parts.join(' ') : 'for everybody'
 }
 
 /** Names that are not words. */
@@ -64,4 +91,9 @@ export function words(name: string): string {
     .map((word) => PROPER[word.toLowerCase()] ?? word.toLowerCase())
   const isProper = Object.values(PROPER).includes(first)
   return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
+}
+
+/** `1 change`, `2 changes`: only the word. */
+export function plural(count: number, word: string): string {
+  return count === 1 ? word : `${word}s`
 }

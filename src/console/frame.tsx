@@ -4,6 +4,7 @@ import { go, linkTo, parts, query } from './router.ts'
 import { type Screen, screenOf } from './screens.tsx'
 import type { Me } from './types.ts'
 import { Dialog } from './ui/dialog.tsx'
+import { clearBadMessages } from './ui/messages.tsx'
 
 const PLACES: [path: string, name: string][] = [
   ['', 'Overview'],
@@ -44,7 +45,10 @@ export function Frame({ me }: { me: Me }) {
       startKeys({ focusSearch: () => search.current?.focus(), showHelp: () => setHelpOpen(true) }),
     [],
   )
-  useEffect(() => setMenuOpen(false), [parts.value.join('/')])
+  useEffect(() => {
+    setMenuOpen(false)
+    clearBadMessages()
+  }, [parts.value.join('/')])
   const CurrentScreen: Screen = screenOf(place)
   const find = (event: SubmitEvent) => {
     event.preventDefault()
@@ -80,6 +84,7 @@ export function Frame({ me }: { me: Me }) {
           aria-expanded={isMenuOpen}
           aria-controls="places"
           onClick={() => setMenuOpen(!isMenuOpen)}
+          onKeyDown={(event) => event.key === 'Escape' && setMenuOpen(false)}
         >
           Menu
         </button>

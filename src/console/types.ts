@@ -29,7 +29,12 @@ export type Me = {
 export type OperatorList = Answer<Operators['accounts']['list']>
 export type AuditPage = Answer<Operators['audit']['list']>
 
-export type PeoplePage = { users: AccountSummary[]; next: string | null; strangers: string[] }
+export type PeoplePage = {
+  users: AccountSummary[]
+  next: string | null
+  strangers: string[]
+  eventId: string | null
+}
 export type Person = {
   user: Answer<Profile['read']>
   account: Answer<People['accounts']['describe']>
@@ -52,7 +57,11 @@ export type FilesPage = {
 export type Usage = Answer<ReturnType<typeof createUsage>['read']>
 
 export type EventsPage = Answer<EventSearch['find']>
-export type BillingEvent = EventsPage['events'][number] & { body: string; access: string | null }
+export type BillingEvent = EventsPage['events'][number] & {
+  body: string
+  access: string | null
+  person: AccountSummary | null
+}
 export type Timeline = Answer<TimelineService['read']>
 
 export type Settings = StoredSettings

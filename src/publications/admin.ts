@@ -22,6 +22,7 @@ const note = t.String({ maxLength: 500 })
 const version = t.Integer({ minimum: 0 })
 const Publish = strict({ base: version, note, content: t.Any() })
 const RollBack = strict({ base: version, note, version })
+const VersionParam = strict({ version: t.Numeric({ minimum: 1 }) })
 const HistoryQuery = strict({ before: t.Optional(t.Numeric({ minimum: 1 })) })
 
 /** Reading, publishing and rolling back one `kind` of content; `schema` tells the page what can be edited. */
@@ -35,6 +36,9 @@ export function publicationAdmin(
     .get('', async () => data({ ...(await edition()), schema }))
     .get('/history', async ({ query }) => data(await history(query.before)), {
       query: HistoryQuery,
+    })
+    .get('/versions/:version', async ({ params }) => data(await find(params.version)), {
+      params: VersionParam,
     })
     .post(
       '/publish',

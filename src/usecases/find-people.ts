@@ -6,25 +6,32 @@ type FindPeopleDeps = {
   peopleOf: (ids: string[]) => Promise<AccountSummary[]>
   /** The app user ids of the customer that an app user id, or the beginning of a transaction id, belongs to. */
   customerIdsOf: (text: string) => Promise<string[]>
+  /** Whether there is a billing event of an id. */
+  isEvent: (id: string) => Promise<boolean>
 }
 
 const LEAST = 4
+const NOTHING = { strangers: [] as string[], eventId: null as string | null }
 
 /**
  * Finds people by whatever an operator has at hand: the beginning of an e-mail address, an id of ours, an app user id,
- * or the beginning of a transaction id. `strangers`: app user ids that events name and no person has.
+ * or the beginning of a transaction id. `strangers`: app user ids that events name and no person has. `eventId`: what
+ * was looked for, where it is the id of a billing event.
  */
-export function createFindPeople({ listPeople, peopleOf, customerIdsOf }: FindPeopleDeps) {
+export function createFindPeople(deps: FindPeopleDeps) {
+  const { listPeople, peopleOf, customerIdsOf, isEvent } = deps
   return async (text: string, after: string | undefined) => {
     const wanted = text.trim()
     const page = { ...(after === undefined ? {} : { after }) }
-    if (wanted === '') return { ...(await listPeople(page)), strangers: [] }
+    if (wanted === '') return { ...(await listPeople(page)), ...NOTHING }
     const { users, next } = await listPeople({ ...page, emailPrefix: wanted })
-    if (after !== undefined || wanted.length < LEAST) return { users, next, strangers: [] }
+    if (after !== undefined || wanted.length < LEAST) return { users, next, ...NOTHING }
     const ids = await customerIdsOf(wanted)
     const others = await peopleOf([wanted, ...ids])
     const known = new Set(others.map(({ id }) => id))
     const added = others.filter(({ id }) => !users.some((one) => one.id === id))
-    return { users: [...added, ...users], next, strangers: ids.filter((id) => !known.has(id)) }
+    const strangers = ids.filter((id) => !known.has(id))
+    const eventId = (await isEvent(wanted)) ? wanted : null
+    return { users: [...added, ...users], next, strangers, eventId }
   }
 }

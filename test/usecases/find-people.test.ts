@@ -3,7 +3,7 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
 
-const NOBODY = { users: [], next: null, strangers: [] }
+const NOBODY = { users: [], next: null, strangers: [], eventId: null }
 
 test('people are found by the beginning of their address, in any case, in order', async () => {
   await using app = await createTestApp()
@@ -82,7 +82,7 @@ test('whom events name and nobody is, is a stranger', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
-  const stranger = { users: [], next: null, strangers: ['web-visitor'] }
+  const stranger = { users: [], next: null, strangers: ['web-visitor'], eventId: null }
   expect(await find(app, 'web-visitor')).toEqual(stranger)
   expect(await find(app, '9000')).toEqual(stranger)
 })

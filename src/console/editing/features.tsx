@@ -65,7 +65,7 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
   return (
     <Card title={name}>
       <ValueField
-        label="Value"
+        label="Everybody else gets"
         value={value}
         onChange={(next) => onChange({ ...feature, value: next })}
       />
@@ -92,7 +92,9 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
       <div class="actions">
         <button
           type="button"
-          onClick={() => onChange({ ...feature, rules: [...rules, { when: {}, value }] })}
+          onClick={() =>
+            onChange({ ...feature, rules: [...rules, { when: {}, value: otherThan(value) }] })
+          }
         >
           Add a rule to {name}
         </button>
@@ -151,7 +153,7 @@ function Conditions({
         </select>
       </Field>
       {text('minVersion', 'version, from')}
-      {text('maxVersion', 'version, up to')}
+      {text('maxVersion', 'version, up to and with')}
       {list('languages', 'language, one of', 'pt, en-GB')}
       {list('countries', 'country, one of', 'BR, PT')}
       <Field label="percent of people">
@@ -160,7 +162,7 @@ function Conditions({
           min={0}
           max={100}
           value={when.percent ?? ''}
-          placeholder="100"
+          placeholder="everybody"
           onInput={(event) => {
             const { valueAsNumber } = event.currentTarget
             set('percent', Number.isNaN(valueAsNumber) ? undefined : valueAsNumber)
@@ -206,6 +208,11 @@ function ValueField({
   )
 }
 
+/** What a rule is made for: the other one of yes and no. */
+function otherThan(value: Value): Value {
+  return typeof value === 'boolean' ? !value : value
+}
+
 /** What somebody would get of these settings, before they are published. */
 export function Preview({ features }: { features: Features }) {
   const [as, setAs] = useState({
@@ -218,12 +225,14 @@ export function Preview({ features }: { features: Features }) {
   const [values, setValues] = useState<Record<string, unknown> | null>(null)
   const field = (name: keyof typeof as, label: string) => (
     <Field label={label}>
-      <input
-        value={as[name]}
-        onInput={(event) => setAs({ ...as, [name]: event.currentTarget.value })}
-      />
+      <input value={as[name]} onInput={(event) => set(name, event.currentTarget.value)} />
     </Field>
   )
+  const set = (name: keyof typeof as, value: string) => {
+    setAs({ ...as, [name]: value })
+    // It was of somebody else.
+    setValues(null)
+  }
   const show = async () => {
     const { language, ...rest } = as
     const asker = {
@@ -236,9 +245,19 @@ export function Preview({ features }: { features: Features }) {
     setValues(await send('preview/settings', { features, as: asker }))
   }
   return (
-    <Card title="As somebody gets them">
+    <Card title="Preview: what somebody gets">
+      <p class="soft">Of what is edited here, published or not.</p>
       <div class="grid">
-        {field('platform', 'Platform')}
+        <Field label="Platform">
+          <select
+            value={as.platform}
+            onChange={(event) => set('platform', event.currentTarget.value)}
+          >
+            <option value="ios">iOS</option>
+            <option value="android">Android</option>
+            <option value="web">the web</option>
+          </select>
+        </Field>
         {field('version', 'App version')}
         {field('language', 'Language')}
         {field('country', 'Country')}

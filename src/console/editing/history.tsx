@@ -1,9 +1,11 @@
 import { useState } from 'preact/hooks'
+import { differencesBetween } from '../../lib/differences.ts'
 import { read, send } from '../api.ts'
+import { plural } from '../format.ts'
 import type { History, Me } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Act, At, Badge, Empty } from '../ui/parts.tsx'
+import { Act, At, Badge, Empty, Field } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type HistoryProps = { kind: string; version: number; me: Me; onChange: () => Promise<void> }
@@ -12,8 +14,10 @@ type HistoryProps = { kind: string; version: number; me: Me; onChange: () => Pro
 export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)
+  const [note, setNote] = useState('')
   const rollBack = async (to: number) => {
-    await send(`${kind}/rollback`, { base: version, note: '', version: to })
+    await send(`${kind}/rollback`, { base: version, note, version: to })
+    setNote('')
     setMore(null)
     await first.reload()
     await onChange()
@@ -37,7 +41,7 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
                     Version {one.version}
                     {one.note && <>: {one.note}</>}
                   </strong>
-                  {one.version === version && <Badge tone="good">stands now</Badge>}
+                  {one.version === version && <Badge tone="good">live</Badge>}
                   <span class="soft">
                     {one.author ?? 'a command'}, <At at={one.publishedAt} />
                   </span>
@@ -46,17 +50,23 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
                       <Confirm
                         label={`Go back to version ${one.version}`}
                         act={() => rollBack(one.version)}
-                        done={`Version ${one.version} stands again, as a new one.`}
+                        done={`Version ${one.version} stands again, saved as version ${version + 1}.`}
                       >
-                        <p>
-                          What stands now stays in the history. Apps get version {one.version} at
-                          once.
-                        </p>
+                        <WhatChanges kind={kind} from={version} to={one.version} />
+                        <Field label="Note" hint="Why, for the history">
+                          <input
+                            value={note}
+                            maxLength={500}
+                            onInput={(event) => setNote(event.currentTarget.value)}
+                          />
+                        </Field>
                       </Confirm>
                     </span>
                   )}
                   <details open={one.differences.length > 0 && one.differences.length < 8}>
-                    <summary>{one.differences.length} changes</summary>
+                    <summary>
+                      {one.differences.length} {plural(one.differences.length, 'change')}
+                    </summary>
                     <Changes of={one.differences} />
                   </details>
                 </li>
@@ -66,6 +76,26 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
           </>
         )
       }}
+    </Loaded>
+  )
+}
+
+/** What going back would change for apps. */
+function WhatChanges({ kind, from, to }: { kind: string; from: number; to: number }) {
+  const now = useRemote<unknown>(`${kind}/versions/${from}`)
+  const then = useRemote<unknown>(`${kind}/versions/${to}`)
+  return (
+    <Loaded from={now}>
+      {(before) => (
+        <Loaded from={then}>
+          {(after) => (
+            <>
+              <p>This changes at once what apps get; what is live now stays in the history.</p>
+              <Changes of={differencesBetween(before, after)} />
+            </>
+          )}
+        </Loaded>
+      )}
     </Loaded>
   )
 }

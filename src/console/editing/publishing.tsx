@@ -2,6 +2,7 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useState } from 'preact/hooks'
 import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { ApiError, read, send } from '../api.ts'
+import { plural } from '../format.ts'
 import { guardLeaving, linkTo, parts } from '../router.ts'
 import type { Edition, Me, Schema } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -90,8 +91,12 @@ function Editor<T>({ kind, edition, me, onPublished, children }: EditorWithBase<
     <>
       {children({ draft, setDraft, schema: base.schema, me })}
       {mayChange && (
-        <div class="actions end">
-          {isChanged && <span class="warn">{changes.length} changes, not published</span>}
+        <div class="actions end sticky">
+          {isChanged && (
+            <span class="warn">
+              {changes.length} {plural(changes.length, 'change')}, not published
+            </span>
+          )}
           <button type="button" disabled={!isChanged} onClick={() => setDraft(base.content)}>
             Discard
           </button>

@@ -51,7 +51,7 @@ export function BackupsScreen({ me }: { me: Me }) {
                   The next one is made by itself: <At at={data.next} />.
                 </>
               ) : (
-                'None is made by itself: set BACKUP_SCHEDULE.'
+                'No automatic backups: set BACKUP_SCHEDULE.'
               )}{' '}
               {data.isEncrypted ? 'They are encrypted.' : 'They are not encrypted: set BACKUP_KEY.'}{' '}
               To restore one, stop the server and run <code>homeport restore</code>.
@@ -69,7 +69,7 @@ export function BackupsScreen({ me }: { me: Me }) {
                     {mayChange && (
                       <span class="actions">
                         <Act act={verify(backup.name)} done="The backup is good.">
-                          Verify
+                          Verify again
                         </Act>
                         <Act
                           act={() =>

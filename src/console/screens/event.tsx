@@ -5,17 +5,17 @@ import { say } from '../ui/messages.tsx'
 import { Act, At, Badge, Card, Copy, Facts, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
+type Replayed = { outcome: string; error: string | null; access: string | null }
+
 /** One event as it came, and what came of it. */
 export function EventScreen({ id, me }: { id: string; me: Me }) {
   const path = `events/${encodeURIComponent(id)}`
   const event = useRemote<BillingEvent>(path)
   const replay = async () => {
-    const { outcome, error } = await send<{ outcome: string; error: string | null }>(
-      `${path}/replay`,
-    )
+    const { outcome, error, access } = await send<Replayed>(`${path}/replay`)
     await event.reload()
     if (outcome === 'failed') say(`It fails again: ${error}`, 'bad')
-    else say('The event was folded again.')
+    else say(`Replayed. ${access ?? ''}`)
   }
   return (
     <Loaded from={event}>
@@ -25,11 +25,26 @@ export function EventScreen({ id, me }: { id: string; me: Me }) {
             {data.type}
           </Title>
           {data.error && (
-            <p class="sentence bad" role="alert">
-              It could not be applied: {data.error}
+            <div class="sentence bad" role="alert">
+              It could not be applied: the server met an error while it took the event in, so access
+              is as if it had not come. Replay it. If it fails again, show a developer what follows,
+              with the body.
+              <pre>{data.error}</pre>
+            </div>
+          )}
+          {data.access && (
+            <p class="sentence">
+              {data.person && (
+                <>
+                  <a href={linkTo(`people/${data.person.id}/subscription`)}>
+                    {data.person.name || data.person.email || 'A guest'}
+                  </a>
+                  :{' '}
+                </>
+              )}
+              {data.access}
             </p>
           )}
-          {data.access && <p class="sentence">{data.access}</p>}
           <Card>
             <Facts of={factsOf(data)} />
           </Card>
@@ -37,7 +52,10 @@ export function EventScreen({ id, me }: { id: string; me: Me }) {
             <div class="actions">
               <Copy text={data.body} label="Copy the body" />
             </div>
-            <pre>{pretty(data.body)}</pre>
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+            <section aria-label="Body" class="body" tabIndex={0}>
+              <pre>{pretty(data.body)}</pre>
+            </section>
           </Card>
         </>
       )}
@@ -68,8 +86,13 @@ function factsOf(event: BillingEvent): Parameters<typeof Facts>[0]['of'] {
     ['Environment', environment?.toLowerCase() ?? 'not said'],
     ['Happened', <At key="at" at={eventAt} />],
     ['Came', <At key="came" at={receivedAt} />],
-    ['Came again', `${duplicates} times${event.conflicting ? ', once with another body' : ''}`],
-    ['Clock', event.clockIsOff ? 'off: a time in it is implausible' : 'plausible'],
+    [
+      'Came again',
+      duplicates === 0
+        ? 'no'
+        : `${duplicates} times${event.conflicting ? ', with another body' : ''}`,
+    ],
+    ['Times in it', event.clockIsOff ? 'off: a time in it is implausible' : 'fine'],
   ]
 }
 

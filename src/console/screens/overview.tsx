@@ -1,5 +1,5 @@
 import type { ComponentChildren } from 'preact'
-import { bytes, number, upTo1000, words } from '../format.ts'
+import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import type { Overview } from '../types.ts'
 import { Ago, Badge, Card, Title, type Tone } from '../ui/parts.tsx'
@@ -11,6 +11,23 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
   off: ['off', 'plain'],
   stale: ['stale', 'warn'],
   failing: ['failing', 'bad'],
+}
+
+/** What works and yet wants somebody to look at it. */
+function todoIn({ events, mails, backup, rates, timers }: Overview): string[] {
+  const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY
+  const points: [isSo: boolean, text: string][] = [
+    [
+      events.failed > 0,
+      `${upTo1000(events.failed)} failed billing ${plural(events.failed, 'event')}`,
+    ],
+    [!events.isConfigured, 'billing events are refused'],
+    [!backup.latest, 'there is no backup'],
+    [!mails.isConfigured, 'mails are not sent'],
+    [areRatesOld, 'the currency rates are old'],
+    [timers.some(({ error }) => error !== null), 'a timer has failed'],
+  ]
+  return points.flatMap(([isSo, text]) => (isSo ? [text] : []))
 }
 
 /** Whether all is well. */
@@ -30,11 +47,17 @@ function Health({ of }: { of: Overview }) {
   const failing = parts.filter(([, state]) => state === 'failing').map(([name]) => name)
   const minutes = traffic.minutes
   const isLow = disk.freeBytes < disk.minFreeBytes * 2
+  const todo = todoIn(of)
   const isOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY
   return (
     <>
-      <p class="sentence">
-        {failing.length === 0 ? 'Every part works.' : `Not working: ${failing.join(', ')}.`}
+      <p
+        class={
+          failing.length > 0 ? 'sentence bad' : todo.length > 0 ? 'sentence warn' : 'sentence good'
+        }
+      >
+        {failing.length === 0 ? 'Every part works' : `Not working: ${failing.join(', ')}`}
+        {todo.length === 0 ? '.' : `. To look at: ${todo.join(', ')}.`}
       </p>
       <div class="tiles">
         <Tile to={linkTo('metrics')} name={`Requests in ${minutes} minutes`}>
@@ -125,7 +148,7 @@ function Timers({ of }: { of: Overview['timers'] }) {
         <li key={name}>
           <span>{name}</span>
           {error && <span class="bad">{error}</span>}
-          <span class="soft">{lastAt ? <Ago at={lastAt} /> : 'not since the start'}</span>
+          <span class="soft">{lastAt ? <Ago at={lastAt} /> : 'not yet'}</span>
         </li>
       ))}
     </ul>

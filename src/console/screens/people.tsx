@@ -18,9 +18,15 @@ function PeopleList() {
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
       <Loaded from={first}>
-        {({ strangers }) => (
+        {({ strangers, eventId }) => (
           <>
-            {rows.length === 0 && strangers.length === 0 && (
+            {eventId !== null && (
+              <p>
+                This is the id of a billing event:{' '}
+                <a href={linkTo(`events/${encodeURIComponent(eventId)}`)}>open it</a>
+              </p>
+            )}
+            {rows.length === 0 && strangers.length === 0 && eventId === null && (
               <Empty>
                 {text === ''
                   ? 'Nobody has registered yet.'
@@ -36,7 +42,7 @@ function PeopleList() {
                     {email && !emailVerified && <Badge tone="warn">unverified</Badge>}
                     <Badge>{loginType}</Badge>
                     <span class="soft">
-                      <Ago at={createdAt} />
+                      registered <Ago at={createdAt} />
                     </span>
                   </li>
                 ))}

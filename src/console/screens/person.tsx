@@ -61,7 +61,7 @@ function Account({ person, remote, me }: { person: Person; remote: Remote<Person
         <Facts
           of={[
             ['E-mail', email || 'none (guest)'],
-            ['Address', verified(user.emailVerified, email)],
+            ['E-mail verified', verified(user.emailVerified, email)],
             ['Name', profile.name || '–'],
             [
               'Id',
@@ -74,7 +74,10 @@ function Account({ person, remote, me }: { person: Person; remote: Remote<Person
               'Two-factor',
               user.twoFactor.enabled ? `on since ${account.twoFactorSince?.slice(0, 10)}` : 'off',
             ],
-            ['Language', `${profile.locale}, ${profile.currency}, ${profile.timezone}`],
+            [
+              'Language, currency, time zone',
+              `${profile.locale}, ${profile.currency}, ${profile.timezone}`,
+            ],
             ['Registered', <At key="at" at={account.createdAt} />],
           ]}
         />

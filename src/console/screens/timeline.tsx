@@ -1,5 +1,6 @@
 import { useState } from 'preact/hooks'
 import { send } from '../api.ts'
+import { words } from '../format.ts'
 import { linkTo, query } from '../router.ts'
 import type { Me, Timeline } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -27,7 +28,9 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
     <Loaded from={timeline}>
       {(data) => (
         <>
-          <p class="sentence">{data.sentence}</p>
+          <p class={data.sentence.startsWith('Access is on') ? 'sentence good' : 'sentence bad'}>
+            {data.sentence}
+          </p>
           <div class="actions">
             <a class="button" href={linkTo(`people/${id}/subscription`, otherThan(environment))}>
               Show {environment === 'production' ? 'the sandbox' : 'production'}
@@ -105,7 +108,10 @@ function LineCard({ line }: { line: Line }) {
             </span>
             {event.changes.length > 0 ? (
               <details>
-                <summary>changed {event.changes.map(({ path }) => path).join(', ')}</summary>
+                <summary>
+                  {event.outcome === 'failed' ? 'would change' : 'changed'}{' '}
+                  {event.changes.map(({ path }) => words(path).toLowerCase()).join(', ')}
+                </summary>
                 <Changes of={event.changes} />
               </details>
             ) : (

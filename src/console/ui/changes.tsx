@@ -7,7 +7,8 @@ export function Changes({ of }: { of: Difference[] }) {
     <ul class="changes">
       {of.map(({ path, before, after }) => (
         <li key={path}>
-          <strong>{path}</strong>: <del>{value(before)}</del> → <ins>{value(after)}</ins>
+          <strong>{path}</strong>: {before === null ? 'set to' : <del>{value(before)}</del>}
+          {before !== null && ' → '} <ins>{value(after)}</ins>
         </li>
       ))}
     </ul>

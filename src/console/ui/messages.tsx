@@ -13,6 +13,11 @@ export function say(text: string, tone: 'good' | 'bad' = 'good') {
   if (tone === 'good') setTimeout(() => close(id), SHOWN_FOR)
 }
 
+/** Takes what went wrong from the screen: it was about what was there before. */
+export function clearBadMessages() {
+  messages.value = messages.value.filter(({ tone }) => tone === 'good')
+}
+
 export function Messages() {
   return (
     <div class="messages" role="status" aria-live="polite">

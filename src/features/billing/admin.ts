@@ -16,6 +16,8 @@ type BillingAdminDeps = {
   replayAll: ReplayAll
   timeline: Timeline
   reconcile: Reconcile | null
+  /** The person of an app user id; null when nobody has it. */
+  personOf: (appUserId: string | null) => Promise<unknown>
   record: RecordAct
 }
 
@@ -42,7 +44,7 @@ const RECONCILE_TIME = 60_000
 
 /** The log of billing events, and what they came to for a person. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, replayAll, timeline, reconcile, record } = deps
+  const { billing, eventSearch, replayAll, timeline, reconcile, personOf, record } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
@@ -55,7 +57,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
         const { appUserId } = event
         const access = appUserId === null ? null : await timeline.explain(appUserId, environment)
-        return data({ ...event, access })
+        return data({ ...event, access, person: await personOf(appUserId) })
       },
       { params: IdParam },
     )
@@ -72,7 +74,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
           before: { outcome: before.outcome },
           after: { outcome: after?.outcome },
         })
-        return data({ outcome: after?.outcome, error: after?.error ?? null })
+        const { appUserId, environment } = before
+        const own = environment === 'SANDBOX' ? 'sandbox' : 'production'
+        const access = appUserId === null ? null : await timeline.explain(appUserId, own)
+        return data({ outcome: after?.outcome, error: after?.error ?? null, access })
       },
       { params: IdParam },
     )

@@ -9,6 +9,9 @@ type EventColumns = Record<
   Column
 >
 
+/** Whose events there are. */
+export const PROVIDER = 'revenuecat'
+
 /** What types most events have. */
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 

@@ -15,7 +15,12 @@ type PeopleAdminDeps = {
   findPeople: (
     text: string,
     after: string | undefined,
-  ) => Promise<{ users: AccountSummary[]; next: string | null; strangers: string[] }>
+  ) => Promise<{
+    users: AccountSummary[]
+    next: string | null
+    strangers: string[]
+    eventId: string | null
+  }>
   exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
   record: RecordAct

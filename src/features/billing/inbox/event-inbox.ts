@@ -5,7 +5,7 @@ import type { Log } from '../../../lib/log.ts'
 import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
-import { type BillingDb, MARKS } from '../schema.ts'
+import { type BillingDb, MARKS, PROVIDER } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
 import { effective, utf8 } from './event-log.ts'
@@ -27,7 +27,6 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type Billing = ReturnType<typeof createBilling>
 
-const PROVIDER = 'revenuecat'
 const RETRY_LIMIT = 1_000
 const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
 

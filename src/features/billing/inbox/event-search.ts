@@ -1,5 +1,5 @@
 import { and, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
-import { type BillingDb, FREQUENT_TYPES, MARKS } from '../schema.ts'
+import { type BillingDb, FREQUENT_TYPES, MARKS, PROVIDER } from '../schema.ts'
 
 export type EventFilter = {
   type?: string | undefined
@@ -26,7 +26,7 @@ const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 /** Finds events by what indexes know of them, the newest first: never by reading them all. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
-  return { find, findAll, countMarked, latest, customerIdsOf }
+  return { find, findAll, countMarked, latest, exists, customerIdsOf }
 
   /**
    * The newest events that match. `next` is the `after` of the following page; null on the last one. Where no index knows
@@ -108,6 +108,14 @@ export function createEventSearch(db: BillingDb) {
       .orderBy(desc(billingEvents.id))
       .limit(1)
     return row?.receivedAt ?? null
+  }
+
+  async function exists(eventId: string): Promise<boolean> {
+    const rows = await db.read
+      .select({ id: billingEvents.id })
+      .from(billingEvents)
+      .where(and(eq(billingEvents.provider, PROVIDER), eq(billingEvents.eventId, eventId)))
+    return rows.length > 0
   }
 
   /** The app user ids of the customers that an app user id, or the beginning of a transaction id, belongs to. */
