@@ -13,7 +13,14 @@ let current: Bun.Subprocess | null = null
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))
 for (const pass of passes) {
   current = Bun.spawn(
-    [process.execPath, 'test', `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`, ...pass],
+    [
+      process.execPath,
+      'test',
+      `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`,
+      // Each of three has a third of two cores, and the server wants the rest.
+      '--timeout=20000',
+      ...pass,
+    ],
     {
       env: { ...process.env, TEST_DATABASE_URL: server.url },
       stdio: ['ignore', 'inherit', 'inherit'],

@@ -51,6 +51,7 @@ export function App() {
 
 /** Browsers keep cookies and passkeys from plain http, but on the machine itself. */
 function Insecure() {
+  const port = location.port || '80'
   return (
     <main class="door">
       <h1>The console needs https</h1>
@@ -60,8 +61,10 @@ function Insecure() {
       </p>
       <p>
         On your own machine, a tunnel does as well:{' '}
-        <code>ssh -L 3000:localhost:3000 your-server</code>, then open
-        http://localhost:3000/console.
+        <code>
+          ssh -L {port}:localhost:{port} your-server
+        </code>
+        , then open http://localhost:{port}/console.
       </p>
     </main>
   )

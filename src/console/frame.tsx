@@ -100,7 +100,7 @@ export function Frame({ me }: { me: Me }) {
           ))}
         </ul>
       </nav>
-      <main id="content">
+      <main id="content" tabIndex={-1}>
         <CurrentScreen key={parts.value.slice(0, 2).join('/')} me={me} />
       </main>
       {isHelpOpen && (

@@ -5,13 +5,18 @@ const BASE = '/console'
 const address = signal(location.pathname + location.search)
 
 /** The parts of the path after `/console`. */
-export const parts = computed(() =>
-  (address.value.split('?')[0] ?? '')
-    .slice(BASE.length)
-    .split('/')
-    .filter(Boolean)
-    .map(decodeURIComponent),
-)
+export const parts = computed(() => partsOf((address.value.split('?')[0] ?? '').slice(BASE.length)))
+
+/** What no screen is called, for a path that cannot be read. */
+const UNREADABLE = ['?']
+
+function partsOf(path: string): string[] {
+  try {
+    return path.split('/').filter(Boolean).map(decodeURIComponent)
+  } catch {
+    return UNREADABLE
+  }
+}
 
 export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
 
@@ -41,13 +46,16 @@ export function go(href: string, isReplaced = false) {
 /** Follows links of this page without loading it anew. */
 export function startRouter() {
   addEventListener('popstate', () => {
-    address.value = location.pathname + location.search
+    const asked = location.pathname + location.search
+    if (mayLeave && asked !== address.value && !mayLeave()) {
+      history.pushState(null, '', address.value)
+    } else address.value = asked
   })
   document.addEventListener('click', (event) => {
     const link = (event.target as Element).closest?.('a')
     const isPlain =
       !event.defaultPrevented && event.button === 0 && !event.metaKey && !event.ctrlKey
-    if (!link || !isPlain || link.origin !== location.origin || link.target) return
+    if (!link || !isPlain || link.origin !== location.origin || link.target || link.hash) return
     if (!link.pathname.startsWith(BASE) || link.pathname.startsWith(`${BASE}/api`)) return
     event.preventDefault()
     go(link.pathname + link.search)

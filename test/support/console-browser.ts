@@ -72,6 +72,19 @@ export async function settled(page: Page) {
   await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
 
+/** The words of an element, however they are spaced. */
 export async function textOf(element: Locator): Promise<string> {
-  return (await element.textContent()) ?? ''
+  return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
+}
+
+/** What makes a page scroll sideways: the innermost elements that reach beyond it; empty where none does. */
+export function tooWideIn(page: Page): Promise<string> {
+  return page.evaluate(`(() => {
+    if (document.documentElement.scrollWidth <= innerWidth) return ''
+    const wide = [...document.querySelectorAll('body *')].filter(
+      (one) => one.getBoundingClientRect().right > innerWidth + 1,
+    )
+    const innermost = wide.filter((one) => !wide.some((other) => other !== one && one.contains(other)))
+    return innermost.slice(0, 3).map((one) => one.outerHTML.slice(0, 120)).join(' and ')
+  })()`)
 }

@@ -11,6 +11,7 @@ import { say } from '../ui/messages.tsx'
 import { Act, Field, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { HistoryList } from './history.tsx'
+import { merged } from './merge.ts'
 
 type EditorProps<T> = {
   draft: T
@@ -119,7 +120,7 @@ function Editor<T>({ kind, edition, me, onPublished, children }: EditorWithBase<
           onClose={() => setReviewing(false)}
           onPublished={onPublished}
           onRebase={(newest) => {
-            setDraft(withChanges(newest.content, changes))
+            setDraft(merged(base.content, draft, newest.content) as T)
             setBase(newest)
           }}
         />
@@ -202,21 +203,4 @@ function Review<T>(props: ReviewProps<T>) {
       </div>
     </Dialog>
   )
-}
-
-/** A value with single changes made to it, by their paths. */
-function withChanges<T>(value: T, changes: Difference[]): T {
-  const copy = structuredClone(value)
-  for (const { path, after } of changes) {
-    const names = path.split('.')
-    const last = names.pop() ?? ''
-    const holder = names.reduce<Record<string, unknown> | undefined>(
-      (at, name) => at?.[name] as Record<string, unknown> | undefined,
-      copy as Record<string, unknown>,
-    )
-    if (!holder) continue
-    if (after === null) delete holder[last]
-    else holder[last] = after
-  }
-  return copy
 }

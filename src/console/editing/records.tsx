@@ -119,10 +119,15 @@ export function Records(props: RecordsProps) {
 
 /** The languages that some text of a record has no words in. */
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
-  const texts = Object.entries(schema.properties ?? {}).flatMap(([name, part]) => {
-    const value = record[name]
-    const isText = part.anyOf !== undefined && value !== null && typeof value === 'object'
-    return isText && Object.keys(value).length > 0 ? [value as Entry] : []
-  })
+  const texts = textsIn(record, schema)
   return languages.filter((language) => texts.some((text) => !text[language]))
+}
+
+/** Every text of a value that is written in languages. */
+function textsIn(value: unknown, schema: Schema): Entry[] {
+  if (value === null || typeof value !== 'object') return []
+  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, schema.items ?? {}))
+  if (schema.anyOf) return Object.keys(value).length > 0 ? [value as Entry] : []
+  const parts = Object.entries(schema.properties ?? {})
+  return parts.flatMap(([name, part]) => textsIn((value as Entry)[name], part))
 }

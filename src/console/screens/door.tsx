@@ -85,7 +85,9 @@ function Entrance({ state, onIn }: { state: DoorState; onIn: () => void }) {
             onInput={(event) => setCode(event.currentTarget.value)}
           />
         </Field>
-        <Act act={byPassword}>Sign in</Act>
+        <Act act={byPassword} isSubmit>
+          Sign in
+        </Act>
       </form>
       <div>
         <p class="soft">Locked out, or not set up yet? On the server, this prints a new link:</p>
@@ -183,7 +185,7 @@ function PasswordSetUp({
           onInput={(event) => setCode(event.currentTarget.value)}
         />
       </Field>
-      <Act kind="main" act={finish}>
+      <Act kind="main" act={finish} isSubmit>
         Set the password
       </Act>
     </form>

@@ -119,7 +119,7 @@ function Filters({ filter }: { filter: Filter }) {
     <Field label={label}>
       <select value={filter[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)}>
         <option value="">any</option>
-        {options.map((option) => (
+        {[...new Set([...options, ...(filter[name] ? [filter[name]] : [])])].map((option) => (
           <option key={option}>{option}</option>
         ))}
       </select>
@@ -166,6 +166,9 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
         { done: number; failed: number }
       >('events/replay', filter, setProgress, stop.current.signal)
       say(`Replayed ${number(done)} events, ${number(failed)} of them fail.`)
+    } catch (error) {
+      if (!stop.current.signal.aborted) throw error
+      say('Stopped.')
     } finally {
       setProgress(null)
       await onDone()

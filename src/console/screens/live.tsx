@@ -4,6 +4,8 @@ import { Badge, Empty, Field, Title } from '../ui/parts.tsx'
 type Line = Record<string, unknown> & { level: string; time: string }
 
 const KEPT = 500
+/** In ms. */
+const RETRY_AFTER = 2_000
 const LEVELS = ['any', 'info', 'warn', 'error']
 
 /** The log as it is written; nothing comes while the tab is hidden. */
@@ -11,6 +13,7 @@ export function LiveScreen() {
   const [lines, setLines] = useState<Line[]>([])
   const [isPaused, setPaused] = useState(false)
   const [state, setState] = useState('connecting')
+  const [attempt, setAttempt] = useState(0)
   const [text, setText] = useState('')
   const [level, setLevel] = useState('any')
   const [isHidden, setHidden] = useState(document.hidden)
@@ -29,7 +32,13 @@ export function LiveScreen() {
       setLines([])
       setState('connected')
     }
-    source.onerror = () => setState('connecting')
+    let again: ReturnType<typeof setTimeout>
+    source.onerror = () => {
+      setState('connecting')
+      // It tries again by itself, but not where something else has answered.
+      if (source.readyState === EventSource.CLOSED)
+        again = setTimeout(() => setAttempt(attempt + 1), RETRY_AFTER)
+    }
     source.onmessage = ({ data }) => waiting.push(JSON.parse(data))
     const timer = setInterval(() => {
       if (waiting.length === 0) return
@@ -40,8 +49,9 @@ export function LiveScreen() {
     return () => {
       source.close()
       clearInterval(timer)
+      clearTimeout(again)
     }
-  }, [isPaused, isHidden])
+  }, [isPaused, isHidden, attempt])
   const shown = lines.filter((line) => {
     const isLevel = level === 'any' || line.level === level
     return (

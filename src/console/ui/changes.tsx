@@ -8,7 +8,8 @@ export function Changes({ of }: { of: Difference[] }) {
       {of.map(({ path, before, after }) => (
         <li key={path}>
           <strong>{path}</strong>: {before === null ? 'set to' : <del>{value(before)}</del>}
-          {before !== null && ' → '} <ins>{value(after)}</ins>
+          {before === null ? ' ' : ' → '}
+          <ins>{value(after)}</ins>
         </li>
       ))}
     </ul>

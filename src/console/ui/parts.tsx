@@ -76,10 +76,12 @@ type ActProps = {
   done?: string
   kind?: 'main' | 'danger' | 'quiet'
   disabled?: boolean
+  /** Enter in the form around presses it. */
+  isSubmit?: boolean
 }
 
 /** A button whose work takes a moment; what goes wrong is said. */
-export function Act({ children, act, done, kind, disabled }: ActProps) {
+export function Act({ children, act, done, kind, disabled, isSubmit }: ActProps) {
   const [isBusy, setBusy] = useState(false)
   const run = async () => {
     setBusy(true)
@@ -89,11 +91,12 @@ export function Act({ children, act, done, kind, disabled }: ActProps) {
       say(sentenceOf(error), 'bad')
     } finally {
       setBusy(false)
+      requestAnimationFrame(keepFocus)
     }
   }
   return (
     <button
-      type="button"
+      type={isSubmit ? 'submit' : 'button'}
       class={kind ?? ''}
       disabled={disabled || isBusy}
       aria-busy={isBusy}
@@ -102,6 +105,12 @@ export function Act({ children, act, done, kind, disabled }: ActProps) {
       {children}
     </button>
   )
+}
+
+/** Where the button is gone with what it did, the keyboard goes on from the heading. */
+function keepFocus() {
+  if (document.activeElement !== document.body) return
+  document.querySelector<HTMLElement>('main h1')?.focus()
 }
 
 /** What went wrong, and what to do. */

@@ -39,22 +39,24 @@ export function ProofDialog() {
       <Act kind="main" act={byPasskey}>
         Use a passkey
       </Act>
-      <Field label="Code" hint="Six digits, or a recovery code">
-        <input
-          value={code}
-          inputMode="numeric"
-          autocomplete="one-time-code"
-          onInput={(event) => setCode(event.currentTarget.value)}
-        />
-      </Field>
-      <div class="actions end">
-        <button type="button" onClick={() => close(false)}>
-          Cancel
-        </button>
-        <Act act={byCode} disabled={code.trim() === ''}>
-          Use the code
-        </Act>
-      </div>
+      <form class="stack" onSubmit={(event) => event.preventDefault()}>
+        <Field label="Code" hint="Six digits, or a recovery code">
+          <input
+            value={code}
+            inputMode="numeric"
+            autocomplete="one-time-code"
+            onInput={(event) => setCode(event.currentTarget.value)}
+          />
+        </Field>
+        <div class="actions end">
+          <button type="button" onClick={() => close(false)}>
+            Cancel
+          </button>
+          <Act act={byCode} disabled={code.trim() === ''} isSubmit>
+            Use the code
+          </Act>
+        </div>
+      </form>
     </Dialog>
   )
 }

@@ -52,18 +52,29 @@ export function Loaded<T>({
 
 type Paged<T> = { next: string | null } & T
 
-/** A list that goes on page by page. `rowsOf` takes the rows out of a page. */
-export function usePages<T, Row>(path: string, rowsOf: (page: Paged<T>) => Row[]) {
+/**
+ * A list that goes on page by page. `rowsOf` takes the rows out of a page. What is new at the first page when that is
+ * loaded again comes before what is there.
+ */
+export function usePages<T, Row extends { id: string } | { key: string }>(
+  path: string,
+  rowsOf: (page: Paged<T>) => Row[],
+) {
   const first = useRemote<Paged<T>>(path)
   const [more, setMore] = useState<{ path: string; rows: Row[]; next: string | null } | null>(null)
   const isMore = more !== null && more.path === path && first.data !== null
   const own = first.data === null ? [] : rowsOf(first.data)
   const next = isMore ? more.next : (first.data?.next ?? null)
-  const rows = isMore ? [...own, ...more.rows] : own
+  const known = new Set(isMore ? more.rows.map(nameOf) : [])
+  const rows = isMore ? [...own.filter((row) => !known.has(nameOf(row))), ...more.rows] : own
   const loadMore = async () => {
     const after = encodeURIComponent(next ?? '')
     const page = await read<Paged<T>>(`${path}${path.includes('?') ? '&' : '?'}after=${after}`)
-    setMore({ path, rows: [...(isMore ? more.rows : []), ...rowsOf(page)], next: page.next })
+    setMore({ path, rows: [...rows, ...rowsOf(page)], next: page.next })
   }
   return { first, rows, next, loadMore }
+}
+
+function nameOf(row: { id: string } | { key: string }): string {
+  return 'id' in row ? row.id : row.key
 }

@@ -13,6 +13,8 @@ type Asked = {
 /** How often lines are sent, and a comment where there are none, for proxies close what is silent, in ms. */
 const SEND_EVERY = 250
 const COMMENT_EVERY = 5_000
+/** When a reader who was cut off comes back, in ms. */
+const RETRY = 1_000
 /** Lines that wait to be sent; beyond it they are dropped. */
 const MOST_WAITING = 1_000
 
@@ -24,6 +26,7 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const encoder = new TextEncoder()
+      controller.enqueue(encoder.encode(`retry: ${RETRY}\n\n`))
       let waiting = lines.last()
       let sentAt = 0
       const close = () => {

@@ -1,0 +1,166 @@
+import { expect } from 'bun:test'
+import { Secret, TOTP } from 'otpauth'
+import type { Page } from 'playwright-core'
+import { browserTest, independentTest, useConsole } from '../support/console.ts'
+import { PLAIN_HOST, settled, textOf } from '../support/console-browser.ts'
+
+const FIRST = 'homeport operators add your-name'
+
+const world = useConsole({ args: [], isEmpty: true })
+
+browserTest('before there is an operator, / and /console say how to make one', async () => {
+  const { page } = await world.openSignedOut()
+  await page.goto('/')
+  expect(page.url()).toBe(`${world.console.url}/`)
+  expect(await page.locator('code').allTextContents()).toContain(FIRST)
+  await page.goto('/console')
+  expect(await textOf(page.locator('pre'))).toBe(FIRST)
+  expect(await page.getByRole('button').count()).toBe(0)
+  await page.context().close()
+})
+
+browserTest('once there is one, / leads to the console', async () => {
+  await world.console.linkFor('ann')
+  const { page } = await world.openSignedOut()
+  await page.goto('/')
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).waitFor()
+  expect(page.url()).toBe(`${world.console.url}/console`)
+  await page.context().close()
+})
+
+independentTest('a link makes a passkey, which lets its owner in again', async () => {
+  const link = await world.console.linkFor('bob')
+  const { page, faults } = await world.openSignedOut()
+  await page.goto(link)
+  await page.getByText('Hello bob.').waitFor()
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await overview(page)
+  await page.getByRole('link', { name: 'bob' }).click()
+  await page.getByRole('button', { name: 'Sign out', exact: true }).click()
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  await overview(page)
+  await page.reload()
+  await overview(page)
+  expect(faults).toEqual([])
+  await page.context().close()
+})
+
+independentTest(
+  'the token of a link leaves the address at once, and goes nowhere but to the server',
+  async () => {
+    const link = await world.console.linkFor('carol')
+    const token = link.split('=').at(-1) ?? ''
+    const { page } = await world.openSignedOut()
+    const told: string[] = []
+    page.on('request', (request) =>
+      told.push(request.url(), JSON.stringify(request.headers()).replace(/"referer":""/, '')),
+    )
+    await page.goto(link)
+    await page.getByText('Hello carol.').waitFor()
+    expect(page.url()).toBe(`${world.console.url}/console`)
+    const known =
+      'JSON.stringify([location.href, document.referrer, { ...localStorage }, { ...sessionStorage }])'
+    const visited = 'JSON.stringify(navigation.entries().map(({ url }) => url))'
+    for (const expression of [known, visited]) {
+      expect(await page.evaluate<string>(expression)).not.toContain(token)
+    }
+    const requests = told.filter((text) => text !== link).join(' ')
+    expect(requests).toContain('/console/api/door/link')
+    expect(requests).not.toContain(token)
+    await page.context().close()
+  },
+)
+
+independentTest('a link works once', async () => {
+  const link = await world.console.linkFor('dave')
+  const first = await world.openSignedOut()
+  await first.page.goto(link)
+  await first.page.getByRole('button', { name: 'Make a passkey' }).click()
+  await overview(first.page)
+  const second = await world.openSignedOut()
+  await second.page.goto(link)
+  const said = await textOf(second.page.getByRole('alert'))
+  expect(said).toContain('it was used')
+  expect(await second.page.getByRole('button').count()).toBe(0)
+  await Promise.all([first.context.close(), second.context.close()])
+})
+
+independentTest('who is reset is out at once, and comes back with the new link alone', async () => {
+  const { page, context } = await world.openSignedOut()
+  await page.goto(await world.console.linkFor('erin'))
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await overview(page)
+  const link = await world.console.linkFor('erin', 'reset')
+  await page.getByRole('link', { name: 'People' }).click()
+  await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
+  expect(await textOf(page.locator('.message.bad'))).toContain('passkey')
+  // Another part behind # alone would not load the page again.
+  await page.goto('about:blank')
+  await page.goto(link)
+  await page.getByText('Hello erin.').waitFor()
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await overview(page)
+  await context.close()
+})
+
+independentTest(
+  'a password and an authenticator app do as well, and recovery codes for the app',
+  async () => {
+    const { page, context, faults } = await world.openSignedOut()
+    await page.goto(await world.console.linkFor('frank'))
+    await page.getByRole('button', { name: 'Use a password' }).click()
+    const secret = Secret.fromBase32(await textOf(page.locator('form code')))
+    await page.getByLabel('New password').fill('a long enough secret')
+    await page.getByLabel(/^Code/).fill(new TOTP({ secret }).generate())
+    await page.getByRole('button', { name: 'Set the password' }).click()
+    await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
+    const codes = await page.locator('.codes li').allTextContents()
+    expect(new Set(codes).size).toBe(10)
+    await page.getByRole('button', { name: 'I have kept them' }).click()
+    await overview(page)
+    await context.clearCookies()
+    await page.reload()
+    await signIn(page, 'frank', codes[0])
+    await overview(page)
+    expect(faults).toEqual([])
+    await context.clearCookies()
+    await page.reload()
+    await signIn(page, 'frank', codes[0])
+    await page.locator('.message.bad').waitFor()
+    await context.close()
+  },
+)
+
+independentTest('who presses Enter in the form is signed in as well', async () => {
+  const { page, context } = await world.openSignedOut()
+  await page.goto(await world.console.linkFor('grace'))
+  await page.getByRole('button', { name: 'Use a password' }).click()
+  const secret = Secret.fromBase32(await textOf(page.locator('form code')))
+  await page.getByLabel('New password').fill('a long enough secret')
+  await page.getByLabel(/^Code/).fill(new TOTP({ secret }).generate())
+  await page.getByLabel(/^Code/).press('Enter')
+  await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
+  await context.close()
+})
+
+independentTest('over plain http the page says what it needs', async () => {
+  const { page } = await world.openSignedOut()
+  await page.goto(`http://${PLAIN_HOST}:${world.console.port}/console`)
+  await page.getByRole('heading', { name: 'The console needs https' }).waitFor()
+  const said = await textOf(page.locator('main'))
+  for (const way of ['TLS_DOMAINS', 'ssh -L']) expect(said).toContain(way)
+  expect(await page.getByRole('button').count()).toBe(0)
+  await page.context().close()
+})
+
+async function overview(page: Page) {
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await settled(page)
+}
+
+async function signIn(page: Page, name: string, code = '') {
+  await page.getByLabel('Name').fill(name)
+  await page.getByLabel('Password').fill('a long enough secret')
+  await page.getByLabel(/^Code/).fill(code)
+  await page.getByRole('button', { name: 'Sign in', exact: true }).click()
+}

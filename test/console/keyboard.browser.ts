@@ -1,0 +1,175 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { independentTest, useConsole } from '../support/console.ts'
+import { settled, textOf } from '../support/console-browser.ts'
+
+const MOST_TABS = 60
+
+const world = useConsole()
+
+independentTest('somebody is found and a device of theirs signed out by keys alone', async () => {
+  const { page, context } = await world.open()
+  const { keyboard } = page
+  await begin(page)
+  await keyboard.press('/')
+  await keyboard.type('bob@ex')
+  await keyboard.press('Enter')
+  await page.getByRole('link', { name: 'bob@example.com' }).waitFor()
+  await keyboard.press('j')
+  expect(await focused(page)).toBe('A bob@example.com')
+  await keyboard.press('Enter')
+  await page.getByRole('heading', { name: 'Bob' }).waitFor()
+  await tabTo(page, 'BUTTON Sign out Demo phone')
+  await keyboard.press('Enter')
+  await page.getByText('Demo phone is signed out.').waitFor()
+  await page.getByText('No device is signed in.').waitFor()
+  expect(await focused(page)).not.toBe('BODY')
+  await context.close()
+})
+
+independentTest('keys lead to places, and the focus to their headings', async () => {
+  const { page, context } = await world.open()
+  const { keyboard } = page
+  await begin(page)
+  for (const [key, heading] of [
+    ['p', 'People'],
+    ['e', 'Billing events'],
+    ['s', 'Settings'],
+    ['a', 'Audit'],
+    ['o', 'Overview'],
+  ] as const) {
+    await keyboard.press('g')
+    await keyboard.press(key)
+    await page.getByRole('heading', { name: heading, level: 1 }).waitFor()
+    expect(await focused(page)).toBe(`H1 ${heading}`)
+    expect(await page.title()).toBe(`${heading} · Console`)
+  }
+  await page.getByRole('link', { name: 'Plans' }).click()
+  await page.getByRole('heading', { name: 'Plans' }).waitFor()
+  expect(await focused(page)).toBe('H1 Plans')
+  await context.close()
+})
+
+independentTest('j and k go along a list, and stop at its ends', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/people')
+  await settled(page)
+  const names = await page.locator('main .list > li > a').allTextContents()
+  const path: string[] = []
+  for (const key of ['j', 'j', 'k', 'k', 'j']) {
+    await page.keyboard.press(key)
+    path.push((await focused(page)).replace('A ', ''))
+  }
+  expect(path.map((name) => names.indexOf(name))).toEqual([0, 1, 0, 0, 1])
+  await context.close()
+})
+
+independentTest('? shows the keys, which rest while a dialog is open', async () => {
+  const { page, context } = await world.open()
+  await begin(page)
+  await page.keyboard.press('?')
+  const dialog = page.getByRole('dialog', { name: 'Keys' })
+  await dialog.waitFor()
+  for (const key of ['g', 'p', 'j']) await page.keyboard.press(key)
+  expect(page.url()).toBe(`${world.console.url}/console`)
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect(await focused(page)).toBe('H1 Overview')
+  await context.close()
+})
+
+independentTest('who types gets letters, not shortcuts', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/audit')
+  await settled(page)
+  for (const field of [page.getByRole('searchbox'), page.getByLabel(/^What/)]) {
+    await field.focus()
+    await page.keyboard.type('/?gpjk')
+    expect(await field.inputValue()).toBe('/?gpjk')
+    await field.fill('')
+  }
+  expect(await page.getByRole('dialog').count()).toBe(0)
+  expect(page.url()).toBe(`${world.console.url}/console/audit`)
+  await page.locator('h1').focus()
+  await page.keyboard.press('Control+g')
+  await page.keyboard.press('p')
+  expect(page.url()).toBe(`${world.console.url}/console/audit`)
+  await context.close()
+})
+
+independentTest('the skip link leads past the places', async () => {
+  const { page, context } = await world.open()
+  await begin(page)
+  const skip = page.getByRole('link', { name: 'Skip to the content' })
+  await skip.focus()
+  const { x, y } = (await skip.boundingBox()) ?? { x: -1, y: -1 }
+  expect(x >= 0 && y >= 0).toBe(true)
+  await page.keyboard.press('Enter')
+  await page.keyboard.press('Tab')
+  const isInside = 'document.activeElement.closest("main") !== null'
+  expect(await page.evaluate<boolean>(isInside)).toBe(true)
+  await context.close()
+})
+
+independentTest('a dialog keeps the focus, and gives it back', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=carla@example.com')
+  await page.goto(`/console/people/${users[0].id}`)
+  await settled(page)
+  await tabTo(page, /^BUTTON Delete .* account$/)
+  await page.keyboard.press('Enter')
+  await page.getByRole('dialog').waitFor()
+  const isInside = 'document.activeElement.closest("dialog, body") !== null'
+  for (let tabs = 0; tabs < 5; tabs++) {
+    await page.keyboard.press('Tab')
+    expect(await page.evaluate<boolean>(isInside)).toBe(true)
+    expect(
+      await page.evaluate<boolean>(
+        'document.activeElement.closest("main") === null ||' +
+          ' document.activeElement.closest("dialog") !== null',
+      ),
+    ).toBe(true)
+  }
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog').waitFor({ state: 'detached' })
+  expect(await focused(page)).toMatch(/^BUTTON Delete .* account$/)
+  await context.close()
+})
+
+independentTest('what has the focus can be seen', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/people')
+  await settled(page)
+  const hidden: string[] = []
+  const outline = `(() => {
+    const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
+    return outlineStyle !== 'none' && outlineWidth !== '0px'
+  })()`
+  for (let tabs = 0; tabs < 30; tabs++) {
+    await page.keyboard.press('Tab')
+    const name = await focused(page)
+    if (name !== 'BODY' && !(await page.evaluate<boolean>(outline))) hidden.push(name)
+  }
+  expect(hidden).toEqual([])
+  await context.close()
+})
+
+async function begin(page: Page) {
+  await page.goto('/console')
+  await settled(page)
+}
+
+/** The tag and the text of what has the focus. */
+async function focused(page: Page): Promise<string> {
+  const tag = await page.evaluate<string>('document.activeElement.tagName')
+  return tag === 'BODY' ? tag : `${tag} ${await textOf(page.locator(':focus'))}`
+}
+
+async function tabTo(page: Page, wanted: string | RegExp) {
+  for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+    await page.keyboard.press('Tab')
+    const found = await focused(page)
+    if (typeof wanted === 'string' ? found === wanted : wanted.test(found)) return
+  }
+  throw new Error(`Tab does not lead to ${wanted}`)
+}

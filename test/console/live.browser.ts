@@ -1,0 +1,90 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { browserTest, independentTest, useConsole } from '../support/console.ts'
+
+const FAQS = '/api/user/faqs/v1'
+const PLANS = '/api/user/pricing_plans/v1'
+const VERSIONS = '/api/user/content_version/v1'
+const RATES = '/api/user/currency_rates/v1'
+
+const world = useConsole({ args: [] })
+
+independentTest('a request is shown as it happens', async () => {
+  const { page, context } = await openLive()
+  expect(await lineOf(page, VERSIONS).count()).toBe(0)
+  await ask(VERSIONS)
+  await lineOf(page, VERSIONS).waitFor()
+  expect(await lineOf(page, VERSIONS).textContent()).toMatch(
+    /info GET \/api\/user\/content_version\/v1 200 [\d.]+ ms/,
+  )
+  await context.close()
+})
+
+independentTest('nothing comes while it is paused, and all of it afterwards', async () => {
+  const { page, context } = await openLive()
+  await page.getByRole('button', { name: 'Pause' }).click()
+  await page.getByText('paused', { exact: true }).waitFor()
+  await ask(PLANS)
+  await Bun.sleep(500)
+  expect(await lineOf(page, PLANS).count()).toBe(0)
+  await page.getByRole('button', { name: 'Go on' }).click()
+  await lineOf(page, PLANS).waitFor()
+  await context.close()
+})
+
+independentTest('lines are chosen by what is in them', async () => {
+  const { page, context } = await openLive()
+  await ask('/api/nowhere')
+  await ask(FAQS)
+  await lineOf(page, FAQS).first().waitFor()
+  await page.getByLabel('With the text').fill('FAQS')
+  const shown = await page.locator('.line-log > div').allTextContents()
+  expect(shown.length).toBeGreaterThan(0)
+  expect(shown.filter((line) => !line.includes('faqs'))).toEqual([])
+  await page.getByLabel('Level').selectOption('error')
+  await page.getByText('No line is like that yet.').waitFor()
+  await context.close()
+})
+
+independentTest(
+  'so it does when a proxy answers in the place of the server for a moment',
+  async () => {
+    const { page, context } = await world.open()
+    let isAway = true
+    await page.route('**/console/api/live', (route) =>
+      isAway ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
+    )
+    await page.goto('/console/live')
+    await page.getByText('connecting', { exact: true }).waitFor()
+    await Bun.sleep(200)
+    isAway = false
+    await page.getByText('connected', { exact: true }).waitFor()
+    await context.close()
+  },
+)
+
+browserTest('it comes back by itself when the server was restarted', async () => {
+  const { page, context } = await openLive()
+  await world.console.stop()
+  await page.getByText('connecting', { exact: true }).waitFor()
+  await world.console.startAgain()
+  await page.getByText('connected', { exact: true }).waitFor()
+  await ask(RATES)
+  await page.locator('.line-log', { hasText: 'currency' }).waitFor()
+  await context.close()
+})
+
+async function openLive() {
+  const opened = await world.open()
+  await opened.page.goto('/console/live')
+  await opened.page.getByText('connected', { exact: true }).waitFor()
+  return opened
+}
+
+function ask(path: string) {
+  return fetch(world.console.url + path)
+}
+
+function lineOf(page: Page, path: string) {
+  return page.locator('.line-log > div', { hasText: `GET ${path} ` })
+}

@@ -1,0 +1,251 @@
+import { expect } from 'bun:test'
+import type { Page } from 'playwright-core'
+import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
+import { independentTest, useConsole } from '../support/console.ts'
+import { settled, textOf, tooWideIn, violationsIn } from '../support/console-browser.ts'
+import { postJson } from '../support/requests.ts'
+
+/** It runs where it is taken for more than text. `MARKUP` is too long for a phone as well. */
+const TAG = "<img src=x onerror=document.title='owned'>"
+const MARKUP = `${TAG}${'w'.repeat(50)}`
+const EVENT_ID = `${MARKUP}/../?#%25"'`
+const MINUTE = 60_000
+
+let sent: Promise<string> | null = null
+const world = useConsole({ environment: { APP_NAME: MARKUP } })
+
+independentTest('what people, apps and providers send stays text, and in its place', async () => {
+  const id = await sendMarkup()
+  const person = `/console/people/${id}`
+  const { page, faults, context } = await world.open({ viewport: { width: 375, height: 800 } })
+  const places: [path: string, seen?: RegExp][] = [
+    ['/console/people', /<img/],
+    ['/console/people?q=mallory', /mallory/],
+    [`/console/people?q=${encodeURIComponent(MARKUP)}`, /<img/],
+    [person, /<img/],
+    [`${person}/subscription`],
+    [`${person}/files`, /<img/],
+    ['/console/files'],
+    ['/console/events', /<img/],
+    [`/console/events?type=${encodeURIComponent(MARKUP)}`, /<img/],
+    ['/console/settings/history', /<img/],
+    ['/console/settings'],
+    ['/console/faqs', /<img/],
+    ['/console/faqs/history', /<img/],
+    ['/console/plans'],
+    ['/console/plans/history', /<img/],
+    ['/console/audit', /<img/],
+    ['/console/live'],
+  ]
+  const wrong: string[] = []
+  for (const [path, seen = /./] of places) {
+    await page.goto(path)
+    await settled(page)
+    await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+    if (!seen.test(await textOf(page.locator('main')))) wrong.push(`${path} does not show it`)
+    if (await hasRun(page)) wrong.push(`${path} runs it`)
+    const tooWide = await tooWideIn(page)
+    if (tooWide) wrong.push(`${path} scrolls sideways: ${tooWide}`)
+  }
+  expect(wrong).toEqual([])
+  expect(violationsIn(faults)).toEqual([])
+  await context.close()
+})
+
+independentTest('an event with an id that is no good address opens all the same', async () => {
+  await sendMarkup()
+  const { page, faults, context } = await world.open()
+  await page.goto(`/console/events?type=${encodeURIComponent(MARKUP)}`)
+  await page.locator('.list a').first().click()
+  await page.getByRole('heading', { name: 'Body as it came' }).waitFor()
+  expect(await textOf(page.locator('pre'))).toContain('<img')
+  await page.reload()
+  await page.getByRole('heading', { name: 'Body as it came' }).waitFor()
+  await page.getByRole('button', { name: 'Replay this event' }).click()
+  await page.locator('.message.good').waitFor()
+  expect(await hasRun(page)).toBe(false)
+  expect(faults).toEqual([])
+  await context.close()
+})
+
+independentTest('the name of the app stays text at the door and at /', async () => {
+  const { page, faults, context } = await world.openSignedOut()
+  await page.goto('/console')
+  await settled(page)
+  expect(await textOf(page.locator('h1'))).toContain('<img')
+  expect(await hasRun(page)).toBe(false)
+  expect(violationsIn(faults)).toEqual([])
+  await context.close()
+})
+
+independentTest('nobody with a name that is markup can be invited', async () => {
+  const { page, context } = await world.open()
+  await page.goto('/console/operators')
+  await page.getByLabel('Name', { exact: true }).fill(TAG)
+  await page.getByRole('button', { name: 'Make a link' }).click()
+  expect(await textOf(page.locator('.message.bad'))).toContain('The name is invalid.')
+  expect(await hasRun(page)).toBe(false)
+  await context.close()
+})
+
+independentTest('an address that cannot be read says that there is no such screen', async () => {
+  const { page, faults, context } = await world.open()
+  await page.goto('/console/people/%E0%A4%A')
+  await page.locator('main h1').waitFor()
+  expect(faults.filter((fault) => fault.includes('URIError'))).toEqual([])
+  await context.close()
+})
+
+independentTest('somebody is deleted only once their address is typed', async () => {
+  const { page, context } = await world.open()
+  const { users } = await world.ask('people?q=grace@example.com')
+  await page.goto(`/console/people/${users[0].id}`)
+  const dialog = page.getByRole('dialog')
+  const deletion = dialog.getByRole('button', { name: /^Delete/ })
+  const open = () => page.getByRole('button', { name: /^Delete .* account$/ }).click()
+  await open()
+  expect(await deletion.isDisabled()).toBe(true)
+  for (const typed of ['grace', 'Grace@example.com', 'grace@example.com ']) {
+    await dialog.getByRole('textbox').fill(typed)
+    expect([typed, await deletion.isDisabled()]).toEqual([typed, true])
+  }
+  await page.keyboard.press('Escape')
+  await dialog.waitFor({ state: 'detached' })
+  expect((await world.ask('people?q=grace@example.com')).users).toHaveLength(1)
+  await open()
+  await dialog.getByRole('textbox').fill('grace@example.com')
+  await deletion.click()
+  await page.waitForURL('**/console/people')
+  expect((await world.ask('people?q=grace@example.com')).users).toHaveLength(0)
+  await context.close()
+})
+
+independentTest(
+  'what is grave asks who it is after 10 minutes, and does nothing without an answer',
+  async () => {
+    await using app = await createTestApp()
+    await using visit = await listen(app)
+    const { user } = await app.register('bob@example.com')
+    const { token } = await app.services.operators.accounts.add('ann', 'owner')
+    const { page, context, faults } = await world.openSignedOut({ baseURL: visit.url })
+    await page.goto(`/console#setup=${token}`)
+    await page.getByRole('button', { name: 'Make a passkey' }).click()
+    await page.getByRole('heading', { name: 'Overview' }).waitFor()
+    await page.goto(`/console/people/${user._id}`)
+    const verify = page.getByRole('button', { name: 'Mark the address as verified' })
+    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+    app.clock.advance(11 * MINUTE)
+    for (const refuse of [
+      () => dialog.getByRole('button', { name: 'Cancel' }).click(),
+      () => page.keyboard.press('Escape'),
+    ]) {
+      await verify.click()
+      await dialog.waitFor()
+      await refuse()
+      await dialog.waitFor({ state: 'detached' })
+      expect(await acts(app)).not.toContain('user.verify')
+    }
+    await page.reload()
+    await verify.click()
+    await dialog.getByRole('button', { name: 'Use a passkey' }).click()
+    await page.locator('.badge.good', { hasText: 'verified' }).waitFor()
+    expect(await acts(app)).toContain('user.verify')
+    expect(violationsIn(faults)).toEqual([])
+    await context.close()
+  },
+)
+
+independentTest('nor is anything downloaded without an answer', async () => {
+  await using app = await createTestApp()
+  await using visit = await listen(app)
+  const { user } = await app.register('bob@example.com')
+  const { token } = await app.services.operators.accounts.add('ann', 'owner')
+  const { page, context } = await world.openSignedOut({ baseURL: visit.url })
+  await page.goto(`/console#setup=${token}`)
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.goto(`/console/people/${user._id}`)
+  const exporting = page.getByRole('button', { name: 'Export all data' })
+  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  app.clock.advance(11 * MINUTE)
+  await exporting.click()
+  await dialog.getByRole('button', { name: 'Cancel' }).click()
+  await dialog.waitFor({ state: 'detached' })
+  expect(await acts(app)).not.toContain('user.export')
+  await exporting.click()
+  const downloading = page.waitForEvent('download')
+  await dialog.getByRole('button', { name: 'Use a passkey' }).click()
+  expect((await downloading).suggestedFilename()).toBe(`${user._id}.json`)
+  expect(await acts(app)).toContain('user.export')
+  await context.close()
+})
+
+/** Puts markup, once, wherever somebody from outside or an operator may write. Returns the id of a person. */
+function sendMarkup(): Promise<string> {
+  sent ??= sendAll()
+  return sent
+}
+
+async function sendAll(): Promise<string> {
+  const { server } = world.console
+  const email = `mallory-${crypto.randomUUID()}@example.com`
+  const registered = await fetch(`${server.url}/api/auth/register/v1`, {
+    method: 'POST',
+    headers: { 'content-type': 'application/json', device: encodeURIComponent(MARKUP) },
+    body: JSON.stringify({ email, password: PASSWORD, name: MARKUP }),
+  })
+  const { response } = (await registered.json()) as {
+    response: { accessToken: string; user: { _id: string } }
+  }
+  await fetch(`${server.url}/api/user/attachments/v1?type=supportTicket`, {
+    method: 'POST',
+    headers: {
+      authorization: `Bearer ${response.accessToken}`,
+      'content-type': 'text/plain',
+      'x-file-name': encodeURIComponent(`${MARKUP}.txt`),
+    },
+    body: MARKUP,
+  })
+  const purchase = { app_user_id: response.user._id, product_id: MARKUP, store: MARKUP }
+  for (const more of [purchase, { app_user_id: MARKUP }]) {
+    const at = Date.now()
+    const times = { event_timestamp_ms: at, purchased_at_ms: at, original_transaction_id: MARKUP }
+    const event = { id: EVENT_ID, type: MARKUP, ...times, ...more }
+    await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+  }
+  await publish('faqs', (faqs) => [
+    ...faqs,
+    { question: MARKUP, answer: MARKUP, category: MARKUP.slice(0, 99) },
+  ])
+  await publish('plans', ([first, ...others]) => [{ ...first, name: MARKUP }, ...others])
+  const { version, content } = await world.ask('settings')
+  const banner = { value: `${MARKUP}${version}`, rules: [] }
+  const edited = { ...content, features: { ...content.features, banner } }
+  await world.ask('settings/publish', { base: version, note: MARKUP, content: edited })
+  return response.user._id
+}
+
+type Records = Record<string, unknown>[]
+
+async function publish(kind: string, edit: (records: Records) => Records) {
+  const { version, content } = await world.ask(kind)
+  await world.ask(`${kind}/publish`, { base: version, note: MARKUP, content: edit(content) })
+}
+
+/** Whether markup became an element or a script. */
+async function hasRun(page: Page): Promise<boolean> {
+  const isElement = (await page.locator('img[src=x]').count()) > 0
+  return isElement || (await page.title()) === 'owned'
+}
+
+/** The application on a real port. */
+async function listen(app: TestApp) {
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  const url = `http://localhost:${server.port}`
+  return { url, [Symbol.asyncDispose]: () => server.stop(true) }
+}
+
+async function acts({ services }: TestApp): Promise<string[]> {
+  const { entries } = await services.operators.audit.list({})
+  return entries.map(({ action }) => action)
+}

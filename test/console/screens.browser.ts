@@ -1,0 +1,76 @@
+import { expect } from 'bun:test'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { browserTest, useConsole } from '../support/console.ts'
+import { tooWideIn } from '../support/console-browser.ts'
+import { type Shown, screensOf, show } from '../support/console-screens.ts'
+
+const AXE = join(import.meta.dir, '..', '..', 'node_modules', 'axe-core', 'axe.min.js')
+const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
+/** By night there are other colours, and nothing else. */
+const OF_COLOURS = ['color-contrast', 'link-in-text-block']
+const WIDTHS = [375, 1280]
+/** As many pages as a small machine has cores. */
+const PAGES = 2
+
+type Rules = { type: 'tag' | 'rule'; values: string[] }
+type Violation = { id: string; help: string; nodes: { html: string; failureSummary: string }[] }
+
+const world = useConsole()
+
+browserTest('everybody can use every screen, by day and by night', async () => {
+  const axe = await Bun.file(AXE).text()
+  const findings: string[] = []
+  const waiting = await screensOf(world)
+  await Promise.all(Array.from({ length: PAGES }, visitNext))
+  expect(findings).toEqual([])
+
+  async function visitNext() {
+    const options = { viewport: { width: 375, height: 800 }, reducedMotion: 'reduce' as const }
+    const inside = await world.open(options)
+    const outside = await world.openSignedOut(options)
+    for (let shown = waiting.shift(); shown; shown = waiting.shift()) {
+      const { page, faults } = shown.isSignedOut ? outside : inside
+      const { name, note } = shown
+      const wrong = await look(page, shown).catch((error) => [`is not shown: ${error}`])
+      const unexpected = faults.splice(0).filter((fault) => !note?.test(fault))
+      findings.push(...[...wrong, ...unexpected].map((one) => `${name}: ${one}`.slice(0, 900)))
+    }
+    await Promise.all([inside.context.close(), outside.context.close()])
+  }
+
+  async function look(page: Page, shown: Shown): Promise<string[]> {
+    await page.setViewportSize({ width: 375, height: 800 })
+    await show(page, shown)
+    // The debugger brings it in, whom the policy of the page does not stop.
+    if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
+    const wrong: string[] = []
+    for (const width of WIDTHS) {
+      if (shown.width !== undefined && shown.width !== width) continue
+      await page.setViewportSize({ width, height: 800 })
+      const tooWide = await tooWideIn(page)
+      await page.emulateMedia({ colorScheme: 'light' })
+      const byDay = await violationsOf(page, { type: 'tag', values: TAGS })
+      await page.emulateMedia({ colorScheme: 'dark' })
+      const byNight = await violationsOf(page, { type: 'rule', values: OF_COLOURS })
+      wrong.push(...(tooWide ? [`${width}: scrolls sideways: ${tooWide}`] : []))
+      wrong.push(...byDay.map((one) => `${width}, light: ${one}`))
+      wrong.push(...byNight.map((one) => `${width}, dark: ${one}`))
+    }
+    return wrong
+  }
+})
+
+async function violationsOf(page: Page, runOnly: Rules): Promise<string[]> {
+  const options = JSON.stringify({ runOnly, resultTypes: ['violations'], preload: false })
+  const { violations } = await page.evaluate<{ violations: Violation[] }>(
+    `axe.run(document, ${options})`,
+  )
+  return violations.map(({ id, help, nodes }) => {
+    const places = nodes.slice(0, 5).map(({ html, failureSummary }) => {
+      const why = id === 'color-contrast' ? failureSummary.split('\n')[1] : ''
+      return `${html.slice(0, 200)} ${why}`
+    })
+    return `${id} (${help}): ${places.join(' | ')}`
+  })
+}

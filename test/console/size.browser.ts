@@ -1,0 +1,94 @@
+import { expect } from 'bun:test'
+import { join } from 'node:path'
+import type { Page } from 'playwright-core'
+import { browserTest, independentTest, useConsole } from '../support/console.ts'
+import { settled } from '../support/console-browser.ts'
+
+const BUILT = join(import.meta.dir, '..', '..', 'dist', 'console')
+const FIRST_LOAD = 60_000
+/** A phone of some years ago beside the machine that tests run on. */
+const SLOWER = 4
+
+const world = useConsole({ args: [] })
+
+independentTest('the first load is small, and has no charts', async () => {
+  const { page, context } = await world.open()
+  const loaded = await filesOf(page, '/console')
+  const kinds = loaded.map((name) => name.replace(/^.*\./, '')).toSorted()
+  expect([...new Set(kinds)]).toEqual(['css', 'html', 'js', 'svg'])
+  const sizes = await Promise.all(loaded.map((name) => Bun.file(join(BUILT, `${name}.gz`)).bytes()))
+  const total = sizes.reduce((sum, { length }) => sum + length, 0)
+  expect(total).toBeGreaterThan(10_000)
+  expect(total).toBeLessThan(FIRST_LOAD)
+  await context.close()
+})
+
+independentTest('charts are loaded where they are shown alone', async () => {
+  const { page, context } = await world.open()
+  const scripts: string[] = []
+  page.on('request', (request) => {
+    if (request.resourceType() === 'script') scripts.push(request.url())
+  })
+  const samples = [1, 2].map((minute) => sampleAt(minute))
+  const body = JSON.stringify({ code: 'ok', response: samples })
+  const reply = { contentType: 'application/json', body }
+  await page.route('**/console/api/metrics*', (route) => route.fulfill(reply))
+  await page.goto('/console')
+  await settled(page)
+  const first = [...scripts]
+  for (const link of await page.locator('nav.side a').all()) {
+    if ((await link.textContent()) === 'Metrics') continue
+    await link.click()
+    await settled(page)
+  }
+  expect(scripts).toEqual(first)
+  await page.getByRole('link', { name: 'Metrics' }).click()
+  await page.locator('canvas').first().waitFor()
+  expect(scripts).toHaveLength(first.length + 1)
+  await context.close()
+})
+
+browserTest('a slow phone paints it within a second, and nothing moves', async () => {
+  const viewport = { width: 375, height: 800 }
+  const { page, context } = await world.open({ viewport })
+  const session = await context.newCDPSession(page)
+  await session.send('Emulation.setCPUThrottlingRate', { rate: SLOWER })
+  await page.addInitScript(`globalThis.shifts = []
+    new PerformanceObserver((list) => {
+      for (const { value, sources } of list.getEntries())
+        shifts.push([value, ...sources.map(({ node }) => node?.outerHTML?.slice(0, 100) ?? '')])
+    }).observe({ type: 'layout-shift', buffered: true })`)
+  const paints: number[] = []
+  for (const place of ['', '', '', '/people', '/events', '/settings']) {
+    await page.goto(`/console${place}`)
+    await settled(page)
+    await Bun.sleep(200)
+    expect([place, await page.evaluate('shifts')]).toEqual([place, []])
+    const paint = `performance.getEntriesByName('first-contentful-paint')[0].startTime`
+    if (place === '') paints.push(await page.evaluate<number>(paint))
+  }
+  // Whatever else the machine does meanwhile is not the fault of the page.
+  expect(Math.min(...paints)).toBeLessThan(1_000)
+  await context.close()
+})
+
+/** What of the page itself is loaded at an address, by name. */
+async function filesOf(page: Page, path: string): Promise<string[]> {
+  await page.goto('about:blank')
+  const names: string[] = []
+  const note = (request: { url: () => string }) => {
+    const { pathname } = new URL(request.url())
+    if (pathname.startsWith('/console/assets/')) names.push(pathname.split('/').at(-1) ?? '')
+  }
+  page.on('request', note)
+  await page.goto(path)
+  await settled(page)
+  page.off('request', note)
+  const icon = await page.locator('link[rel=icon]').getAttribute('href')
+  return [...new Set(['index.html', icon?.split('/').at(-1) ?? '', ...names])]
+}
+
+function sampleAt(minute: number) {
+  const counts = { requests: minute, errors: 0, p50: 1, p99: 2, events: 0, writes: 0, memory: 1e8 }
+  return { at: new Date(minute * 60_000).toISOString(), ...counts }
+}

@@ -1,0 +1,204 @@
+import type { Page } from 'playwright-core'
+import type { useConsole } from './console.ts'
+import { PLAIN_HOST, settled } from './console-browser.ts'
+
+type World = ReturnType<typeof useConsole>
+
+/** A screen as somebody gets to see it. `prepare` does what leads there from its address. */
+export type Shown = {
+  name: string
+  path: string
+  prepare?: (page: Page) => Promise<unknown>
+  isSignedOut?: true
+  /** Where it is not to be seen at every width. */
+  width?: number
+  /** What the browser notes of the server's answer, which is as it should be. */
+  note?: RegExp
+}
+
+const REFUSED = /^Failed to load resource/
+/** A header that means something over https alone. */
+const OF_HTTPS = /^The Cross-Origin-Opener-Policy header has been ignored/
+const HOURS = 3_600_000
+const LINES = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
+
+/** Every screen with what lies over it. */
+export async function screensOf({ ask, console }: World): Promise<Shown[]> {
+  const { users } = await ask('people?q=ann@example.com')
+  const { events } = await ask('events?outcome=failed')
+  const ann = `/console/people/${users[0].id}`
+  const setUp = (await console.linkFor('newcomer')).replace(/^.*(?=\/console)/, '')
+  return [
+    ...SIMPLE.map((place) => ({ name: place || 'overview', path: `/console/${place}` })),
+    { name: 'what is found', path: '/console/people?q=ann' },
+    { name: 'nobody is found', path: '/console/people?q=nobody' },
+    { name: 'account', path: ann },
+    { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
+    { name: 'files of a person', path: `${ann}/files` },
+    { name: 'event', path: `/console/events/${events[0].eventId}` },
+    { name: 'failed events', path: '/console/events?outcome=failed' },
+    { name: 'settings history', path: '/console/settings/history', prepare: openAll },
+    { name: 'own setting', path: '/console/settings', prepare: addRule },
+    { name: 'open plan', path: '/console/plans', prepare: press('Edit pro_year') },
+    { name: 'open question', path: '/console/faqs', prepare: press(/^Edit/) },
+    { name: 'audit, opened', path: '/console/audit', prepare: openAll },
+    { name: 'timers', path: '/console', prepare: openAll },
+    { name: 'charts', path: '/console/metrics', prepare: drawCharts },
+    { name: 'step-up', path: '/console/audit', prepare: askForProof },
+    { name: 'review', path: '/console/settings', prepare: reviewChange },
+    { name: 'deletion', path: ann, prepare: press(/^Delete .* account$/) },
+    {
+      name: 'keys of the keyboard',
+      path: '/console/people',
+      prepare: (page) => page.keyboard.press('?'),
+    },
+    { name: 'what went wrong', path: '/console/rates', prepare: refuseRates },
+    { name: 'what failed to load', path: '/console/rates', prepare: failToLoad, note: REFUSED },
+    { name: 'menu', path: '/console', prepare: press('Menu'), width: 375 },
+    { name: 'door', path: '/console', isSignedOut: true },
+    {
+      name: 'door without operators',
+      path: '/console',
+      prepare: showNoOperators,
+      isSignedOut: true,
+    },
+    { name: 'set-up', path: setUp, isSignedOut: true },
+    { name: 'set-up by password', path: setUp, prepare: choosePassword, isSignedOut: true },
+    { name: 'recovery codes', path: setUp, prepare: showCodes, isSignedOut: true },
+    { name: 'used link', path: '/console#setup=used', isSignedOut: true, note: REFUSED },
+    {
+      name: 'plain http',
+      path: `http://${PLAIN_HOST}:${console.port}/console`,
+      note: OF_HTTPS,
+      isSignedOut: true,
+    },
+  ]
+}
+
+const SIMPLE = [
+  '',
+  'people',
+  'events',
+  'settings',
+  'plans',
+  'faqs',
+  'files',
+  'rates',
+  'metrics',
+  'live',
+  'backups',
+  'keys',
+  'audit',
+  'operators',
+  'me',
+  'nowhere',
+]
+
+function press(name: string | RegExp) {
+  return (page: Page) => page.getByRole('button', { name }).first().click()
+}
+
+async function openAll(page: Page) {
+  await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
+}
+
+async function addRule(page: Page) {
+  await page.getByLabel('Name').fill('newPaywall')
+  await press('Add a setting')(page)
+  await press('Add a rule to newPaywall')(page)
+  await press('Show')(page)
+}
+
+async function reviewChange(page: Page) {
+  await page.getByLabel('Under maintenance').check()
+  await press('Review and publish')(page)
+}
+
+/** Two hours of minutes, which a test cannot wait for. */
+async function drawCharts(page: Page) {
+  const now = Date.now()
+  const samples = Array.from({ length: 120 }, (_, at) => ({
+    at: new Date(now - 2 * HOURS + at * 60_000).toISOString(),
+    ...Object.fromEntries(LINES.map((name, line) => [name, (at % 17) * 10 ** line])),
+  }))
+  await page.route('**/console/api/metrics*', (route) => route.fulfill(answer(samples)))
+  await page.reload()
+  await page.locator('canvas').nth(4).waitFor()
+}
+
+/** The passkey was shown long ago. */
+async function askForProof(page: Page) {
+  const old = new Date(Date.now() - HOURS).toISOString()
+  const response = { provenAt: old, now: new Date().toISOString() }
+  await page.route('**/console/api/me', (route) => route.fulfill(answer(response)))
+  await press('Export')(page)
+  await page.getByRole('dialog').waitFor()
+  await page.unrouteAll()
+}
+
+async function refuseRates(page: Page) {
+  const response = { outcome: 'refused', reason: 'the provider says nothing' }
+  await page.route('**/console/api/rates/refresh', (route) => route.fulfill(answer(response)))
+  await press('Refresh now')(page)
+  await page.getByText('The rates stay as they are').waitFor()
+}
+
+async function failToLoad(page: Page) {
+  const body = '{"code":"unavailable","message":"The rates cannot be read now."}'
+  await page.route('**/console/api/rates', (route) => route.fulfill({ status: 503, body }))
+  await page.reload()
+  await page.getByText('cannot be read now').waitFor()
+}
+
+async function showNoOperators(page: Page) {
+  const state = { appName: 'homeport', hasOperators: false, isSignedIn: false }
+  await page.route('**/console/api/door/state', (route) => route.fulfill(answer(state)))
+  await page.reload()
+}
+
+async function choosePassword(page: Page) {
+  await press('Use a password')(page)
+  await page.getByLabel('New password').waitFor()
+}
+
+async function showCodes(page: Page) {
+  const recoveryCodes = Array.from({ length: 10 }, (_, at) => `abcd${at}fghjk`)
+  const done = answer({ recoveryCodes })
+  await page.route('**/console/api/door/set-up', (route) => route.fulfill(done))
+  await choosePassword(page)
+  await press('Set the password')(page)
+  await page.getByText('abcd9fghjk').waitFor()
+}
+
+function answer(response: unknown) {
+  return { contentType: 'application/json', body: JSON.stringify({ code: 'ok', response }) }
+}
+
+/** Pages on which nothing was done since they were loaded. */
+const untouched = new WeakSet<Page>()
+
+/** Shows a screen: in a page that was loaded anew, but for what a link leads to. */
+export async function show(page: Page, { path, prepare, isSignedOut }: Shown) {
+  const isPlain = !prepare && !isSignedOut && !path.includes('?')
+  if (isPlain && untouched.has(page)) await follow(page, path)
+  else await load(page, path)
+  await settled(page)
+  untouched.delete(page)
+  if (isPlain) untouched.add(page)
+  await prepare?.(page)
+  await settled(page)
+}
+
+async function load(page: Page, path: string) {
+  await page.unrouteAll()
+  // Another part behind # alone would not load the page again.
+  await page.goto('about:blank')
+  await page.goto(path)
+}
+
+/** Loads nothing again, as a link of the page does. */
+async function follow(page: Page, path: string) {
+  await page.evaluate(`history.pushState(null, '', '${path}')
+    dispatchEvent(new PopStateEvent('popstate'))
+    new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))`)
+}

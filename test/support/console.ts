@@ -1,0 +1,155 @@
+import { afterAll, beforeAll, test } from 'bun:test'
+import type { BrowserContextOptions } from 'playwright-core'
+import { CHROMIUM } from './browser.ts'
+import { type ConsoleBrowser, openBrowser } from './console-browser.ts'
+import { buildExecutable, installExecutable } from './executable.ts'
+import { cookieIn } from './operator.ts'
+import { createPasskey } from './passkey.ts'
+
+export type Console = Awaited<ReturnType<typeof startConsole>>
+
+const TEST_TIME = 120_000
+/** More pages than this only get in each other's way. */
+const AT_ONCE = 3
+
+let free = AT_ONCE
+const waiting: (() => void)[] = []
+
+/** A test that needs a browser, and is left out on a machine without Chromium. */
+export function browserTest(name: string, run: () => Promise<void>) {
+  test.skipIf(CHROMIUM === null)(name, run, TEST_TIME)
+}
+
+/** The same for one that runs beside its neighbours, of whose doings it sees nothing. */
+export function independentTest(name: string, run: () => Promise<void>) {
+  test.concurrent.skipIf(CHROMIUM === null)(name, () => inTurn(run), TEST_TIME)
+}
+
+async function inTurn(run: () => Promise<void>) {
+  if (free > 0) free--
+  else await new Promise<void>((resolve) => waiting.push(resolve))
+  try {
+    await run()
+  } finally {
+    const next = waiting.shift()
+    if (next) next()
+    else free++
+  }
+}
+
+/** The executable and a browser for all tests of a file. Pages belong to its operator `olga`, an owner, unless it begins without any. */
+export function useConsole({
+  args = ['serve', '--demo'],
+  environment = {},
+  isEmpty = false,
+}: Starting & { isEmpty?: boolean } = {}) {
+  const stack = new AsyncDisposableStack()
+  let started: { console: Console; browser: ConsoleBrowser; cookie: string } | null = null
+  beforeAll(async () => {
+    if (CHROMIUM === null) return
+    const [console, browser] = await Promise.all([
+      startConsole({ args, environment }),
+      openBrowser(),
+    ])
+    stack.use(console)
+    stack.use(browser)
+    started = { console, browser, ...(isEmpty ? { cookie: '' } : await console.signUp('olga')) }
+  }, 90_000)
+  afterAll(() => stack.disposeAsync())
+  const world = () => started as NonNullable<typeof started>
+  return {
+    get console() {
+      return world().console
+    },
+    open,
+    openSignedOut,
+    get cookie() {
+      return world().cookie
+    },
+    ask,
+  }
+
+  /** A page whose addresses begin at the server, with the session of its operator. */
+  async function open(options: BrowserContextOptions = {}) {
+    const opened = await openSignedOut(options)
+    const [name = '', value = ''] = world().cookie.split('=')
+    // A secure cookie for localhost belongs to http as well, but is only taken for https.
+    const place = { url: 'https://localhost', secure: true, httpOnly: true }
+    await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...place }])
+    return opened
+  }
+
+  function openSignedOut(options: BrowserContextOptions = {}) {
+    return world().browser.open({ baseURL: world().console.url, ...options })
+  }
+
+  /** Asks the console's API as its operator; fails unless it answers 200. */
+  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  async function ask(path: string, json?: unknown): Promise<any> {
+    const { console, cookie } = world()
+    return (await console.ask(path, json, { cookie })).response
+  }
+}
+
+type Starting = { args?: string[]; environment?: Record<string, string> }
+
+/** The executable with the console, as a browser of this machine reaches it. */
+export async function startConsole({ args = [], environment = {} }: Starting = {}) {
+  await buildExecutable()
+  const homeport = await installExecutable()
+  const settings = { RATE_LIMITS: 'off', ...environment }
+  let server = await homeport.start(settings, [], args)
+  const { port } = server
+  const url = `http://localhost:${port}`
+  return {
+    url,
+    port,
+    server,
+    linkFor,
+    signUp,
+    ask,
+    stop: () => server.stop(),
+    startAgain,
+    [Symbol.asyncDispose]: homeport[Symbol.asyncDispose],
+  }
+
+  async function startAgain() {
+    server = await homeport.start({ ...settings, PORT: String(port) }, [], args)
+  }
+
+  /** Runs the command that makes an operator, or resets one, and returns the link that it prints. */
+  async function linkFor(name: string, command: 'add' | 'reset' = 'add'): Promise<string> {
+    const { stdout, stderr } = await homeport.run(['operators', command, name])
+    const link = /\S+#setup=\S+/.exec(stdout)?.[0]
+    if (!link) throw new Error(stderr)
+    return link
+  }
+
+  /** Makes an operator who signs in with a passkey, and returns the cookie of the session. */
+  async function signUp(name: string): Promise<{ cookie: string }> {
+    const token = (await linkFor(name)).split('=').at(-1)
+    const { passkey } = (await ask('door/link', { token })).response
+    const made = createPasskey(url).make(passkey)
+    const reply = await send('door/set-up', { token, passkey: made, passkeyName: 'Laptop' })
+    return { cookie: cookieIn(reply.headers.get('set-cookie')) }
+  }
+
+  // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+  async function ask(path: string, json?: unknown, headers = {}): Promise<any> {
+    const reply = await send(path, json, headers)
+    if (reply.status !== 200) throw new Error(`${path}: ${reply.status} ${await reply.text()}`)
+    return reply.json()
+  }
+
+  function send(path: string, json: unknown, headers: Record<string, string> = {}) {
+    return fetch(`${url}/console/api/${path}`, {
+      ...(json === undefined ? {} : { method: 'POST', body: JSON.stringify(json) }),
+      headers: {
+        'content-type': 'application/json',
+        'sec-fetch-site': 'same-origin',
+        origin: url,
+        ...headers,
+      },
+    })
+  }
+}
