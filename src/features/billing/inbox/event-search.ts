@@ -18,7 +18,7 @@ export type EventSearch = ReturnType<typeof createEventSearch>
 const PAGE_SIZE = 50
 /** Rows that are read in one turn of the loop, and for one page. */
 const LOOKED_AT_ONCE = 500
-const MOST_LOOKED = 2_000
+const MOST_LOOKED = 1_000
 /** Counts go no further. */
 const MOST_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
@@ -30,7 +30,7 @@ export function createEventSearch(db: BillingDb) {
 
   /**
    * The newest events that match. `next` is the `after` of the following page; null on the last one. Where no index knows
-   * all of the filter, no more than 2,000 events are looked at: `lookedBackTo` is the time of the last one then.
+   * all of the filter, no more than 1,000 events are looked at: `lookedBackTo` is the time of the last one then.
    */
   async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
     const isSure = isIndexed(filter)
