@@ -64,7 +64,7 @@ test('the console sends what is kept and what comes as events, until the end', a
   const text = reply.text()
   log.write('{"msg":"after"}\n')
   liveLines.close()
-  expect(await text).toBe('data: {"msg":"before"}\n\ndata: {"msg":"after"}\n\n')
+  expect(await text).toBe('retry: 1000\n\ndata: {"msg":"before"}\n\ndata: {"msg":"after"}\n\n')
 })
 
 test('a reader who goes is forgotten', async () => {
@@ -75,7 +75,8 @@ test('a reader who goes is forgotten', async () => {
   const reader = (body as ReadableStream<Uint8Array>).getReader()
   const log = app.services.liveLines.behind({ write() {} })
   log.write('{}\n')
-  expect(new TextDecoder().decode((await reader.read()).value)).toBe('data: {}\n\n')
+  const nextText = async () => new TextDecoder().decode((await reader.read()).value)
+  expect([await nextText(), await nextText()]).toEqual(['retry: 1000\n\n', 'data: {}\n\n'])
   await reader.cancel()
   for (let at = 0; at < 3; at++) log.write('{}\n')
   app.services.liveLines.close()

@@ -33,17 +33,26 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
         end()
         controller.close()
       }
-      const unfollow = lines.follow((line) => {
-        if (waiting.length < MOST_WAITING) waiting.push(line)
-      }, close)
-      const send = async () => {
-        const isDue = performance.now() - sentAt > COMMENT_EVERY
-        if (waiting.length === 0 && !isDue) return
-        if (!(await isAllowed().catch(() => false))) return close()
+      const flush = () => {
         const text = waiting.map((line) => `data: ${line.trim()}\n\n`).join('')
         waiting = []
         sentAt = performance.now()
         controller.enqueue(encoder.encode(text || ':\n\n'))
+      }
+      const unfollow = lines.follow(
+        (line) => {
+          if (waiting.length < MOST_WAITING) waiting.push(line)
+        },
+        () => {
+          flush()
+          close()
+        },
+      )
+      const send = async () => {
+        const isDue = performance.now() - sentAt > COMMENT_EVERY
+        if (waiting.length === 0 && !isDue) return
+        if (!(await isAllowed().catch(() => false))) return close()
+        flush()
       }
       let sending = Promise.resolve()
       const timer = setInterval(() => {

@@ -1,0 +1,29 @@
+import { expect } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { openData } from '../../src/cli/data-directory.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/lib/log.ts'
+import { onSqlite } from '../support/databases.ts'
+import { makeLargeData, sizeOf } from './scale/large-data.ts'
+
+onSqlite('it is made in the file of the database')(
+  'data that was made in bulk is what the services would have made of it',
+  async () => {
+    const dataDir = join(await mkdtemp(join(tmpdir(), 'homeport-large-')), 'data')
+    const size = sizeOf(0.0003)
+    await makeLargeData(dataDir, size, () => {})
+    const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
+    {
+      await using data = await openData(config, createLog('error'))
+      const { rebuildBilling, people, billing } = data.services
+      const { changed } = await rebuildBilling(AbortSignal.timeout(30_000))
+      expect(changed).toEqual([])
+      expect((await people.directory.count()).users).toBe(size.people)
+      expect((await billing.count()).events).toBeGreaterThanOrEqual(size.events)
+    }
+    await rm(join(dataDir, '..'), { recursive: true })
+  },
+  30_000,
+)
