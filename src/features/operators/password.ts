@@ -100,8 +100,9 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     if (!/^\d{6}$/.test(code)) return useRecoveryCode(tx, id, code)
     const operator = await accounts.find(tx, id)
     if (!operator?.totpSecret) return false
-    const step = acceptedStep(unseal(sealKey, operator.totpSecret), code, now(), operator.totpStep)
-    if (step === null) return false
+    const secret = opened(operator.totpSecret)
+    const step = secret && acceptedStep(secret, code, now(), operator.totpStep)
+    if (!step) return false
     await tx.update(operators).set({ totpStep: step }).where(eq(operators.id, id))
     return true
   }
@@ -116,14 +117,19 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 
   function offered(name: string, sealed: string): string {
-    try {
-      const text = unseal(sealKey, sealed)
-      const at = text.lastIndexOf(' ')
-      if (text.slice(0, at) === name) return text.slice(at + 1)
-    } catch {
-      // Somebody else's, or none of ours.
-    }
+    const text = opened(sealed) ?? ''
+    const at = text.lastIndexOf(' ')
+    if (text.slice(0, at) === name) return text.slice(at + 1)
     throw new AppError('malformed_request', 'Scan the code again.')
+  }
+
+  /** Null for what we have not sealed, or with a key that was lost since. */
+  function opened(sealed: string): string | null {
+    try {
+      return unseal(sealKey, sealed)
+    } catch {
+      return null
+    }
   }
 
   function hashCode(operatorId: string, code: string): string {

@@ -228,3 +228,19 @@ function signIn(
 function prove(browser: OperatorBrowser, code: string) {
   return browser.ask('POST', 'me/proof', { json: { code } })
 }
+
+test('a code of a secret that cannot be opened any more is wrong, and a reset helps', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { db, operators } = app.services
+  await db.write(async (tx) => {
+    await tx.update(db.tables.operators).set({ totpSecret: 'sealed with a key that was lost' })
+  })
+  app.clock.advance(60_000)
+  const code = ann.codeNow()
+  const json = { name: ann.name, password: ann.password, code }
+  const headers = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
+  const refused = await app.ask('POST', '/console/api/door/sign-in', { json, headers })
+  expect([refused.status, refused.json.code]).toEqual([401, 'invalid_credentials'])
+  expect((await operators.accounts.reset(ann.name)).name).toBe(ann.name)
+})
