@@ -63,3 +63,10 @@ test('a long list of questions can be published', async () => {
 function knock(app: TestApp, path: string, body: string, headers = JSON_TYPE) {
   return app.ask('POST', `/console/api/door/${path}`, { body, headers: { ...OURS, ...headers } })
 }
+
+test('the console works where apps must seal what they send', async () => {
+  await using app = await createTestApp({ PAYLOAD_ENCRYPTION: 'required' })
+  const ann = await signInOperator(app)
+  expect((await ann.ask('GET', 'overview')).status).toBe(200)
+  expect((await app.ask('GET', '/api/user/app_settings/v1')).status).toBe(403)
+})
