@@ -19,10 +19,12 @@ export function createPublicCache<T extends object>(
 ): (value: T, language?: string) => PublicReply {
   const replies = new WeakMap<T, Map<string, PublicReply>>()
   return (value, language = '') => {
+    const known = replies.get(value)?.get(language)
+    if (known) return known
     const byLanguage = replies.get(value) ?? new Map<string, PublicReply>()
     // Who asks says in part what is rendered: what is kept is bounded.
     if (byLanguage.size >= MOST_KEPT) byLanguage.clear()
-    const reply = byLanguage.get(language) ?? render(translate(value, language))
+    const reply = render(translate(value, language))
     replies.set(value, byLanguage.set(language, reply))
     return reply
   }

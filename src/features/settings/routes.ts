@@ -3,7 +3,7 @@ import { varyBy } from '../../http/cors.ts'
 import { DataOf, responses } from '../../http/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../http/public-reply.ts'
 import { type AskerDeps, createAskerReader } from './asker.ts'
-import { aspectsOf, type FeatureValues, NOBODY, valuesFor } from './conditions.ts'
+import { type Aspect, aspectsOf, type FeatureValues, NOBODY, valuesFor } from './conditions.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
@@ -11,14 +11,13 @@ const MAX_AGE = 60
 
 export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Settings }) {
   const rendered = createPublicCache(replyWith)
-  const aspects = new WeakMap<StoredSettings, ReturnType<typeof aspectsOf>>()
+  const known = new WeakMap<StoredSettings, Aspect[]>()
   const asker = createAskerReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, set }) => {
       const stored = await settings.read()
-      const own = aspects.get(stored) ?? aspectsOf(stored.features)
-      aspects.set(stored, own)
+      const own = known.get(stored) ?? remember(stored)
       if (own.length === 0) return sendPublic(rendered(stored), { request, set }, MAX_AGE)
       const values = valuesFor(stored.features, await asker.read(request, own))
       for (const header of asker.headersFor(own)) varyBy(set, header)
@@ -39,6 +38,12 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
       },
     },
   )
+
+  function remember(stored: StoredSettings): Aspect[] {
+    const own = aspectsOf(stored.features)
+    known.set(stored, own)
+    return own
+  }
 }
 
 /** `values`: those of the app's own settings for who asks, as JSON; empty where nobody gets others than the next. */
