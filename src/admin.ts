@@ -36,7 +36,7 @@ export function createConsole(services: Services) {
 
 /** What the page asks for, behind one guard; not in the public document. */
 function createAdmin(services: Services) {
-  const { config, db, appName, consoleUrl, ipOf, now } = services
+  const { config, db, appName, consoleUrl, ipOf, now, log } = services
   const { operators, people, profile, limits, findPeople, exportData, deleteAccount } = services
   const { billing, eventSearch, replayAll, timeline, reconcile, rates, outbox, recorder, backups } =
     services
@@ -64,16 +64,18 @@ function createAdmin(services: Services) {
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   return new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
-    .use(operatorsAdmin({ operators, appName, consoleUrl, record, now }))
+    .use(operatorsAdmin({ operators, appName, consoleUrl, isSignedIn, record, now }))
     .use(peopleAdmin({ people, profile, limits, findPeople, exportData, deleteAccount, record }))
-    .use(billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, personOf, record }))
+    .use(
+      billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, personOf, record, log }),
+    )
     .use(settingsAdmin({ settings, record }))
     .use(plansAdmin({ plans, record }))
     .use(contentAdmin({ content, record }))
     .use(ratesAdmin({ rates, record }))
     .use(keysAdmin({ encryptionKeys, signingKeys, record }))
     .use(attachmentsAdmin({ attachments, listing, usage, baseUrlOf, record }))
-    .use(backupsAdmin({ backups, record }))
+    .use(backupsAdmin({ backups, record, log }))
     .use(
       healthAdmin({
         config,

@@ -1,10 +1,12 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import { AppError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
 import { failureBody, internalError } from './errors.ts'
+import { rawReply } from './raw-reply.ts'
 import { requestInfo } from './request-id.ts'
 
-type Asked = { request: Request; server: unknown; set: Context['set'] }
+type Asked = { request: Request; server: unknown; set: Context['set']; log: Log }
 
 /** How often somebody who waits is told, in ms. */
 const TELL_EVERY = 200
@@ -14,14 +16,10 @@ const TELL_EVERY = 200
  * The work is aborted when nobody listens any more.
  */
 export function progressReply<Progress, Outcome>(
-  { request, server, set }: Asked,
+  { request, server, set, log }: Asked,
   work: (tell: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,
 ): Response {
   ;(server as Server<unknown> | null)?.timeout(request, 0)
-  const headers = {
-    ...(set.headers as Record<string, string>),
-    'content-type': 'application/x-ndjson',
-  }
   const stopped = new AbortController()
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
@@ -39,12 +37,14 @@ export function progressReply<Progress, Outcome>(
       try {
         say({ response: await work(tell, stopped.signal) })
       } catch (error) {
-        const failure = error instanceof AppError ? error : internalError()
-        say({ failure: failureBody(failure, requestInfo(request).id) })
+        const { id: requestId } = requestInfo(request)
+        const isTold = error instanceof AppError
+        if (!isTold) log.error({ requestId, err: error }, 'request failed')
+        say({ failure: failureBody(isTold ? error : internalError(), requestId) })
       }
       if (!stopped.signal.aborted) controller.close()
     },
     cancel: () => stopped.abort(),
   })
-  return new Response(body, { headers })
+  return rawReply(set, body, { 'content-type': 'application/x-ndjson' })
 }

@@ -6,7 +6,7 @@ import type { Context } from 'elysia'
  */
 export function rawReply(
   set: Context['set'],
-  body: string | Blob | null,
+  body: string | Blob | ReadableStream<Uint8Array> | null,
   headers: Record<string, string>,
   status = 200,
 ): Response {

@@ -4,6 +4,7 @@ import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
 import { data, oneOf, strict } from '../../http/envelope.ts'
 import { progressReply } from '../../http/progress-reply.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import type { ReplayAll } from './inbox/replay-all.ts'
@@ -19,6 +20,7 @@ type BillingAdminDeps = {
   /** The person of an app user id; null when nobody has it. */
   personOf: (appUserId: string | null) => Promise<unknown>
   record: RecordAct
+  log: Log
 }
 
 const ENVIRONMENTS = ['production', 'sandbox'] as const
@@ -44,7 +46,7 @@ const RECONCILE_TIME = 60_000
 
 /** The log of billing events, and what they came to for a person. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, replayAll, timeline, reconcile, personOf, record } = deps
+  const { billing, eventSearch, replayAll, timeline, reconcile, personOf, record, log } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
@@ -54,10 +56,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
       async ({ params: { id } }) => {
         const event = await billing.show(id)
         if (!event) throw new AppError('not_found', `There is no event ${id}.`)
-        const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
-        const { appUserId } = event
-        const access = appUserId === null ? null : await timeline.explain(appUserId, environment)
-        return data({ ...event, access, person: await personOf(appUserId) })
+        const access = await timeline.explainAfter(event)
+        return data({ ...event, access, person: await personOf(event.appUserId) })
       },
       { params: IdParam },
     )
@@ -74,9 +74,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
           before: { outcome: before.outcome },
           after: { outcome: after?.outcome },
         })
-        const { appUserId, environment } = before
-        const own = environment === 'SANDBOX' ? 'sandbox' : 'production'
-        const access = appUserId === null ? null : await timeline.explain(appUserId, own)
+        const access = await timeline.explainAfter(before)
         return data({ outcome: after?.outcome, error: after?.error ?? null, access })
       },
       { params: IdParam },
@@ -84,7 +82,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
     .post(
       '/events/replay',
       ({ request, body, server, set }) =>
-        progressReply({ request, server, set }, async (tell, signal) => {
+        progressReply({ request, server, set, log }, async (tell, signal) => {
           const outcome = await replayAll(filterOf(body), tell, signal)
           await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
           return outcome

@@ -17,7 +17,7 @@ type Needs = {
   reconcile: Reconcile | null
   eventSearch: EventSearch
   replayAll: ReplayAll
-  timeline: Pick<Timeline, 'explain'>
+  timeline: Pick<Timeline, 'explain' | 'explainAfter'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<Unmatched[]>
   /** The id of the user with an e-mail address, or null. */
@@ -73,11 +73,8 @@ const eventsShow = dataCommand({
   work: async ({ billing, timeline }: Needs, id: string) => {
     const event = await billing.show(id)
     if (!event) throw new AppError('not_found', `There is no event ${id}.`)
-    const { appUserId } = event
-    const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
-    const access =
-      appUserId === null ? {} : { access: await timeline.explain(appUserId, environment) }
-    return { ...event, ...access }
+    const access = await timeline.explainAfter(event)
+    return { ...event, ...(access === null ? {} : { access }) }
   },
   print: ({ body, ...event }) => `${prettyJson(event)}\n${body}`,
 })

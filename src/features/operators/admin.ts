@@ -7,7 +7,6 @@ import {
   ownerOnly,
   type RecordAct,
   sessionCookie,
-  sessionTokenOf,
   stepUp,
   visitorOf,
 } from '../../http/console-guard.ts'
@@ -31,6 +30,8 @@ type OperatorsAdminDeps = {
   operators: Operators
   appName: string
   consoleUrl: string | null
+  /** Whether the session of a request still stands. */
+  isSignedIn: (request: Request) => Promise<boolean>
   record: RecordAct
   now: () => Date
 }
@@ -39,19 +40,13 @@ type OperatorsAdminDeps = {
 const EXPORT_LIMIT = 10_000
 
 /** The door of the console, who is inside, and what they did. */
-export function operatorsAdmin({
-  operators,
-  appName,
-  consoleUrl,
-  record,
-  now,
-}: OperatorsAdminDeps) {
+export function operatorsAdmin(deps: OperatorsAdminDeps) {
+  const { operators, appName, consoleUrl, isSignedIn, record, now } = deps
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
     .get('/door/state', async ({ request }) => {
-      const token = sessionTokenOf(request)
-      const isSignedIn = token !== null && (await sessions.check(token)) !== null
-      return data({ appName, hasOperators: await accounts.exist(), isSignedIn })
+      const hasOperators = await accounts.exist()
+      return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
     })
     .post(
       '/door/link',
@@ -80,9 +75,7 @@ export function operatorsAdmin({
     .post(
       '/door/sign-in',
       async ({ request, body, set }) => {
-        const proof =
-          'passkey' in body ? { passkey: body.passkey as AuthenticationResponseJSON } : body
-        const { name, session } = await signIn.signIn(proof, visitorOf(request))
+        const { name, session } = await signIn.signIn(proofIn(body), visitorOf(request))
         set.headers['set-cookie'] = sessionCookie(session)
         await note(request, name, 'operators.sign-in')
         return data({ name })
@@ -113,9 +106,7 @@ export function operatorsAdmin({
     .post(
       '/me/proof',
       async ({ request, body }) => {
-        const proof =
-          'passkey' in body ? { passkey: body.passkey as AuthenticationResponseJSON } : body
-        await signIn.prove(operatorOf(request), proof, visitorOf(request))
+        await signIn.prove(operatorOf(request), proofIn(body), visitorOf(request))
         return data(null)
       },
       { ...json(Proof) },
@@ -215,6 +206,11 @@ export function operatorsAdmin({
     const { id } = requestInfo(request)
     await audit.record({ operator, origin: ip, action, after: { device }, requestId: id })
   }
+}
+
+/** The schema has looked at as much of a passkey as is used. */
+function proofIn<Body extends object>(body: Body) {
+  return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
 function filterOf({ since, ...rest }: typeof AuditQuery.static) {

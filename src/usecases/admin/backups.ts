@@ -4,6 +4,7 @@ import { CONSOLE_API, type RecordAct, stepUp } from '../../http/console-guard.ts
 import { data, strict } from '../../http/envelope.ts'
 import { progressReply } from '../../http/progress-reply.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
 
 /** A backup in the folder of backups; `verifiedAt`: when all of it was last read and found good. */
 type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }
@@ -21,23 +22,28 @@ export type Backups = {
 
 const NameParam = strict({ name: t.String({ maxLength: 100 }) })
 
+type BackupsAdminDeps = { backups: Backups | null; record: RecordAct; log: Log }
+
 /** Backups: made, verified and taken home. Restoring is a command. */
-export function backupsAdmin({ backups, record }: { backups: Backups | null; record: RecordAct }) {
+export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
     .get('', async () => data(await required().list()))
     .post('', ({ request, server, set }) =>
-      progressReply<{ bytes: number }, { name: string }>({ request, server, set }, async (tell) => {
-        // It is finished also when nobody waits for it any more.
-        const { signal } = new AbortController()
-        const made = await required().make((bytes) => tell({ bytes }), signal)
-        await record(request, { action: 'backups.make', target: made.name })
-        return made
-      }),
+      progressReply<{ bytes: number }, { name: string }>(
+        { request, server, set, log },
+        async (tell) => {
+          // It is finished also when nobody waits for it any more.
+          const { signal } = new AbortController()
+          const made = await required().make((bytes) => tell({ bytes }), signal)
+          await record(request, { action: 'backups.make', target: made.name })
+          return made
+        },
+      ),
     )
     .post(
       '/:name/verify',
       ({ request, server, set, params: { name } }) =>
-        progressReply({ request, server, set }, async (_tell, signal) => {
+        progressReply({ request, server, set, log }, async (_tell, signal) => {
           await required().verify(name, signal)
           await record(request, { action: 'backups.verify', target: name })
           return { name }

@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
+import { rawReply } from '../../http/raw-reply.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
 
 type Asked = {
@@ -65,9 +66,5 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
     },
     cancel: () => end(),
   })
-  const headers = {
-    ...(set.headers as Record<string, string>),
-    'content-type': 'text/event-stream',
-  }
-  return new Response(body, { headers })
+  return rawReply(set, body, { 'content-type': 'text/event-stream' })
 }

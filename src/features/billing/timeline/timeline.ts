@@ -44,11 +44,17 @@ const TIMES = /At$/
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, subscription, listPlans, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
-  return { read, explain }
+  return { read, explain, explainAfter }
 
   /** Why access is on or off now, in one sentence. */
   async function explain(userId: string, environment: Environment): Promise<string> {
     return (await judge(userId, environment)).sentence
+  }
+
+  /** The same of whom an event names, in its environment; null where it names nobody. */
+  async function explainAfter(event: { appUserId: string | null; environment: string | null }) {
+    const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
+    return event.appUserId === null ? null : explain(event.appUserId, environment)
   }
 
   async function read(userId: string, environment: Environment) {
