@@ -1,5 +1,5 @@
 import { eq } from 'drizzle-orm'
-import { differencesBetween } from '../lib/differences.ts'
+import { differencesBetween, sidesOf } from '../lib/differences.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
 import type { Services } from '../services.ts'
@@ -113,14 +113,11 @@ async function addEdits({ settings, operators }: Services) {
     const before = await settings.read()
     await settings.set(changes, { author: 'dana', note })
     const differences = differencesBetween(before, await settings.read())
-    const valuesOf = (side: 'before' | 'after') =>
-      Object.fromEntries(differences.map((one) => [one.path, one[side]]))
     await operators.audit.record({
       operator: 'dana',
       origin: ORIGIN.ip,
       action: 'settings.publish',
-      before: valuesOf('before'),
-      after: valuesOf('after'),
+      ...sidesOf(differences),
     })
   }
 }

@@ -1,5 +1,17 @@
 import { join } from 'node:path'
 
+/** Runs a command of this program to its end, in a process of its own. `err` is what it said of its failure. */
+export async function runProgram(args: string[], signal: AbortSignal) {
+  const child = Bun.spawn(programCommand(...args), {
+    stdin: 'ignore',
+    stdout: 'pipe',
+    stderr: 'pipe',
+    signal,
+  })
+  const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  return { isGood: (await child.exited) === 0, out, err: err.trim() }
+}
+
 /** The command line that starts this program again, as the executable or from source. */
 export function programCommand(...args: string[]): string[] {
   const main = join(import.meta.dir, '..', 'main.ts')

@@ -3,7 +3,7 @@ import type { createUsage } from '../features/attachments/usage.ts'
 import type { EventSearch } from '../features/billing/inbox/event-search.ts'
 import type { Timeline as TimelineService } from '../features/billing/timeline/timeline.ts'
 import type { Operators } from '../features/operators/operators.ts'
-import type { AccountSummary } from '../features/people/accounts/directory.ts'
+import type { AccountSummary, FoundPeople } from '../features/people/accounts/directory.ts'
 import type { People } from '../features/people/people.ts'
 import type { Profile } from '../features/people/profile/service.ts'
 import type { Rates as RatesService } from '../features/rates/service.ts'
@@ -29,12 +29,7 @@ export type Me = {
 export type OperatorList = Answer<Operators['accounts']['list']>
 export type AuditPage = Answer<Operators['audit']['list']>
 
-export type PeoplePage = {
-  users: AccountSummary[]
-  next: string | null
-  strangers: string[]
-  eventId: string | null
-}
+export type PeoplePage = FoundPeople
 export type Person = {
   user: Answer<Profile['read']>
   account: Answer<People['accounts']['describe']>

@@ -56,23 +56,22 @@ const proven = new WeakSet<Request>()
 
 /** What a route needs beyond a session: a passkey or a code that was shown within ten minutes. No reader may use it. */
 export function stepUp() {
-  return {
-    transform: ({ request }: { request: Request }) => {
-      requireRoleFor(request, 'operator')
-      requireProof(request)
-    },
-    detail: { tags: ['step-up'] },
-  }
+  return provenAs('operator', ['step-up'])
 }
 
 /** What only owners may. */
 export function ownerOnly() {
+  return provenAs('owner', ['step-up', 'owner'])
+}
+
+/** Hooks of a route; each gets its own, for the framework changes what it is given. */
+function provenAs(role: 'operator' | 'owner', tags: string[]) {
   return {
     transform: ({ request }: { request: Request }) => {
-      requireRoleFor(request, 'owner')
+      requireRoleFor(request, role)
       requireProof(request)
     },
-    detail: { tags: ['step-up', 'owner'] },
+    detail: { tags },
   }
 }
 

@@ -17,6 +17,13 @@ export function differencesBetween(before: unknown, after: unknown, path = ''): 
   return [{ path, before: before ?? null, after: after ?? null }]
 }
 
+/** What differs, by its path: as it was, and as it is. */
+export function sidesOf(differences: Difference[]) {
+  const side = (name: 'before' | 'after') =>
+    Object.fromEntries(differences.map((one) => [one.path, one[name]]))
+  return { before: side('before'), after: side('after') }
+}
+
 function own(tree: Record<string, unknown>, name: string): unknown {
   return Object.hasOwn(tree, name) ? tree[name] : undefined
 }

@@ -2,7 +2,7 @@ import { Elysia, type TSchema, t } from 'elysia'
 import { json } from '../http/body.ts'
 import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
 import { data, strict } from '../http/envelope.ts'
-import { differencesBetween } from '../lib/differences.ts'
+import { differencesBetween, sidesOf } from '../lib/differences.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 /** What is edited as a whole and keeps its versions. */
@@ -68,13 +68,10 @@ export function publicationAdmin(
     // What stood before versions were kept has become the first one.
     const version = Math.max(base, 1) + 1
     const differences = differencesBetween(before, await find(version))
-    const valuesOf = (side: 'before' | 'after') =>
-      Object.fromEntries(differences.map((one) => [one.path, one[side]]))
     await record(request, {
       action: `${kind}.${act}`,
       target: `version ${version}`,
-      before: valuesOf('before'),
-      after: valuesOf('after'),
+      ...sidesOf(differences),
     })
   }
 }

@@ -1,4 +1,4 @@
-import type { AccountSummary, Page } from '../features/people/accounts/directory.ts'
+import type { AccountSummary, FoundPeople, Page } from '../features/people/accounts/directory.ts'
 
 type FindPeopleDeps = {
   listPeople: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
@@ -11,16 +11,15 @@ type FindPeopleDeps = {
 }
 
 const LEAST = 4
-const NOTHING = { strangers: [] as string[], eventId: null as string | null }
+const NOTHING = { strangers: [], eventId: null }
 
 /**
  * Finds people by whatever an operator has at hand: the beginning of an e-mail address, an id of ours, an app user id,
- * or the beginning of a transaction id. `strangers`: app user ids that events name and no person has. `eventId`: what
- * was looked for, where it is the id of a billing event.
+ * the beginning of a transaction id, or the id of an event.
  */
 export function createFindPeople(deps: FindPeopleDeps) {
   const { listPeople, peopleOf, customerIdsOf, isEvent } = deps
-  return async (text: string, after: string | undefined) => {
+  return async (text: string, after: string | undefined): Promise<FoundPeople> => {
     const wanted = text.trim()
     const page = { ...(after === undefined ? {} : { after }) }
     if (wanted === '') return { ...(await listPeople(page)), ...NOTHING }

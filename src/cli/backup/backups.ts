@@ -40,10 +40,15 @@ export async function removeOldBackups(folder: string, keep: number): Promise<st
   return old.map(({ path }) => path)
 }
 
+/** The paths of backups that are being written, or were killed while they were. */
+export async function listUnfinished(folder: string): Promise<string[]> {
+  const names = await readdir(folder).catch(() => [])
+  return names
+    .filter((name) => name.endsWith('.partial') && NAME.test(name.slice(0, -'.partial'.length)))
+    .map((name) => join(folder, name))
+}
+
 /** Removes what backups that were killed have left in a folder. */
 export async function removeUnfinished(folder: string) {
-  for (const name of await readdir(folder).catch(() => [])) {
-    if (!name.endsWith('.partial') || !NAME.test(name.slice(0, -'.partial'.length))) continue
-    await rm(join(folder, name), { force: true })
-  }
+  for (const path of await listUnfinished(folder)) await rm(path, { force: true })
 }

@@ -1,10 +1,10 @@
-import { readdir, stat } from 'node:fs/promises'
-import { basename, join } from 'node:path'
+import { stat } from 'node:fs/promises'
+import { basename } from 'node:path'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../usecases/admin/backups.ts'
-import { programCommand } from '../self-command.ts'
-import { backupDirOf, listBackups } from './backups.ts'
+import { runProgram } from '../self-command.ts'
+import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
 
 /** How often somebody who waits is told how far it is, in ms. */
 const LOOK_EVERY = 300
@@ -55,22 +55,14 @@ export function createConsoleBackups(config: Config): Backups {
   }
 
   async function tellSize(tell: (bytes: number) => void) {
-    const names = await readdir(folder).catch(() => [])
-    const partial = names.find((name) => name.endsWith('.partial'))
-    const found = partial && (await stat(join(folder, partial)).catch(() => null))
+    const [partial] = await listUnfinished(folder)
+    const found = partial && (await stat(partial).catch(() => null))
     if (found) tell(found.size)
   }
 
   async function run(args: string[], signal: AbortSignal): Promise<string> {
-    const [command = '', ...rest] = args
-    const child = Bun.spawn(programCommand(command, ...rest), {
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      signal,
-    })
-    const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
-    if ((await child.exited) === 0) return out
-    throw new AppError('conflict', err.trim() || `The ${command} did not end well.`)
+    const { isGood, out, err } = await runProgram(args, signal)
+    if (isGood) return out
+    throw new AppError('conflict', err || `The ${args[0]} did not end well.`)
   }
 }

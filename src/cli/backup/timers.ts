@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Timer } from '../../lib/timer.ts'
-import { programCommand } from '../self-command.ts'
+import { runProgram } from '../self-command.ts'
 
 /** Writes a backup at `BACKUP_SCHEDULE`, in a process of its own, and keeps the newest `BACKUP_KEEP`. */
 export function backupTimers(config: Config, log: Log): Timer[] {
@@ -11,14 +11,8 @@ export function backupTimers(config: Config, log: Log): Timer[] {
 
   async function run(signal: AbortSignal) {
     const options = ['--json', '--data-dir', dataDir, '--keep', String(backupKeep)]
-    const child = Bun.spawn(programCommand('backup', ...options), {
-      stdin: 'ignore',
-      stdout: 'pipe',
-      stderr: 'pipe',
-      signal,
-    })
-    const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
-    if ((await child.exited) !== 0) throw new Error(`the backup failed: ${err.trim()}`)
+    const { isGood, out, err } = await runProgram(['backup', ...options], signal)
+    if (!isGood) throw new Error(`the backup failed: ${err}`)
     log.info({ backup: JSON.parse(out) }, 'a backup was written')
   }
 }

@@ -5,8 +5,9 @@ import { plural } from '../format.ts'
 import type { History, Me } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Act, At, Badge, Empty, Field } from '../ui/parts.tsx'
+import { Act, At, Badge, Empty } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+import { NoteField } from './note-field.tsx'
 
 type HistoryProps = { kind: string; version: number; me: Me; onChange: () => Promise<void> }
 
@@ -53,13 +54,7 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
                         done={`Version ${one.version} stands again, saved as version ${version + 1}.`}
                       >
                         <WhatChanges kind={kind} from={version} to={one.version} />
-                        <Field label="Note" hint="Why, for the history">
-                          <input
-                            value={note}
-                            maxLength={500}
-                            onInput={(event) => setNote(event.currentTarget.value)}
-                          />
-                        </Field>
+                        <NoteField note={note} onChange={setNote} />
                       </Confirm>
                     </span>
                   )}

@@ -8,10 +8,11 @@ import type { Edition, Me, Schema } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Dialog } from '../ui/dialog.tsx'
 import { say } from '../ui/messages.tsx'
-import { Act, Field, Title } from '../ui/parts.tsx'
+import { Act, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import { HistoryList } from './history.tsx'
 import { merged } from './merge.ts'
+import { NoteField } from './note-field.tsx'
 
 type EditorProps<T> = {
   draft: T
@@ -186,13 +187,7 @@ function Review<T>(props: ReviewProps<T>) {
   return (
     <Dialog title="Publish these changes" onClose={onClose}>
       <Changes of={changes} />
-      <Field label="Note" hint="Why, for the history">
-        <input
-          value={note}
-          maxLength={500}
-          onInput={(event) => setNote(event.currentTarget.value)}
-        />
-      </Field>
+      <NoteField note={note} onChange={setNote} />
       <div class="actions end">
         <button type="button" onClick={onClose}>
           Cancel

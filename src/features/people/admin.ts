@@ -4,7 +4,7 @@ import { CONSOLE_API, type RecordAct, stepUp, visitorOf } from '../../http/conso
 import { data, strict } from '../../http/envelope.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Limits } from '../../limits/limits.ts'
-import type { AccountSummary } from './accounts/directory.ts'
+import type { FoundPeople } from './accounts/directory.ts'
 import type { People } from './people.ts'
 import type { Profile } from './profile/service.ts'
 
@@ -12,15 +12,7 @@ type PeopleAdminDeps = {
   people: People
   profile: Profile
   limits: Limits
-  findPeople: (
-    text: string,
-    after: string | undefined,
-  ) => Promise<{
-    users: AccountSummary[]
-    next: string | null
-    strangers: string[]
-    eventId: string | null
-  }>
+  findPeople: (text: string, after: string | undefined) => Promise<FoundPeople>
   exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
   record: RecordAct

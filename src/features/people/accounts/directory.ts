@@ -9,6 +9,15 @@ export type Page = { emailPrefix?: string; after?: string; limit?: number }
 
 export type AccountSummary = ReturnType<typeof summaryOf>
 
+/** What was looked for, whatever it was: `strangers` are app user ids that events name and no person has. */
+export type FoundPeople = {
+  users: AccountSummary[]
+  next: string | null
+  strangers: string[]
+  /** What was looked for, where it is the id of a billing event. */
+  eventId: string | null
+}
+
 const PAGE_SIZE = 50
 
 /** People as operators look them up: by id or e-mail address, and in pages. */
