@@ -1,4 +1,4 @@
-import { eq, inArray, or } from 'drizzle-orm'
+import { type Column, eq, inArray } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import type { Backlog } from '../projection/backlog.ts'
@@ -124,21 +124,26 @@ export function createErasure(deps: ErasureDeps) {
       .select({ eventRow: transferIds.eventRow })
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids))
-    const named = await from
-      .select()
-      .from(billingEvents)
-      .where(
-        or(
-          inArray(billingEvents.appUserId, ids),
-          inArray(billingEvents.id, [...new Set(transfers.map(({ eventRow }) => eventRow))]),
-        ),
-      )
-    const lines = new Set(named.flatMap(({ lineKey }) => lineKey ?? []))
-    const siblings = await from
-      .select()
-      .from(billingEvents)
-      .where(inArray(billingEvents.lineKey, [...lines]))
+    const named = [
+      ...(await eventsWhere(from, billingEvents.appUserId, ids)),
+      ...(await eventsWhere(
+        from,
+        billingEvents.id,
+        transfers.map(({ eventRow }) => eventRow),
+      )),
+    ]
+    const lines = named.flatMap(({ lineKey }) => lineKey ?? [])
+    const siblings = await eventsWhere(from, billingEvents.lineKey, lines)
     return [...new Map([...named, ...siblings].map((row) => [row.id, row])).values()]
+  }
+
+  /** One column at a time: SQLite reads the whole log for a column that is in a list or another one in an empty list. */
+  async function eventsWhere(from: Reader, column: Column, values: string[]) {
+    if (values.length === 0) return []
+    return await from
+      .select()
+      .from(billingEvents)
+      .where(inArray(column, [...new Set(values)]))
   }
 
   function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {

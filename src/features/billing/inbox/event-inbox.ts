@@ -1,5 +1,6 @@
-import { and, eq, like, lt, sql } from 'drizzle-orm'
+import { and, eq, gte, lt, ne, type Placeholder, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
+import { countRows, keyRanges } from '../../../db/key-ranges.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { Log } from '../../../lib/log.ts'
 import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
@@ -29,6 +30,8 @@ export type Billing = ReturnType<typeof createBilling>
 
 const RETRY_LIMIT = 1_000
 const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
+/** The body of an event that said nothing. */
+const NOTHING = Buffer.from('{}')
 
 /** The log of everything that the billing provider has told us. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
@@ -38,12 +41,7 @@ export function createBilling(deps: BillingDeps) {
     tx
       .select({ id: billingEvents.id, bodyHash: billingEvents.bodyHash })
       .from(billingEvents)
-      .where(
-        and(
-          eq(billingEvents.provider, PROVIDER),
-          eq(billingEvents.eventId, sql.placeholder('eventId')),
-        ),
-      ),
+      .where(hasEventId(sql.placeholder('eventId'))),
   )
   const insertEvent = db.prepareWrite((tx) =>
     tx
@@ -160,7 +158,7 @@ export function createBilling(deps: BillingDeps) {
     const [row] = await db.read
       .select({ id: billingEvents.id })
       .from(billingEvents)
-      .where(eq(billingEvents.eventId, eventId))
+      .where(hasEventId(eventId))
     return row ? replayRow(row.id) : null
   }
 
@@ -200,14 +198,33 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /** Drops the bodies of old paywall telemetry: there is much of it, and it says nothing. */
-  async function forgetTelemetry() {
+  async function forgetTelemetry(signal: AbortSignal) {
     const before = new Date(now().getTime() - TELEMETRY_LIFE)
-    await db.write(async (tx) => {
-      await tx
-        .update(billingEvents)
-        .set({ body: Buffer.from('{}') })
-        .where(and(like(billingEvents.type, 'PAYWALL_%'), lt(billingEvents.receivedAt, before)))
-    })
+    const types = await db.read
+      .selectDistinct({ type: billingEvents.type })
+      .from(billingEvents)
+      .where(
+        and(
+          MARKS.rare(billingEvents),
+          gte(billingEvents.type, 'PAYWALL_'),
+          // What comes after every name that begins so.
+          lt(billingEvents.type, 'PAYWALL`'),
+        ),
+      )
+    for (const { type } of types) {
+      const among = and(MARKS.rare(billingEvents), eq(billingEvents.type, type))
+      for await (const range of keyRanges(db.read, billingEvents, billingEvents.id, { among })) {
+        if (signal.aborted) return
+        const old = and(
+          range,
+          lt(billingEvents.receivedAt, before),
+          ne(billingEvents.body, NOTHING),
+        )
+        await db.write(async (tx) => {
+          await tx.update(billingEvents).set({ body: NOTHING }).where(old)
+        })
+      }
+    }
   }
 
   /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
@@ -228,7 +245,8 @@ export function createBilling(deps: BillingDeps) {
   }
 
   async function count() {
-    return { events: await db.read.$count(billingEvents), failed: await countFailed() }
+    const events = await countRows(db.read, billingEvents, billingEvents.id)
+    return { events, failed: await countFailed() }
   }
 
   /** How many could not be folded. */
@@ -238,10 +256,11 @@ export function createBilling(deps: BillingDeps) {
 
   /** One event by the provider's id, with its body as text; null when it never came. */
   async function show(eventId: string) {
-    const [row] = await db.read
-      .select()
-      .from(billingEvents)
-      .where(eq(billingEvents.eventId, eventId))
+    const [row] = await db.read.select().from(billingEvents).where(hasEventId(eventId))
     return row ? { ...row, body: utf8(row.body) } : null
+  }
+
+  function hasEventId(eventId: string | Placeholder) {
+    return and(eq(billingEvents.provider, PROVIDER), eq(billingEvents.eventId, eventId))
   }
 }

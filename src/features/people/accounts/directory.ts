@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
+import { countRows } from '../../../db/key-ranges.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { Account, Accounts } from './accounts.ts'
@@ -74,7 +75,10 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
   }
 
   async function count() {
-    return { users: await db.read.$count(users), sessions: await db.read.$count(sessions) }
+    return {
+      users: await countRows(db.read, users, users.id),
+      sessions: await countRows(db.read, sessions, sessions.id),
+    }
   }
 
   /** Takes an address for its owner's on the operator's word. */

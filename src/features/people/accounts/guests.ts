@@ -1,4 +1,5 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
+import { keyRanges } from '../../../db/key-ranges.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -19,7 +20,6 @@ type GuestsDeps = {
 
 const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
 const IDLE_DAYS = 90
-const BATCH = 200
 
 /** Guest accounts: users without credentials. */
 export function createGuests(deps: GuestsDeps) {
@@ -48,14 +48,16 @@ export function createGuests(deps: GuestsDeps) {
       .select()
       .from(sessions)
       .where(and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff)))
-    const idle = await db.read
-      .select({ id: users.id })
-      .from(users)
-      .where(and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff), notExists(recent)))
-      .limit(BATCH)
-    for (const { id } of idle) {
-      if (signal.aborted) return
-      await deleteAccount(id)
+    for await (const range of keyRanges(db.read, users, users.id)) {
+      const isIdle = and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff))
+      const idle = await db.read
+        .select({ id: users.id })
+        .from(users)
+        .where(and(range, isIdle, notExists(recent)))
+      for (const { id } of idle) {
+        if (signal.aborted) return
+        await deleteAccount(id)
+      }
     }
   }
 }

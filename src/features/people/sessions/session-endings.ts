@@ -1,4 +1,4 @@
-import { and, asc, eq, lte, ne, or } from 'drizzle-orm'
+import { and, asc, eq, lte, ne, or, type SQL } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { PeopleDb } from '../schema.ts'
 
@@ -32,11 +32,10 @@ export function createSessionEndings({ db }: { db: PeopleDb }) {
     await tx.delete(sessions).where(eq(sessions.userId, userId))
   }
 
-  /** Ends sessions that are past their end, or were last used at `idleSince` or before. */
-  async function endExpired(tx: Tx, at: Date, idleSince: Date) {
-    await tx
-      .delete(sessions)
-      .where(or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince)))
+  /** Ends those sessions of a range that are past their end, or were last used at `idleSince` or before. */
+  async function endExpired(tx: Tx, range: SQL | undefined, at: Date, idleSince: Date) {
+    const isExpired = or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
+    await tx.delete(sessions).where(and(range, isExpired))
   }
 
   /** Ends the least recently used sessions, so that one more is within the limit. */

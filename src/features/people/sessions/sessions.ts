@@ -1,5 +1,6 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
+import { keyRanges } from '../../../db/key-ranges.ts'
 import type { Device } from '../../../http/request-headers.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -120,10 +121,13 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
   }
 
   /** Removes sessions that are too old or were idle for too long. */
-  async function sweep() {
+  async function sweep(signal: AbortSignal) {
     const at = now()
     const idleSince = new Date(at.getTime() - IDLE_LIFE)
-    await db.write((tx) => endings.endExpired(tx, at, idleSince))
+    for await (const range of keyRanges(db.read, sessions, sessions.id)) {
+      if (signal.aborted) return
+      await db.write((tx) => endings.endExpired(tx, range, at, idleSince))
+    }
   }
 
   async function findFamily(tx: Tx, hash: string) {
