@@ -1,3 +1,4 @@
+import { constants, setPriority } from 'node:os'
 import { isIntact } from '../db/sqlite/open.ts'
 import { EXIT } from './command.ts'
 import { programCommand } from './self-command.ts'
@@ -5,14 +6,18 @@ import { programCommand } from './self-command.ts'
 /** Tells damage from a check that could not be made. */
 const DAMAGED = 3
 
-/** The hidden command that reads the whole database and exits 3 when it is damaged. */
+/**
+ * The hidden command that reads the whole database and exits 3 when it is damaged. Requests go before it, with the
+ * processor and mostly with the disk as well.
+ */
 export function runCheckDatabase([path = '']: string[]): never {
+  setPriority(constants.priority.PRIORITY_LOW)
   process.exit(isIntact(path) ? EXIT.done : DAMAGED)
 }
 
 /**
- * Checks the database in a process of its own, for it takes about half a second a gigabyte. Resolves
- * only when it is damaged; `signal` ends the check.
+ * Checks the database in a process of its own, for it takes a second a gigabyte, and a minute where that has to come
+ * from the disk. Resolves only when it is damaged; `signal` ends the check.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const stdio = ['ignore', 'ignore', 'ignore'] as const
