@@ -1,23 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { TOTP } from 'totp-generator'
 import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
 import { createSealer, readKeyForPayloads } from '../support/messages.ts'
 import { asker, deliver, register, signIn } from '../support/requests.ts'
 
-const MULTIARCH = await readdir('/usr/lib').catch(() => [])
-/** Debian's package `libfaketime`. */
-const FAKETIME = (
-  await Promise.all(
-    MULTIARCH.map(async (name) => {
-      const path = `/usr/lib/${name}/faketime/libfaketimeMT.so.1`
-      return (await Bun.file(path).exists()) ? path : null
-    }),
-  )
-).find((path) => path !== null)
-const withFaketime = test.skipIf(FAKETIME === undefined)
+const withFaketime = test.skipIf(FAKETIME === null)
 const PROFILE = '/api/user/profile/v1'
 const STEP = 30_000
 
@@ -109,19 +99,3 @@ withFaketime(
   },
   30_000,
 )
-
-/** A clock for the server alone, set by how much it differs: `+1d`, `-60` in seconds. */
-function fakeClock(folder: string) {
-  const file = join(folder, 'clock')
-  const environment = {
-    LD_PRELOAD: FAKETIME ?? '',
-    FAKETIME_TIMESTAMP_FILE: file,
-    FAKETIME_NO_CACHE: '1',
-    FAKETIME_DONT_FAKE_MONOTONIC: '1',
-  }
-  return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
-
-  async function set(difference: string) {
-    await writeFile(file, `${difference}\n`)
-  }
-}

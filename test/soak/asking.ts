@@ -1,0 +1,75 @@
+/** `status` is 0 where nobody answered. */
+// biome-ignore lint/suspicious/noExplicitAny: replies of every shape
+export type Reply = { status: number; json: any; bytes: Uint8Array; tag: string }
+
+export type Request = {
+  method: string
+  path: string
+  token?: string
+  json?: unknown
+  body?: Uint8Array
+  headers?: Record<string, string>
+}
+
+export type Asking = ReturnType<typeof createAsking>
+
+/** In ms: a request that takes longer hangs, and a client that was refused waits, longer each time. */
+const HANGS_AFTER = 30_000
+const FIRST_PAUSE = 100
+const LONGEST_PAUSE = 1_000
+/** Nobody waits longer than this for a server that is away, in ms. */
+const GIVES_UP_AFTER = 120_000
+
+const UNAVAILABLE = [0, 429, 503, 507]
+
+/**
+ * Clients that do not give up: what was not answered, or refused for a while, is sent again. `wrong` collects
+ * what should never happen, and `failures` counts what was refused or got no answer.
+ */
+export function createAsking(url: string) {
+  const wrong: string[] = []
+  const seen = { failures: 0, lastFailureAt: 0, lastFailure: '' }
+  return { wrong, seen, ask, persist }
+
+  async function ask({ method, path, token, json, body, headers }: Request): Promise<Reply> {
+    const isAbsolute = path.startsWith('http')
+    const response = await fetch(isAbsolute ? path : url + path, {
+      method,
+      headers: {
+        ...(json === undefined ? {} : { 'content-type': 'application/json' }),
+        ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+        ...headers,
+      },
+      body: json === undefined ? (body ?? null) : JSON.stringify(json),
+      signal: AbortSignal.timeout(HANGS_AFTER),
+    }).catch((error: Error) => {
+      if (error.name === 'TimeoutError') wrong.push(`${method} ${path} hangs`)
+    })
+    const bytes = await response?.bytes().catch(() => null)
+    if (!response || !bytes) return { status: 0, json: null, bytes: new Uint8Array(), tag: '' }
+    const isJson = response.headers.get('content-type')?.startsWith('application/json')
+    return {
+      status: response.status,
+      json: isJson && bytes.length > 0 ? JSON.parse(Buffer.from(bytes).toString()) : null,
+      bytes,
+      tag: response.headers.get('etag') ?? '',
+    }
+  }
+
+  /** The first answer that is one; `isRepeated` says that an earlier try may have had its effect. */
+  async function persist(request: Request): Promise<Reply & { isRepeated: boolean }> {
+    const startedAt = performance.now()
+    for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {
+      const reply = await ask(request)
+      if (!UNAVAILABLE.includes(reply.status)) return { ...reply, isRepeated }
+      seen.failures++
+      seen.lastFailureAt = performance.now()
+      seen.lastFailure = `${request.method} ${request.path}: ${reply.status}`
+      if (performance.now() - startedAt > GIVES_UP_AFTER) {
+        wrong.push(`${request.method} ${request.path} is answered ${reply.status} for two minutes`)
+        return { ...reply, isRepeated }
+      }
+      await Bun.sleep(Math.min(pause, LONGEST_PAUSE))
+    }
+  }
+}

@@ -1,0 +1,119 @@
+import { WEBHOOK_TOKEN } from '../support/app.ts'
+import type { Asking } from './asking.ts'
+import type { People, Person } from './people.ts'
+
+export type Billing = ReturnType<typeof createBilling>
+
+const MINUTE = 60_000
+const DAY = 24 * 60 * MINUTE
+const TYPES = ['RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'BILLING_ISSUE']
+
+/** The provider: it delivers each event until it is acknowledged. `events` are the ids of those that were. */
+export function createBilling(asking: Asking, people: People) {
+  const { wrong, persist } = asking
+  const events = new Set<string>()
+  // Long ago, so that no clock takes an event for one of the future.
+  const start = Date.now() - 100 * DAY
+  let lastEvent: ReturnType<typeof eventOf> | null = null
+  let isUp = Promise.withResolvers<void>()
+  isUp.resolve()
+  return { events, deliver, deliverSwapped, repeat, readSubscription, goDown, comeBack, untilUp }
+
+  async function deliver(person: Person) {
+    const event = eventOf(person)
+    await send(event)
+    apply(person, event)
+  }
+
+  /** Two events, of which the later one comes first. */
+  async function deliverSwapped(person: Person) {
+    const first = eventOf(person)
+    apply(person, first)
+    const second = eventOf(person)
+    await send(second)
+    await send(first)
+    apply(person, second)
+  }
+
+  /** An event that was acknowledged comes once more. */
+  async function repeat() {
+    if (!lastEvent) return
+    const { code } = await post(lastEvent)
+    if (code !== 'duplicate') wrong.push(`${lastEvent.id} came twice, and was answered ${code}`)
+  }
+
+  async function readSubscription(person: Person) {
+    const path = '/api/user/subscription/v1'
+    const reply = await people.askAs(person, { method: 'GET', path })
+    if (!people.succeeded(reply, 'a subscription')) return
+    const [line] = reply.json.response.subscriptions
+    const found = line ? [Date.parse(line.expiresAt), line.willRenew] : [null, false]
+    const { expiresAt, willRenew, events } = person.line
+    if (found[0] !== expiresAt || found[1] !== willRenew)
+      wrong.push(
+        `${person.email} has ${found}, not ${expiresAt},${willRenew} after ${events} events`,
+      )
+  }
+
+  /** Nothing is delivered until it comes back; then all that has waited is. */
+  function goDown() {
+    isUp = Promise.withResolvers()
+  }
+
+  function comeBack() {
+    isUp.resolve()
+  }
+
+  function untilUp() {
+    return isUp.promise
+  }
+
+  async function send(event: ReturnType<typeof eventOf>) {
+    const { code, isRepeated } = await post(event)
+    if (code === 'duplicate' && !isRepeated)
+      wrong.push(`${event.id} is new, and called a duplicate`)
+    if (events.has(event.id)) wrong.push(`${event.id} was sent twice by this program`)
+    events.add(event.id)
+    lastEvent = event
+  }
+
+  async function post(event: object) {
+    const path = '/api/webhooks/billing/v1'
+    const reply = await persist({ method: 'POST', path, token: WEBHOOK_TOKEN, json: { event } })
+    people.succeeded(reply, 'a delivery')
+    return { code: reply.json?.code as string, isRepeated: reply.isRepeated }
+  }
+
+  function eventOf({ id, line }: Person) {
+    const at = start + line.events * MINUTE
+    const type = line.events === 0 ? 'INITIAL_PURCHASE' : TYPES[line.events % TYPES.length]
+    const isPaid = type === 'INITIAL_PURCHASE' || type === 'RENEWAL'
+    return {
+      id: `${id}-${line.events}`,
+      type,
+      event_timestamp_ms: at,
+      app_user_id: id,
+      product_id: 'prod_example_pro',
+      entitlement_ids: ['pro'],
+      period_type: 'NORMAL',
+      environment: 'PRODUCTION',
+      store: 'APP_STORE',
+      original_transaction_id: `transaction-${id}`,
+      transaction_id: `transaction-${id}-${line.events}`,
+      purchased_at_ms: at,
+      expiration_at_ms: isPaid ? at + 200 * DAY : line.expiresAt,
+      price: 9.99,
+      currency: 'USD',
+      ...(type === 'CANCELLATION' ? { cancel_reason: 'UNSUBSCRIBE' } : {}),
+    }
+  }
+
+  function apply(
+    { line }: Person,
+    { type, expiration_at_ms: expiresAt }: ReturnType<typeof eventOf>,
+  ) {
+    line.events++
+    line.expiresAt = expiresAt
+    if (type !== 'BILLING_ISSUE') line.willRenew = type !== 'CANCELLATION'
+  }
+}

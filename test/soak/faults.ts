@@ -1,0 +1,142 @@
+import { rm, statfs } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Billing } from './billing.ts'
+import type { World } from './world.ts'
+
+/** What goes wrong, until it is well again: `run` throws when the server did not do as it should. */
+export type Fault = {
+  name: string
+  /** The server's process ends by it, and another one starts. */
+  endsProcess?: true
+  run: () => Promise<void>
+}
+
+/** How long a fault lasts, in ms. */
+const LASTS = 5_000
+const LASTS_LONG = 15_000
+
+/** All faults that can be done here, and of those that cannot why. */
+export function faultsOf(world: World, billing: Billing) {
+  const { engine, disk, clock, postgres } = world
+  let isAhead = false
+  const faults: Fault[] = [
+    { name: 'kill -9', endsProcess: true, run: kill },
+    { name: 'restart', endsProcess: true, run: restart },
+    { name: 'migration to the same version', endsProcess: true, run: migrate },
+    { name: 'stopped for 5 s', run: pause },
+    { name: 'image worker killed', run: killImageWorker },
+    { name: 'foreign lock', run: () => world.lock(LASTS) },
+    { name: 'backup', run: backUp },
+    { name: 'providers down', run: loseProviders },
+  ]
+  const missing: string[] = []
+  if (disk) faults.push({ name: 'full disk', run: () => fillDisk(disk) })
+  else missing.push('full disk: a file system of its own is mounted by root alone')
+  if (clock) faults.push({ name: 'clock jump', run: jump })
+  else missing.push("clock jump: Debian's libfaketime is not installed")
+  if (postgres) {
+    faults.push(
+      { name: 'backends killed', run: killBackends },
+      { name: 'PostgreSQL restarted', run: () => restartPostgres('SIGINT') },
+      { name: 'PostgreSQL crashed', run: () => restartPostgres('SIGQUIT') },
+      { name: 'PostgreSQL silent for 5 s', run: silencePostgres },
+    )
+  }
+  return { faults, missing }
+
+  async function kill() {
+    await world.stop('SIGKILL')
+    await world.start()
+  }
+
+  async function restart() {
+    expectZero(await world.stop('SIGTERM'), 'the server')
+    await world.start()
+  }
+
+  async function migrate() {
+    expectZero(await world.stop('SIGTERM'), 'the server')
+    await mustRun('migrate')
+    await world.start()
+  }
+
+  async function pause() {
+    process.kill(world.pid(), 'SIGSTOP')
+    await Bun.sleep(LASTS)
+    process.kill(world.pid(), 'SIGCONT')
+  }
+
+  /** Again and again: each picture has a new one. */
+  async function killImageWorker() {
+    for (const start = Date.now(); Date.now() - start < LASTS; await Bun.sleep(50)) {
+      Bun.spawnSync(['pkill', '-KILL', '-P', String(world.pid()), '-f', 'image-worker'])
+    }
+  }
+
+  /** Taken under load, and checked whole. */
+  async function backUp() {
+    const path = join(world.folder, 'backup.tar')
+    await mustRun('backup', '--out', path)
+    await mustRun('restore', path, '--verify')
+    await rm(path)
+  }
+
+  /** Rates stay as they were; events wait with the billing provider, and come all at once. */
+  async function loseProviders() {
+    world.rates.isDown = true
+    billing.goDown()
+    const { exitCode } = await world.run('rates', 'refresh')
+    await Bun.sleep(LASTS_LONG)
+    world.rates.isDown = false
+    billing.comeBack()
+    if (exitCode !== 1) throw new Error(`rates refresh ended with ${exitCode}, not 1`)
+    await mustRun('rates', 'refresh')
+  }
+
+  async function fillDisk(path: string) {
+    const ballast = join(path, 'ballast')
+    const { bavail, bsize } = await statfs(path)
+    await Bun.$`fallocate -l ${bavail * bsize - bsize * 64} ${ballast}`.nothrow().quiet()
+    await Bun.$`dd if=/dev/zero of=${ballast}.rest bs=4096`.nothrow().quiet()
+    await Bun.sleep(LASTS)
+    await rm(ballast, { force: true })
+    await rm(`${ballast}.rest`, { force: true })
+  }
+
+  /** Two hours ahead, and the next time two hours back. */
+  async function jump() {
+    isAhead = !isAhead
+    await clock?.set(isAhead ? '+2h' : '-2h')
+    await Bun.sleep(LASTS_LONG)
+    await clock?.set('+0')
+  }
+
+  async function killBackends() {
+    for (const start = Date.now(); Date.now() - start < LASTS; await Bun.sleep(700)) {
+      await postgres?.query(
+        'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid <> pg_backend_pid()',
+      )
+    }
+  }
+
+  async function restartPostgres(signal: 'SIGINT' | 'SIGQUIT') {
+    await postgres?.stop(signal)
+    await Bun.sleep(2_000)
+    await postgres?.start()
+  }
+
+  async function silencePostgres() {
+    await postgres?.signalAll('SIGSTOP')
+    await Bun.sleep(LASTS)
+    await postgres?.signalAll('SIGCONT')
+  }
+
+  async function mustRun(...args: string[]) {
+    const { exitCode, stderr } = await world.run(...args)
+    if (exitCode !== 0) throw new Error(`homeport ${args.join(' ')} on ${engine}: ${stderr.trim()}`)
+  }
+}
+
+function expectZero(exitCode: number, what: string) {
+  if (exitCode !== 0) throw new Error(`${what} ended with ${exitCode}`)
+}

@@ -1,0 +1,55 @@
+import type { Asking } from './asking.ts'
+import type { Billing } from './billing.ts'
+import type { People, Person } from './people.ts'
+import type { World } from './world.ts'
+
+type Parts = { asking: Asking; people: People; billing: Billing }
+
+export type Account = Awaited<ReturnType<typeof settle>>
+
+/**
+ * Holds everything that was acknowledged against the database, the disk, and what the server answers: nothing may be
+ * lost, nothing be there twice, and nothing that nobody sent. The server is stopped in the end.
+ */
+export async function settle(world: World, everybody: Person[], parts: Parts) {
+  const { asking, people, billing } = parts
+  const column = async (sql: string) => (await world.query(sql)).map(([value]) => String(value))
+  const wantedFiles = everybody.flatMap(({ files }) => [...files.keys()])
+  const rows = await column('SELECT key FROM attachments')
+  const stored = await world.storedFiles()
+  const account = {
+    events: compare(billing.events, await column('SELECT event_id FROM billing_events')),
+    people: compare(people.emails, await column('SELECT email FROM users')),
+    files: compare(wantedFiles, rows),
+    filesOnDisk: compare(rows, stored),
+  }
+  for (const person of everybody) {
+    await people.readProfile(person)
+    await billing.readSubscription(person)
+    await people.refresh(person)
+  }
+  // The state of all lines is what their events make of it, folded anew.
+  const rebuilt = await world.run('events', 'rebuild', '--json')
+  const { changed } = JSON.parse(rebuilt.stdout) as { changed: string[] }
+  if (changed.length > 0) asking.wrong.push(`${changed.length} lines are not what their events say`)
+  const doctor = await world.run('doctor')
+  if (doctor.exitCode !== 0) asking.wrong.push(`doctor: ${doctor.stdout}`)
+  const exitCode = await world.stop('SIGTERM')
+  if (exitCode !== 0) asking.wrong.push(`the server ended with ${exitCode}`)
+  if (world.engine === 'sqlite') {
+    const [first] = (await world.query('PRAGMA integrity_check')).flat()
+    if (first !== 'ok') asking.wrong.push(`the database is damaged: ${first}`)
+  }
+  return account
+}
+
+/** How the values there differ from those that were acknowledged. */
+function compare(acknowledged: Iterable<string>, found: string[]) {
+  const [wanted, there] = [new Set(acknowledged), new Set(found)]
+  return {
+    acknowledged: wanted.size,
+    lost: [...wanted.difference(there)],
+    twice: found.length - there.size,
+    unknown: [...there.difference(wanted)],
+  }
+}

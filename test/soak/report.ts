@@ -1,0 +1,76 @@
+import type { Outcome } from './run.ts'
+import { type Sample, type Slope, slopeOf } from './slopes.ts'
+
+const LISTED = 20
+
+/** The outcome as Markdown, for people and for the documents. */
+export function report(outcome: Outcome): string {
+  const { engine, minutes, rate, seen, failures, isClean, wrong, errors } = outcome
+  return [
+    `\n## ${minutes.toFixed(0)} minutes on ${engine}, ${rate} acts a second`,
+    `${seen.done} acts done, ${seen.skipped} left out because too many waited; ${failures} requests were refused or not answered, and sent again.`,
+    table(['acknowledged', 'count', 'lost', 'twice', 'never sent'], accountRows(outcome)),
+    table(
+      ['fault', 'times', 'requests refused', 'the last one after its end, at most'],
+      faultRows(outcome),
+    ),
+    table(['act', 'count', 'p50 ms', 'p99 ms', 'longest s'], timeRows(outcome)),
+    table(['of the process', 'median', 'grows in an hour, within a process'], sampleRows(outcome)),
+    table(['error in the log', 'times'], [...errors]),
+    `Wrong: ${wrong.length}.`,
+    ...wrong.slice(0, LISTED).map((text) => `- ${text}`),
+    isClean ? 'The ledger is clean.' : 'THE LEDGER IS NOT CLEAN.',
+  ].join('\n\n')
+}
+
+function accountRows({ account }: Outcome) {
+  const { events, people, files, filesOnDisk } = account
+  const rows = { events, people, files, 'files on the disk, of rows': filesOnDisk }
+  return Object.entries(rows).map(([name, { acknowledged, lost, twice, unknown }]) => [
+    name,
+    acknowledged,
+    lost.length,
+    twice,
+    unknown.length,
+  ])
+}
+
+function faultRows({ faultsSeen }: Outcome) {
+  return [...Map.groupBy(faultsSeen, ({ name }) => name)].map(([name, seen]) => [
+    name,
+    seen.length,
+    seen.reduce((sum, { failures }) => sum + failures, 0),
+    `${Math.round(Math.max(...seen.map(({ recovery }) => recovery)))} ms`,
+  ])
+}
+
+function timeRows({ times }: Outcome) {
+  return [...times].map(([kind, all]) => {
+    const sorted = all.toSorted((a, b) => a - b)
+    const at = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] ?? 0
+    return [kind, all.length, at(0.5).toFixed(1), at(0.99).toFixed(0), (at(1) / 1000).toFixed(1)]
+  })
+}
+
+function sampleRows({ samples }: Outcome) {
+  const memory = (sample: Sample) => sample.memory / 1e6
+  const descriptors = (sample: Sample) => sample.descriptors
+  return [
+    ['resident memory, MB', middle(samples.map(memory)), told(slopeOf(samples, memory))],
+    ['descriptors', middle(samples.map(descriptors)), told(slopeOf(samples, descriptors))],
+  ]
+}
+
+function middle(values: number[]): string {
+  return (values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0).toFixed(0)
+}
+
+function told(slope: Slope | null): string {
+  if (!slope) return 'no process was old enough'
+  return `${slope.perHour.toFixed(2)} ± ${slope.error.toFixed(2)}`
+}
+
+function table(head: string[], rows: (string | number)[][]): string {
+  const line = (cells: (string | number)[]) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n')
+}

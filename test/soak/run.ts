@@ -1,0 +1,161 @@
+import { readdir } from 'node:fs/promises'
+import { residentMemory } from '../bench/servers.ts'
+import { createAsking } from './asking.ts'
+import { createBilling } from './billing.ts'
+import { type Fault, faultsOf } from './faults.ts'
+import { createFiles } from './files.ts'
+import { settle } from './ledger.ts'
+import { startLoad } from './load.ts'
+import { createPeople } from './people.ts'
+import type { Sample } from './slopes.ts'
+import { type Engine, openWorld, type World } from './world.ts'
+
+export type SoakOptions = {
+  engine: Engine
+  minutes: number
+  /** Acts a second. */
+  rate: number
+  people: number
+  /** From one fault to the next, in ms. */
+  pause: number
+  signal: AbortSignal
+  tell: (text: string) => void
+  /** Only these faults. */
+  only?: string[]
+}
+
+/** `failures` are requests that were refused or not answered; `recovery` is in ms after its end. */
+export type FaultSeen = { name: string; failures: number; recovery: number }
+
+export type Outcome = Awaited<ReturnType<typeof runSoak>>
+
+const SAMPLE_EVERY = 5_000
+const MINUTE = 60_000
+const ROUNDS = 4
+
+/** Load, faults one after the other, samples of the process, and the account at the end. */
+export async function runSoak(options: SoakOptions) {
+  const { engine, minutes, rate, people: count, pause, signal, tell } = options
+  await using world = await openWorld(engine)
+  const asking = createAsking(world.url)
+  const people = createPeople(asking)
+  const billing = createBilling(asking, people)
+  const files = await createFiles(asking, people)
+  const { faults, missing } = faultsOf(world, billing)
+  for (const text of missing) tell(`left out: ${text}`)
+  const load = await startLoad({ asking, people, billing, files }, { rate, people: count })
+  const startedAt = performance.now()
+  const sampling = startSampling(world, startedAt)
+  const chosen = faults.filter(({ name }) => options.only?.includes(name) ?? true)
+  const faultsSeen: FaultSeen[] = []
+  for (const fault of inTurns(chosen)) {
+    await Promise.race([Bun.sleep(pause / 2), aborted(signal)])
+    const isOver = performance.now() - startedAt > minutes * MINUTE - pause / 2
+    if (signal.aborted || isOver) break
+    faultsSeen.push(await suffer(fault))
+    await Promise.race([Bun.sleep(pause / 2), aborted(signal)])
+    tell(await progress(faultsSeen.at(-1) as FaultSeen))
+  }
+  await load.stop()
+  const elapsed = (performance.now() - startedAt) / MINUTE
+  const samples = sampling.stop()
+  tell('the load is over; everything that was acknowledged is looked up')
+  const account = await settle(world, load.everybody, { asking, people, billing })
+  const errors = await world.errorsLogged()
+  const isClean =
+    asking.wrong.length === 0 &&
+    Object.values(account).every(({ lost, twice }) => lost.length === 0 && twice === 0) &&
+    [account.events, account.people, account.files].every(({ unknown }) => unknown.length === 0)
+  const { seen, times } = load
+  return {
+    engine,
+    minutes: elapsed,
+    rate,
+    missing,
+    account,
+    isClean,
+    faultsSeen,
+    samples,
+    seen,
+    times,
+    errors,
+    wrong: asking.wrong,
+    failures: asking.seen.failures,
+  }
+
+  async function suffer(fault: Fault): Promise<FaultSeen> {
+    const before = asking.seen.failures
+    if (fault.endsProcess) sampling.endLife()
+    await fault.run().catch((error) => asking.wrong.push(`${fault.name}: ${error.message}`))
+    if (fault.endsProcess) sampling.startLife()
+    const endedAt = performance.now()
+    // What was refused in the fault tries again within two seconds.
+    await Bun.sleep(Math.min(pause / 6, 5_000))
+    const recovery = Math.max(0, asking.seen.lastFailureAt - endedAt)
+    return { name: fault.name, failures: asking.seen.failures - before, recovery }
+  }
+
+  async function progress({ name, failures, recovery }: FaultSeen): Promise<string> {
+    const minute = ((performance.now() - startedAt) / MINUTE).toFixed(1)
+    const { memory, descriptors } = await measure(world.pid())
+    return [
+      `minute ${minute}: ${name}`,
+      `${failures} requests refused, the last ${Math.round(recovery)} ms after its end`,
+      `${load.seen.done} acts done, ${load.seen.skipped} left out`,
+      `${Math.round(memory / 1e6)} MB, ${descriptors} descriptors`,
+      `${asking.wrong.length} wrong${asking.wrong.length > 0 ? `: ${asking.wrong.at(-1)}` : ''}`,
+    ].join('; ')
+  }
+}
+
+/** What ends the process comes in one round of four, so that one gets old enough for its memory to be judged. */
+function* inTurns(faults: Fault[]): Generator<Fault> {
+  const kept = faults.filter(({ endsProcess }) => !endsProcess)
+  for (;;) {
+    yield* faults
+    for (let round = 1; round < ROUNDS; round++) yield* kept
+    if (faults.length === 0) return
+  }
+}
+
+function startSampling(world: World, startedAt: number) {
+  const samples: Sample[] = []
+  let life = 0
+  let bornAt: number | null = startedAt
+  const timer = setInterval(take, SAMPLE_EVERY)
+  return {
+    endLife: () => {
+      bornAt = null
+    },
+    startLife: () => {
+      life++
+      bornAt = performance.now()
+    },
+    stop: () => {
+      clearInterval(timer)
+      return samples
+    },
+  }
+
+  async function take() {
+    if (bornAt === null) return
+    const [now, of] = [performance.now(), life]
+    const age = (now - bornAt) / MINUTE
+    const measured = await measure(world.pid()).catch(() => null)
+    if (measured && of === life)
+      samples.push({ ...measured, life, age, minute: (now - startedAt) / MINUTE })
+  }
+}
+
+/** Resident memory in bytes and open descriptors of a process. */
+async function measure(pid: number) {
+  const memory = await residentMemory(pid)
+  return { memory, descriptors: (await readdir(`/proc/${pid}/fd`)).length }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve()
+    signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}

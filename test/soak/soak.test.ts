@@ -1,0 +1,50 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { isOnPostgres } from '../support/databases.ts'
+import { buildExecutable } from '../support/executable.ts'
+import { report } from './report.ts'
+import { runSoak } from './run.ts'
+import { type Sample, slopeOf } from './slopes.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+test.skipIf(isOnPostgres)(
+  'a few seconds of load and a kill lose nothing that was acknowledged',
+  async () => {
+    const outcome = await runSoak({
+      engine: 'sqlite',
+      minutes: 0.06,
+      rate: 40,
+      people: 8,
+      pause: 1_200,
+      signal: AbortSignal.timeout(20_000),
+      only: ['kill -9'],
+      tell: () => {},
+    })
+    expect(outcome.wrong).toEqual([])
+    expect(outcome.isClean).toBe(true)
+    expect(outcome.faultsSeen.map(({ name }) => name)).toContain('kill -9')
+    expect(outcome.account.events.acknowledged).toBeGreaterThan(10)
+    expect(report(outcome)).toContain('The ledger is clean.')
+  },
+  60_000,
+)
+
+test('the slope is that within each process, whatever their levels, and has an error', () => {
+  const samples = [0, 1].flatMap((life) =>
+    Array.from({ length: 240 }, (_, at) => sampleOf(life, at / 12)),
+  )
+  const slope = slopeOf(samples, ({ memory }) => memory)
+  expect(slope?.perHour).toBeCloseTo(6, 0)
+  expect(slope?.error).toBeLessThan(0.5)
+})
+
+test('a process that has just started has no slope', () => {
+  const samples = Array.from({ length: 48 }, (_, at) => sampleOf(0, at / 12))
+  expect(slopeOf(samples, ({ memory }) => memory)).toBeNull()
+})
+
+/** Grows by 6 an hour, shakes a little, and begins higher in the second process. */
+function sampleOf(life: number, age: number): Sample {
+  const memory = 100 + 50 * life + age / 10 + Math.sin(age * 50) / 10
+  return { life, age, minute: life * 20 + age, memory, descriptors: 30 }
+}

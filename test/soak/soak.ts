@@ -1,0 +1,32 @@
+import { parseArgs } from 'node:util'
+import { buildExecutable } from '../support/executable.ts'
+import { report } from './report.ts'
+import { runSoak } from './run.ts'
+
+/**
+ * `bun run soak [--minutes 20] [--engine sqlite|postgres] [--rate 40]`: a load of everything while each minute
+ * something else goes wrong, then an account of all that was acknowledged. Ends with 1 when anything is wrong.
+ */
+const { values } = parseArgs({
+  options: {
+    minutes: { type: 'string', default: '20' },
+    engine: { type: 'string', default: 'sqlite' },
+    rate: { type: 'string', default: '40' },
+  },
+})
+const engine = values.engine === 'postgres' ? 'postgres' : 'sqlite'
+const interruption = new AbortController()
+process.once('SIGINT', () => interruption.abort())
+
+await buildExecutable()
+const outcome = await runSoak({
+  engine,
+  minutes: Number(values.minutes),
+  rate: Number(values.rate),
+  people: 200,
+  pause: 60_000,
+  signal: interruption.signal,
+  tell: (text) => console.log(text),
+})
+console.log(report(outcome))
+if (!outcome.isClean) process.exitCode = 1

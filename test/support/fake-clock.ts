@@ -1,0 +1,29 @@
+import { readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+
+/** Debian's package `libfaketime`; null where it is not installed. */
+export const FAKETIME = await findFaketime()
+
+/** A clock for one program alone, set by how much it differs: `+1d`, `-60` in seconds. */
+export function fakeClock(folder: string) {
+  const file = join(folder, 'clock')
+  const environment = {
+    LD_PRELOAD: FAKETIME ?? '',
+    FAKETIME_TIMESTAMP_FILE: file,
+    FAKETIME_NO_CACHE: '1',
+    FAKETIME_DONT_FAKE_MONOTONIC: '1',
+  }
+  return { environment, set, [Symbol.asyncDispose]: () => set('+0') }
+
+  async function set(difference: string) {
+    await writeFile(file, `${difference}\n`)
+  }
+}
+
+async function findFaketime(): Promise<string | null> {
+  for (const name of await readdir('/usr/lib').catch(() => [])) {
+    const path = `/usr/lib/${name}/faketime/libfaketimeMT.so.1`
+    if (await Bun.file(path).exists()) return path
+  }
+  return null
+}
