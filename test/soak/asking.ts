@@ -14,7 +14,7 @@ export type Request = {
 export type Asking = ReturnType<typeof createAsking>
 
 /** In ms: a request that takes longer hangs, and a client that was refused waits, longer each time. */
-const HANGS_AFTER = 30_000
+const HANGS_AFTER = 60_000
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 1_000
 /** Nobody waits longer than this for a server that is away, in ms. */

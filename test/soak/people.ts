@@ -85,7 +85,8 @@ export function createPeople(asking: Asking) {
     const reply = await persist({ ...request, token: person.token })
     if (reply.json?.code !== 'token_expired') return reply
     await refresh(person)
-    return await persist({ ...request, token: person.token })
+    const again = await persist({ ...request, token: person.token })
+    return { ...again, isRepeated: reply.isRepeated || again.isRepeated }
   }
 
   function login(email: string) {
