@@ -29,7 +29,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
   await writeConsole(join(import.meta.dir, 'dist', 'console'))
   const result = await Bun.build({
     entrypoints: [join(import.meta.dir, 'src/main.ts')],
-    plugins: [embedSharp(platform, folderOf), hidePaths()],
+    plugins: [embedNative(platform, folderOf), hidePaths()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
     sourcemap: 'linked',
@@ -63,21 +63,26 @@ function hidePaths(): BunPlugin {
   }
 }
 
+type NativeFile = { source: string; path: string; hash: string }
+
 /**
- * Embeds sharp's addon and libvips as files, and puts a loader in the addon's place that unpacks both
- * beside each other (the addon finds the library relative to itself) and opens them.
+ * Embeds what is native as files: sharp's addon with libvips, and the addon for argon2. Loaders in the places of the
+ * addons unpack them beside each other (sharp's finds its library relative to itself) and open them.
  */
-function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
-  const addon = nativeFile(`@img/sharp-${platform}`, '.node')
-  const library = nativeFile(`@img/sharp-libvips-${platform}`, /\.so|\.dylib/)
-  // The executable keeps the loader's source, which must not tell the folder that it was built in.
-  const files: Record<string, string> = {
-    '#addon': addon.source,
-    '#library': library.source,
-    '#load-native': join(import.meta.dir, 'src/features/attachments/images/native.ts'),
+function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
+  const parts: Record<string, NativeFile[]> = {
+    sharp: [
+      nativeFile(`@img/sharp-${platform}`, 'lib', /\.node$/),
+      nativeFile(`@img/sharp-libvips-${platform}`, 'lib', /\.so|\.dylib/),
+    ],
+    argon2: [nativeFile(`@node-rs/argon2-${napiName(platform)}`, '', /\.node$/)],
   }
+  // The executable keeps the loaders' source, which must not tell the folder that it was built in.
+  const files = new Map([['#load-native', join(import.meta.dir, 'src/lib/native.ts')]])
+  for (const { source, hash } of Object.values(parts).flat()) files.set(`#${hash}`, source)
+  const sources = new Set(files.values())
   return {
-    name: 'embed-sharp',
+    name: 'embed-native',
     setup(build) {
       build.onResolve({ filter: /^sharp$/ }, () => ({
         path: createRequire(import.meta.url).resolve('sharp'),
@@ -86,45 +91,59 @@ function embedSharp(platform: string, folderOf: Build['folderOf']): BunPlugin {
         path: 'addon',
         namespace: 'native',
       }))
-      build.onResolve({ filter: /^native-parts$/ }, () => ({ path: 'parts', namespace: 'native' }))
-      build.onResolve({ filter: /^#(addon|library|load-native)$/ }, ({ path }) => ({
-        path: files[path] as string,
+      build.onResolve({ filter: /^@node-rs\/argon2$/ }, () => ({
+        path: 'argon2',
+        namespace: 'native',
+      }))
+      build.onResolve({ filter: /^native-sharp$/ }, () => ({ path: 'sharp', namespace: 'native' }))
+      build.onResolve({ filter: /^#(load-native|[0-9a-f]{64})$/ }, ({ path }) => ({
+        path: files.get(path) as string,
       }))
       build.onLoad({ filter: /^addon$/, namespace: 'native' }, () => ({
-        contents: `module.exports = require('native-parts').addon`,
+        contents: `module.exports = require('native-sharp').addon`,
         loader: 'js',
       }))
-      build.onLoad({ filter: /^parts$/, namespace: 'native' }, () => ({
-        contents: loader(),
+      build.onLoad({ filter: /^sharp$/, namespace: 'native' }, () => ({
+        contents: loader('sharp'),
         loader: 'ts',
       }))
-      build.onLoad({ filter: /libvips-cpp\..*(so|dylib)|sharp-[\w.-]+\.node$/ }, ({ path }) => ({
-        contents: readFileSync(path),
-        loader: 'file',
+      build.onLoad({ filter: /^argon2$/, namespace: 'native' }, () => ({
+        contents: `${loader('argon2')}export const { hash, verify } = addon\n`,
+        loader: 'ts',
       }))
+      build.onLoad({ filter: /\.(node|so|dylib)[\d.]*$/ }, ({ path }) =>
+        sources.has(path) ? { contents: readFileSync(path), loader: 'file' } : undefined,
+      )
     },
   }
 
-  function nativeFile(name: string, ending: string | RegExp) {
-    const folder = join(folderOf(name), 'lib')
-    const file = readdirSync(folder).find((one) =>
-      typeof ending === 'string' ? one.endsWith(ending) : ending.test(one),
-    )
+  function nativeFile(name: string, folder: string, ending: RegExp): NativeFile {
+    const file = readdirSync(join(folderOf(name), folder)).find((one) => ending.test(one))
     if (!file) throw new Error(`${name} has no native library`)
-    const source = join(folder, file)
+    const source = join(folderOf(name), folder, file)
     const hash = createHash('sha256').update(readFileSync(source)).digest('hex')
-    return { source, hash, path: `${name}/lib/${file}` }
+    return { source, hash, path: join(name, folder, file) }
   }
 
-  function loader(): string {
-    const part = (name: string, { path, hash }: typeof addon) =>
-      `{ embedded: ${name}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`
-    return `import addonFile from '#addon' with { type: 'file' }
-import libraryFile from '#library' with { type: 'file' }
+  function loader(name: string): string {
+    const imports = parts[name]?.map(
+      ({ hash }, at) => `import part${at} from '#${hash}' with { type: 'file' }`,
+    )
+    const list = parts[name]?.map(
+      ({ path, hash }, at) =>
+        `{ embedded: part${at}, path: ${JSON.stringify(path)}, hash: ${JSON.stringify(hash)} }`,
+    )
+    return `${imports?.join('\n')}
 import { loadNative } from '#load-native'
-export const addon = loadNative([${part('addonFile', addon)}, ${part('libraryFile', library)}])
+export const addon: any = loadNative([${list?.join(', ')}])
 `
   }
+}
+
+/** A platform as packages of napi-rs name it: `linux-x64-gnu` for `linux-x64`. */
+export function napiName(platform: string): string {
+  if (platform.startsWith('linuxmusl-')) return `${platform.replace('linuxmusl', 'linux')}-musl`
+  return platform.startsWith('linux-') ? `${platform}-gnu` : platform
 }
 
 if (import.meta.main) {

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { napiName } from './build.ts'
 
 /** A package as the lockfile has it; `integrity` is a hash in the way of npm. */
 export type Locked = { name: string; version: string; integrity: string; needs: string[] }
@@ -34,7 +35,7 @@ export async function packagesFor(platform: string): Promise<Locked[]> {
   return [...found.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1))
 
   function visit(name: string, user: string) {
-    if (name.startsWith('@img/sharp-') && !name.endsWith(`-${platform}`)) return
+    if (isNative(name) && !isFor(name, platform)) return
     const own = `${user}/${name}`
     const place = all.has(own) ? own : name
     const locked = all.get(place)
@@ -42,6 +43,15 @@ export async function packagesFor(platform: string): Promise<Locked[]> {
     found.set(place, locked)
     for (const need of locked.needs) visit(need, place)
   }
+}
+
+/** Whether a package holds native code for one platform. */
+export function isNative(name: string): boolean {
+  return /^@img\/sharp-|^@node-rs\/argon2-/.test(name)
+}
+
+function isFor(name: string, platform: string): boolean {
+  return name.endsWith(`-${name.startsWith('@img/') ? platform : napiName(platform)}`)
 }
 
 /** What is inside of an executable, in the way of SPDX 2.3. */

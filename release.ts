@@ -2,7 +2,7 @@ import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildExecutable, TARGETS } from './build.ts'
 import { version } from './package.json' with { type: 'json' }
-import { type Locked, packagesFor, spdxOf } from './release-list.ts'
+import { isNative, type Locked, packagesFor, spdxOf } from './release-list.ts'
 import { hashOfFile } from './src/lib/file-hash.ts'
 
 /**
@@ -27,8 +27,7 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   const file = `homeport-${version}-${label}`
   const outfile = join(FOLDER, file)
   const packages = await packagesFor(platform)
-  for (const locked of packages)
-    if (locked.name.startsWith('@img/sharp-')) await fetchPackage(locked)
+  for (const locked of packages) if (isNative(locked.name)) await fetchPackage(locked)
   const build = { platform, target, folderOf: (name: string) => join(PACKAGES, name) }
   await buildExecutable({ ...build, outfile })
   const sum = await hashOfFile(outfile)

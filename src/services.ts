@@ -26,11 +26,12 @@ import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
 import type { Tables } from './features.ts'
 import { createAddressOf, createIpOf, createNetworkCheck } from './http/client-ip.ts'
+import type { PasswordCost } from './lib/argon2.ts'
 import { newId, newKey } from './lib/ids.ts'
 import { createKeyRing } from './lib/key-ring.ts'
 import { createLiveLines, type LiveLines } from './lib/live-lines.ts'
 import type { Log } from './lib/log.ts'
-import { createPasswords, PASSWORD_COST, type PasswordCost } from './lib/passwords.ts'
+import { createPasswords, PASSWORD_COST } from './lib/passwords.ts'
 import type { TimerRun } from './lib/timer.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
@@ -103,7 +104,7 @@ export async function createServices(deps: ServicesDeps) {
     acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
     now,
   })
-  const passwords = createPasswords(passwordCost)
+  const passwords = createPasswords(passwordCost, log)
   const replays = createReplays({ db, now })
   const addressOf = createAddressOf({ trusted: config.trustedProxies, log })
   const operators = createOperators({

@@ -6,6 +6,7 @@ import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import type { Log } from '../lib/log.ts'
+import { setNativeDir } from '../lib/native.ts'
 import { loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
@@ -100,13 +101,15 @@ async function openLocked(
     databaseUrl === null ? await openSqlite(config, log, newSecrets) : await openPostgres(config)
   opening.use(engine)
   const { db, migrated, replaced } = engine
+  const nativeDir = config.nativeDir ?? join(dataDir, 'native')
+  setNativeDir(nativeDir)
   const services = await createServices({
     config,
     db,
     log,
     pegs: await readPegs(),
     secrets: await loadSecrets(engine.keep),
-    imageCommand: programCommand('image-worker', config.nativeDir ?? join(dataDir, 'native')),
+    imageCommand: programCommand('image-worker', nativeDir),
     newestBackupAt: async () => (await listBackups(backupDirOf(config)))[0]?.at ?? null,
     ...overrides,
   })

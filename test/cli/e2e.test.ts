@@ -67,6 +67,14 @@ test('the executable alone in an empty folder answers all eleven endpoints', asy
     expect((await stat(join(homeport.folder, 'data', 'homeport.db-wal'))).size).toBe(0)
 }, 30_000)
 
+test('people sign in where native code cannot be unpacked, and the log says that it is slower', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ NATIVE_DIR: '/dev/null/native' })
+  await register(server, 'ann@example.com')
+  expect((await signIn(server, 'ann@example.com')).status).toBe(200)
+  await homeport.untilLogged('hashes are made by Bun, which is slower')
+})
+
 test('1: after kill -9 at any moment every acknowledged user, file and event is there', async () => {
   await using homeport = await installExecutable()
   const events: string[] = []

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { sha256 } from '../../../lib/crypto.ts'
+import { sha256 } from './crypto.ts'
 
 /** A native library inside the executable: where it lies there, and under which path it must be unpacked. */
 type NativePart = { embedded: string; path: string; hash: string }
@@ -13,8 +13,8 @@ export function setNativeDir(folder: string) {
 }
 
 /**
- * Unpacks the libraries of sharp with their relative layout and loads the first of them. A file whose
- * hash is not the embedded one is replaced. Called by the loader that `build.ts` puts in sharp's place.
+ * Unpacks an addon and its libraries with their relative layout and loads the first of them. A file whose
+ * hash is not the embedded one is replaced. Called by the loaders that `build.ts` puts in the addons' places.
  */
 export function loadNative(parts: NativePart[]): unknown {
   const folder = join(nativeDir, parts.map(({ hash }) => hash.slice(0, 16)).join('-'))
