@@ -53,9 +53,7 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
       )
     }
     const database = join(folder, 'homeport.db')
-    const isGood =
-      (await reasonNotToOpen(database, migrations)) === null &&
-      isIntact(database, { everything: true })
+    const isGood = (await reasonNotToOpen(database, migrations)) === null && isIntact(database)
     if (!isGood) throw new ArchiveError('Its database is damaged: take another backup.')
     return { ...info, files, bytes }
   } catch (error) {
