@@ -102,7 +102,7 @@ async function convert(photo: string, quality: number, longSide: number, output 
     .autoOrient()
     .resize({ width: longSide, height: longSide, fit: 'inside', withoutEnlargement: true })
     .toColourspace('srgb')
-    .webp({ quality })
+    .webp({ quality, effort: 1 })
     .toFile(output)
 }
 
