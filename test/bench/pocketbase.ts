@@ -13,7 +13,7 @@ export type PocketBase = NonNullable<Awaited<ReturnType<typeof startPocketBase>>
 
 /** A PocketBase of its own with one signed-in user and a collection of events. Null where npm does not have it. */
 export async function startPocketBase(folder: string) {
-  const program = await install(join(folder, 'pocketbase'))
+  const program = await installPocketBase(join(folder, 'pocketbase'))
   if (program === null) return null
   const dir = ['--dir', join(folder, 'pocketbase', 'data')]
   const quiet = { stdout: 'ignore', stderr: 'ignore' } as const
@@ -41,7 +41,8 @@ export async function startPocketBase(folder: string) {
   }
 }
 
-async function install(folder: string): Promise<string | null> {
+/** Installs PocketBase into `folder` and returns its program; null, and a line that says so, where npm does not have it. */
+export async function installPocketBase(folder: string): Promise<string | null> {
   await mkdir(folder, { recursive: true })
   await Bun.write(join(folder, 'package.json'), '{}')
   const adding = Bun.spawn([process.execPath, 'add', PACKAGE], {

@@ -1,0 +1,121 @@
+import { afterEach, expect, test } from 'bun:test'
+import { encodeRequest } from './mixed/client.ts'
+import { createConnectionPool } from './mixed/connection-pool.ts'
+import { KINDS, scheduleArrivals } from './mixed/mix.ts'
+import { runStep } from './mixed/open-loop.ts'
+import { createReplyReader } from './mixed/reply-reader.ts'
+import { nextRate, type Tried } from './mixed/search.ts'
+
+const servers: Bun.Server<undefined>[] = []
+afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop(true))))
+
+test('the mix has the shares that it should have, at the rate that it should have', () => {
+  const arrivals = scheduleArrivals({ rate: 1_000, seconds: 100, seed: 1 })
+  expect(arrivals.length / 100_000).toBeCloseTo(1, 1)
+  const shares = KINDS.map(
+    (kind) => (arrivals.filter((one) => one.kind === kind).length * 100) / arrivals.length,
+  )
+  const wanted = [70, 7.5, 7.5, 5, 3, 4, 1.5, 1.5]
+  for (const [at, share] of wanted.entries()) expect(shares[at]).toBeCloseTo(share, 0)
+})
+
+test('the same seed gives the same schedule, another one another', () => {
+  const schedule = (seed: number) => scheduleArrivals({ rate: 100, seconds: 1, seed })
+  expect(schedule(7)).toEqual(schedule(7))
+  expect(schedule(7)).not.toEqual(schedule(8))
+})
+
+test('a server that stalls makes all requests slow that were due meanwhile', async () => {
+  const stall = Bun.sleep(300)
+  const server = serve(async () => {
+    await stall
+    return new Response()
+  })
+  const { all } = await load(server, { seconds: 0.6, max: 64 })
+  // Due evenly, half of them in the stall: a closed loop would have seen one slow request.
+  expect(all.count).toBe(60)
+  expect(all.max).toBeGreaterThan(280)
+  expect(all.p50).toBeLessThan(150)
+})
+
+test('the wait for a connection is part of the latency', async () => {
+  const server = serve(async () => {
+    await Bun.sleep(20)
+    return new Response()
+  })
+  // Ten come at once, and there is one connection.
+  const { all } = await load(server, { seconds: 0.1, rate: 1e6, count: 10, max: 1 })
+  expect(all.max).toBeGreaterThan(190)
+})
+
+test('what is not answered with 200 or 304 has failed, and so has what is not answered', async () => {
+  let count = 0
+  const server = serve(async () => {
+    const status = [200, 304, 503][count++]
+    if (status === undefined) await Bun.sleep(5_000)
+    return new Response(null, { status: status ?? 200 })
+  })
+  const { failed, failures } = await load(server, { seconds: 0.04, max: 8, patience: 100 })
+  expect(failures).toEqual({ 503: 1, none: 1 })
+  expect(failed).toBe(2)
+})
+
+test('a reply is whole when its length or its last chunk is there', () => {
+  const reader = createReplyReader()
+  const take = (text: string) => {
+    const reply = reader.take(Buffer.from(text))
+    return reply && `${reply.status} ${reply.body}`
+  }
+  expect(take('HTTP/1.1 200 OK\r\nContent-Le')).toBeNull()
+  expect(take('ngth: 5\r\n\r\nab')).toBeNull()
+  expect(take('cde')).toBe('200 abcde')
+  expect(take('HTTP/1.1 304 Not Modified\r\nContent-Length: 5\r\n\r\n')).toBe('304 ')
+  expect(take('HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nabc\r\n')).toBeNull()
+  expect(take('2\r\nde\r\n0\r\n\r\n')).toBe('200 abcde')
+})
+
+test('the search ends within a tenth below of what a server can do', () => {
+  for (const capacity of [33, 63, 64, 100, 750, 5_000]) {
+    const tried: Tried[] = []
+    let next = nextRate(tried)
+    while (next.kind === 'try') {
+      tried.push({ rate: next.rate, isSustained: next.rate <= capacity })
+      next = nextRate(tried)
+    }
+    expect(next.rate).toBeLessThanOrEqual(capacity)
+    expect(next.rate ?? 0).toBeGreaterThan(capacity / 1.11)
+    expect(tried.length).toBeLessThan(12)
+  }
+})
+
+test('the search finds nothing where no rate is sustained', () => {
+  const failing = [64, 32].map((rate) => ({ rate, isSustained: false }))
+  expect(nextRate(failing)).toEqual({ kind: 'found', rate: null })
+})
+
+function serve(fetch: () => Promise<Response>) {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
+  servers.push(server)
+  return server
+}
+
+type Load = { seconds: number; rate?: number; count?: number; max: number; patience?: number }
+
+/** Sends reads at an even rate. */
+async function load(server: Bun.Server<undefined>, { seconds, max, ...how }: Load) {
+  const { rate = 100, count = seconds * rate, patience = 5_000 } = how
+  const pool = createConnectionPool(Number(server.port), max)
+  const bytes = encodeRequest('GET', '/')
+  const result = await runStep({
+    arrivals: Array.from({ length: count }, (_, at) => ({
+      at: (at * 1000) / rate,
+      kind: 'read' as const,
+    })),
+    warmUp: 0,
+    pool,
+    exchangeOf: () => ({ bytes, accept: () => {} }),
+    patience,
+  })
+  pool.close()
+  return result
+}

@@ -1,0 +1,113 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { cpus, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { parseArgs } from 'node:util'
+import { buildExecutable } from '../../support/executable.ts'
+import { type Contender, makePhoto } from './contender.ts'
+import { printCpuTimes } from './cpu-times.ts'
+import { type Criterion, createRateFinder, type Found } from './find-rates.ts'
+import { startGenerator } from './generator.ts'
+import { startHomeportContender } from './homeport.ts'
+import type { Running } from './measure.ts'
+import { startNodeStack } from './node-stack.ts'
+import { startPocketBaseContender } from './pocketbase.ts'
+import { printTable } from './report.ts'
+
+/**
+ * The day of an app in a minute: finds the highest rate at which 99 of 100 requests of the mix are
+ * answered within 100 ms, of Homeport and of its rivals on the same machine.
+ */
+const { values: flags } = parseArgs({
+  options: {
+    /** Of one step. */
+    seconds: { type: 'string' },
+    /** In ms, of the 99th percentile. */
+    limit: { type: 'string', default: '100' },
+    /** Steps of 4 seconds, one round to confirm and fewer people: some minutes, and rough. */
+    quick: { type: 'boolean', default: false },
+  },
+})
+const SECONDS = Number(flags.seconds ?? (flags.quick ? 4 : 15))
+const WARM_UP = SECONDS / 5
+const ROUNDS = flags.quick ? 1 : 3
+const LIMIT = Number(flags.limit)
+const SIZE = flags.quick ? { people: 100, pictures: 10 } : { people: 500, pictures: 50 }
+
+const CRITERIA: Criterion[] = [
+  { name: 'every request', of: (result) => result.all },
+  { name: 'all but sign-ins and pictures', of: (result) => result.light },
+]
+
+const folder = await mkdtemp(join(tmpdir(), 'homeport-mixed-'))
+const started: Contender[] = []
+const running: Running[] = []
+const startedAt = performance.now()
+for (const signal of ['SIGINT', 'SIGTERM']) {
+  process.once(signal, () => void stopAll().finally(() => process.exit(1)))
+}
+try {
+  await buildExecutable()
+  await startAll()
+  console.log(
+    `\n${cpus().length} cores; steps of ${SECONDS} s, of which ${WARM_UP} s are not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
+  )
+  const options = { limit: LIMIT, seconds: SECONDS, warmUp: WARM_UP, rounds: ROUNDS }
+  const { find } = createRateFinder(running, options)
+  const found: Found[] = []
+  for (const criterion of CRITERIA) {
+    console.log(`\nSearching the highest rate with p99 of ${criterion.name} under ${LIMIT} ms`)
+    found.push(...(await find(criterion)))
+  }
+  printTable(found, LIMIT)
+  await printCpuTimes(running)
+  await checkAll()
+  console.log(`${Math.round((performance.now() - startedAt) / 1000)} s in all`)
+} finally {
+  await stopAll()
+}
+
+async function startAll() {
+  const photo = join(folder, 'photo.jpg')
+  await makePhoto(photo)
+  console.log(`Starting the servers with ${SIZE.people} people each`)
+  const homeport = await startHomeportContender(folder, SIZE, photo)
+  await add(homeport)
+  await add(await startPocketBaseContender(folder, SIZE, photo, homeport.port))
+  await add(await startNodeStack(folder, SIZE, photo, homeport.port))
+}
+
+async function add(contender: Contender | null) {
+  if (contender === null) return
+  console.log(`${contender.name}: ${contender.about}`)
+  started.push(contender)
+  const world = await contender.prepare()
+  running.push({ contender, generator: startGenerator(contender.speaks, world) })
+}
+
+async function stopAll() {
+  for (const { generator } of running) await generator.stop()
+  for (const contender of started) await contender.stop()
+  await rm(folder, { recursive: true, force: true })
+}
+
+/** Whether what was acknowledged is there: asked of the running servers, and counted once they have stopped. */
+async function checkAll() {
+  for (const { contender, generator } of running) {
+    const { faults, events, uploads, sent } = await generator.check()
+    await contender.stop()
+    const stored = contender.countStored()
+    const before = { events: SIZE.people, uploads: SIZE.pictures }
+    const least = before.events + events
+    const most = before.events + sent
+    if (stored.events < least || stored.events > most) {
+      faults.push(`${stored.events} events are stored, not ${least} to ${most}`)
+    }
+    if (stored.uploads < before.uploads + uploads) {
+      faults.push(`${stored.uploads} pictures are stored, not ${before.uploads + uploads}`)
+    }
+    const what = `${events} renewals and ${uploads} uploads were acknowledged`
+    console.log(`${contender.name}: ${what}; ${faults.length === 0 ? 'all are there' : 'FAULTS'}`)
+    for (const fault of faults) console.log(`  ${fault}`)
+    if (faults.length > 0) process.exitCode = 1
+  }
+}

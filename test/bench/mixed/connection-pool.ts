@@ -1,0 +1,98 @@
+import { connect, type Socket } from 'bun'
+import { createReplyReader, type Reply } from './reply-reader.ts'
+
+/** The bytes of a request, and what is told of its reply: null when the connection broke. */
+export type Exchange = { bytes: Uint8Array; accept: (reply: Reply | null) => void }
+
+type Connection = { socket: Socket<undefined>; current: Exchange | null; unsent: Uint8Array }
+
+export type ConnectionPool = ReturnType<typeof createConnectionPool>
+
+/**
+ * Connections to a server that are kept alive, one request at a time on each. There are as many as
+ * were needed at once, `max` at most; beyond that requests wait, in order.
+ */
+export function createConnectionPool(port: number, max: number) {
+  const idle: Connection[] = []
+  const all = new Set<Connection>()
+  /** Called when a connection is free: what it sends must be known as late as then. */
+  const waiting: (() => Exchange)[] = []
+  let opening = 0
+  return { send, close }
+
+  /** Sends what `make` returns, over the next connection that is free. */
+  function send(make: () => Exchange) {
+    const connection = idle.pop()
+    if (connection) return start(connection, make())
+    waiting.push(make)
+    if (all.size + opening < max && opening < waiting.length) void open()
+  }
+
+  /** Breaks all connections: requests under way get null, those that wait as well. */
+  function close() {
+    for (const make of waiting.splice(0)) make().accept(null)
+    for (const { socket } of all) socket.terminate()
+  }
+
+  async function open() {
+    opening++
+    const reader = createReplyReader()
+    const connection: Partial<Connection> = { current: null, unsent: new Uint8Array() }
+    try {
+      connection.socket = await connect({
+        hostname: '127.0.0.1',
+        port,
+        socket: {
+          data(_socket, piece) {
+            const reply = reader.take(piece)
+            if (reply) finish(connection as Connection, reply)
+          },
+          drain: () => flush(connection as Connection),
+          close: () => drop(connection as Connection),
+        },
+      })
+    } catch {
+      waiting.shift()?.().accept(null)
+      return
+    } finally {
+      opening--
+    }
+    all.add(connection as Connection)
+    rest(connection as Connection)
+  }
+
+  function start(connection: Connection, exchange: Exchange) {
+    connection.current = exchange
+    connection.unsent = exchange.bytes
+    flush(connection)
+  }
+
+  function flush(connection: Connection) {
+    if (connection.unsent.length === 0) return
+    const written = connection.socket.write(connection.unsent)
+    connection.unsent = connection.unsent.subarray(Math.max(written, 0))
+  }
+
+  function finish(connection: Connection, reply: Reply) {
+    const { current } = connection
+    connection.current = null
+    current?.accept(reply)
+    rest(connection)
+  }
+
+  function rest(connection: Connection) {
+    const next = waiting.shift()
+    if (next) start(connection, next())
+    else idle.push(connection)
+  }
+
+  function drop(connection: Connection) {
+    all.delete(connection)
+    const at = idle.indexOf(connection)
+    if (at >= 0) idle.splice(at, 1)
+    const { current } = connection
+    connection.current = null
+    current?.accept(null)
+    if (waiting.length > 0) void open()
+  }
+}

@@ -1,0 +1,156 @@
+import { WEBHOOK_TOKEN } from '../servers.ts'
+import {
+  ask,
+  type Client,
+  createEvents,
+  createPictureShelf,
+  encodeRequest,
+  forEach,
+  PASSWORD,
+  type Person,
+  WEBHOOK_PATH,
+  type World,
+} from './client.ts'
+import type { Exchange } from './connection-pool.ts'
+import { createRandom, type Kind, pick } from './mix.ts'
+import { isGood } from './open-loop.ts'
+import type { Reply } from './reply-reader.ts'
+
+export type Session = { accessToken: string; refreshToken: string; user: { _id: string } }
+type Subscription = { subscriptions: { expiresAt: string }[] }
+type Holder = Person & { state: 'at rest' | 'refreshing' | 'lost'; renewedAt: number }
+
+export const UPLOAD_PATH =
+  '/api/user/attachments/v1?type=publicAsset&targetType=webp&compression=true'
+export const SUBSCRIPTION_PATH = '/api/user/subscription/v1'
+const PROFILE_PATH = '/api/user/profile/v1'
+const LOGIN_PATH = '/api/auth/login/v1'
+const REFRESH_PATH = '/api/auth/refresh/v1'
+/** Access tokens live for 15 minutes; in ms. */
+const RENEW_AFTER = 5 * 60_000
+
+/** Speaks the interface of Homeport, which the Node stack has as well. */
+export async function createHomeportClient(world: World): Promise<Client> {
+  const { port } = world
+  const random = createRandom(port)
+  const people: Holder[] = world.people.map((person) => ({
+    ...person,
+    state: 'at rest',
+    renewedAt: Date.now(),
+  }))
+  const pictures = createPictureShelf(world.pictures)
+  const makeEvent = createEvents()
+  const paidUntil = new Map<Holder, number>()
+  const count = { events: 0, uploads: 0, sent: 0 }
+  const photo = await Bun.file(world.photo).bytes()
+  const reads = world.reads.map(({ path, etag }) =>
+    encodeRequest('GET', path, { headers: { 'If-None-Match': etag ?? '' } }),
+  )
+  return { port, exchangeOf, renew, acknowledged: () => count, check }
+
+  function exchangeOf(kind: Kind): Exchange {
+    if (kind === 'read') return { bytes: pick(reads, random), accept: ignore }
+    if (kind === 'refresh') return refresh()
+    if (kind === 'webhook') return deliver()
+    if (kind === 'upload') return upload()
+    if (kind === 'download') {
+      return { bytes: encodeRequest('GET', pictures.next(random)), accept: ignore }
+    }
+    const { accessToken: token, email } = pick(people, random)
+    if (kind === 'signIn') {
+      const json = { email, password: PASSWORD }
+      return { bytes: encodeRequest('POST', LOGIN_PATH, { json }), accept: ignore }
+    }
+    const path = kind === 'profile' ? PROFILE_PATH : SUBSCRIPTION_PATH
+    return { bytes: encodeRequest('GET', path, { token }), accept: ignore }
+  }
+
+  /** A phone never exchanges the same token twice at once: somebody who is at rest does. */
+  function refresh(): Exchange {
+    let person = pick(people, random)
+    while (person.state !== 'at rest' && people.some(({ state }) => state === 'at rest')) {
+      person = pick(people, random)
+    }
+    person.state = 'refreshing'
+    const json = { refreshToken: person.refreshToken }
+    return {
+      bytes: encodeRequest('POST', REFRESH_PATH, { json }),
+      accept(reply) {
+        if (isGood(reply)) adopt(person, JSON.parse(reply.body.toString()).response)
+        else person.state = 'lost'
+      },
+    }
+  }
+
+  function deliver(): Exchange {
+    const person = pick(people, random)
+    const event = makeEvent('RENEWAL', person)
+    const json = { api_version: '1.0', event }
+    count.sent++
+    return {
+      bytes: encodeRequest('POST', WEBHOOK_PATH, { json, token: WEBHOOK_TOKEN }),
+      accept(reply) {
+        if (!isGood(reply)) return
+        count.events++
+        paidUntil.set(person, Math.max(paidUntil.get(person) ?? 0, event.expiration_at_ms))
+      },
+    }
+  }
+
+  function upload(): Exchange {
+    const { accessToken: token } = pick(people, random)
+    const headers = { 'Content-Type': 'image/jpeg' }
+    return {
+      bytes: encodeRequest('POST', UPLOAD_PATH, { token, headers, body: photo }),
+      accept(reply) {
+        if (!isGood(reply)) return
+        count.uploads++
+        const { response } = JSON.parse(reply.body.toString()) as { response: { url: string }[] }
+        pictures.add(new URL(response[0]?.url ?? '').pathname)
+      },
+    }
+  }
+
+  async function renew() {
+    await forEach(people, async (person) => {
+      if (person.state === 'lost') {
+        const json = { email: person.email, password: PASSWORD }
+        adopt(
+          person,
+          (await ask<{ response: Session }>(port, 'POST', LOGIN_PATH, { json })).response,
+        )
+      } else if (Date.now() - person.renewedAt > RENEW_AFTER) {
+        const json = { refreshToken: person.refreshToken }
+        adopt(
+          person,
+          (await ask<{ response: Session }>(port, 'POST', REFRESH_PATH, { json })).response,
+        )
+      }
+    })
+  }
+
+  function adopt(person: Holder, { accessToken, refreshToken }: Session) {
+    Object.assign(person, { accessToken, refreshToken, state: 'at rest', renewedAt: Date.now() })
+  }
+
+  /** Every paid line is open until the last acknowledged renewal, and the latest uploads are WebP. */
+  async function check(): Promise<string[]> {
+    const faults: string[] = []
+    await renew()
+    await forEach([...paidUntil], async ([{ accessToken: token, email }, until]) => {
+      const { response } = await ask<{ response: Subscription }>(port, 'GET', SUBSCRIPTION_PATH, {
+        token,
+      })
+      const expiresAt = Date.parse(response.subscriptions[0]?.expiresAt ?? '')
+      if (!(expiresAt >= until)) faults.push(`${email} has paid until ${until}, not ${expiresAt}`)
+    })
+    await forEach(pictures.uploaded.slice(-20), async (path) => {
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`)
+      const bytes = Buffer.from(await reply.arrayBuffer())
+      if (bytes.toString('latin1', 8, 12) !== 'WEBP') faults.push(`${path} is not a WebP`)
+    })
+    return faults
+  }
+}
+
+function ignore(_reply: Reply | null) {}

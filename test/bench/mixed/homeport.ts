@@ -1,0 +1,94 @@
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { freePort } from '../../support/executable.ts'
+import { startHomeport, WEBHOOK_TOKEN } from '../servers.ts'
+import {
+  ask,
+  createEvents,
+  EMAIL_DOMAIN,
+  forEach,
+  PASSWORD,
+  type Person,
+  WEBHOOK_PATH,
+  type World,
+} from './client.ts'
+import type { Contender, Size } from './contender.ts'
+import { type Session, SUBSCRIPTION_PATH, UPLOAD_PATH } from './homeport-client.ts'
+
+export const PUBLIC_PATHS = [
+  '/api/user/app_settings/v1',
+  '/api/user/pricing_plans/v1',
+  '/api/user/currency_rates/v1',
+  '/api/user/content_version/v1',
+]
+
+/** Starts the built executable on a data directory of its own. */
+export async function startHomeportContender(
+  folder: string,
+  size: Size,
+  photo: string,
+): Promise<Contender> {
+  const dataDir = join(folder, 'homeport')
+  const port = freePort()
+  const server = await startHomeport(dataDir, port)
+  return {
+    name: 'Homeport',
+    pid: server.pid,
+    port,
+    about: 'argon2id 64 MiB t=2; SQLite, synchronous=FULL, commits shared; WebP at the upload',
+    speaks: 'homeport',
+    prepare: () => prepareWorld(port, size, photo),
+    stop: server.stop,
+    countStored: () =>
+      countRows(join(dataDir, 'homeport.db'), { events: 'billing_events', uploads: 'attachments' }),
+  }
+}
+
+/** Makes the people and pictures of a server that has the interface of Homeport, over that interface. */
+export async function prepareWorld(port: number, size: Size, photo: string): Promise<World> {
+  const people: Person[] = []
+  const pictures: string[] = []
+  const makeEvent = createEvents()
+  const picture = await Bun.file(photo).bytes()
+  await forEach(Array.from({ length: size.people }), async (_, at) => {
+    const email = `person-${at}@${EMAIL_DOMAIN}`
+    const json = { email, password: PASSWORD }
+    const path = '/api/auth/register/v1'
+    const { response } = await ask<{ response: Session }>(port, 'POST', path, { json })
+    const { accessToken, refreshToken, user } = response
+    const person = {
+      id: user._id,
+      email,
+      accessToken,
+      refreshToken,
+      subscription: SUBSCRIPTION_PATH,
+    }
+    people.push(person)
+    const event = makeEvent('INITIAL_PURCHASE', person)
+    await ask(port, 'POST', WEBHOOK_PATH, { token: WEBHOOK_TOKEN, json: { event } })
+  })
+  await forEach(people.slice(0, size.pictures), async ({ accessToken: token }) => {
+    const headers = { 'content-type': 'image/jpeg' }
+    const { response } = await ask<{ response: { url: string }[] }>(port, 'POST', UPLOAD_PATH, {
+      token,
+      headers,
+      body: picture,
+    })
+    pictures.push(new URL(response[0]?.url ?? '').pathname)
+  })
+  const reads = await Promise.all(
+    PUBLIC_PATHS.map(async (path) => {
+      const { headers } = await fetch(`http://127.0.0.1:${port}${path}`)
+      return { path, etag: headers.get('etag') }
+    }),
+  )
+  return { port, people, reads, pictures, photo }
+}
+
+/** Counts the rows of two tables of a database that nobody has open. */
+export function countRows(path: string, tables: { events: string; uploads: string }) {
+  using db = new Database(path)
+  const count = (table: string) =>
+    Number(db.query(`SELECT count(*) FROM ${table}`).values()[0]?.[0])
+  return { events: count(tables.events), uploads: count(tables.uploads) }
+}

@@ -1,0 +1,47 @@
+import type { Contender } from './contender.ts'
+import type { Generator, Step } from './generator.ts'
+import type { StepResult } from './open-loop.ts'
+import { machineCpuTime, treeCpuTime, untilIdle } from './process-tree.ts'
+
+/** A server with the process that loads it. */
+export type Running = { contender: Contender; generator: Generator }
+
+/** A step, and how many cores each part of it has kept busy. */
+export type Measured = {
+  rate: number
+  /** How long it took until everything was answered, in ms. */
+  elapsed: number
+  result: StepResult
+  cores: {
+    server: number
+    generator: number
+    /** What ran beside the bench: the figures of a step with much of it are rough. */
+    others: number
+  }
+}
+
+/** Loads one server, and waits until it has come to rest. */
+export async function measureStep(
+  { contender, generator }: Running,
+  step: Step,
+): Promise<Measured> {
+  const before = await readTimes()
+  const startedAt = performance.now()
+  const result = await generator.run(step)
+  const elapsed = performance.now() - startedAt
+  const after = await readTimes()
+  await untilIdle(contender.pid)
+  const [machine = 0, server = 0, generating = 0] = after.map(
+    (time, at) => (time - (before[at] ?? 0)) / elapsed,
+  )
+  const others = Math.max(machine - server - generating, 0)
+  return { rate: step.rate, elapsed, result, cores: { server, generator: generating, others } }
+
+  async function readTimes() {
+    return [
+      await machineCpuTime(),
+      await treeCpuTime(contender.pid),
+      await treeCpuTime(generator.pid),
+    ]
+  }
+}

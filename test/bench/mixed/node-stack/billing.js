@@ -1,0 +1,61 @@
+/** Stores deliveries of the billing provider and folds each into the line that it is about. */
+export function createBilling(db) {
+  const insertEvent = db.prepare(
+    `INSERT INTO events (event_id, type, event_at, received_at, body) VALUES (?, ?, ?, ?, ?)
+     ON CONFLICT DO NOTHING`,
+  )
+  const putLine = db.prepare(
+    `INSERT INTO subscriptions VALUES (?, ?, ?, ?, ?, ?, ?, ?, 1, ?)
+     ON CONFLICT (line) DO UPDATE SET
+       user_id = excluded.user_id, product_id = excluded.product_id, store = excluded.store,
+       period_type = excluded.period_type, event_at = excluded.event_at,
+       purchased_at = excluded.purchased_at, expires_at = excluded.expires_at, will_renew = 1,
+       entitlements = excluded.entitlements
+     WHERE excluded.event_at > event_at`,
+  )
+  const linesOf = db.prepare('SELECT * FROM subscriptions WHERE user_id = ?')
+
+  const receive = db.transaction((event, body) => {
+    const at = event.event_timestamp_ms
+    const { changes } = insertEvent.run(event.id, event.type, at, Date.now(), body)
+    if (changes === 0) return 'duplicate'
+    putLine.run(
+      event.original_transaction_id,
+      event.app_user_id,
+      event.product_id,
+      event.store,
+      event.period_type,
+      at,
+      event.purchased_at_ms,
+      event.expiration_at_ms,
+      JSON.stringify(event.entitlement_ids),
+    )
+    return 'ok'
+  })
+  return { receive: receive.immediate, read }
+
+  /** What a person has subscribed to, in the shape of Homeport's reply. */
+  function read(userId) {
+    const now = Date.now()
+    const lines = linesOf.all(userId)
+    const subscriptions = lines.map((line) => ({
+      productId: line.product_id,
+      store: line.store,
+      status: line.expires_at > now ? 'active' : 'expired',
+      periodType: line.period_type,
+      purchasedAt: new Date(line.purchased_at).toISOString(),
+      expiresAt: new Date(line.expires_at).toISOString(),
+      willRenew: line.will_renew === 1,
+    }))
+    const entitlements = lines.flatMap((line) =>
+      JSON.parse(line.entitlements).map((id) => ({
+        id,
+        active: line.expires_at > now,
+        expiresAt: new Date(line.expires_at).toISOString(),
+        productId: line.product_id,
+        store: line.store,
+      })),
+    )
+    return { environment: 'production', entitlements, subscriptions }
+  }
+}

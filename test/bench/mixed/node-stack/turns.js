@@ -1,0 +1,16 @@
+/** Lets so many pieces of work run side by side; the others wait for their turn. */
+export function createTurns(limit) {
+  let running = 0
+  const waiting = []
+  return async (work) => {
+    if (running >= limit) await new Promise((resolve) => waiting.push(resolve))
+    else running++
+    try {
+      return await work()
+    } finally {
+      const next = waiting.shift()
+      if (next) next()
+      else running--
+    }
+  }
+}

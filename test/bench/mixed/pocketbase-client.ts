@@ -1,0 +1,128 @@
+import { WEBHOOK_TOKEN } from '../servers.ts'
+import {
+  ask,
+  type Client,
+  createEvents,
+  createPictureShelf,
+  encodeRequest,
+  forEach,
+  PASSWORD,
+  type Person,
+  WEBHOOK_PATH,
+  type World,
+} from './client.ts'
+import type { Exchange } from './connection-pool.ts'
+import { createRandom, type Kind, pick } from './mix.ts'
+import { isGood } from './open-loop.ts'
+import type { Reply } from './reply-reader.ts'
+
+const BOUNDARY = 'picture-of-the-bench'
+export const USERS = '/api/collections/users'
+const UPLOAD_PATH = '/api/collections/pictures/records'
+/** The thumb that takes the place of the WebP which the others make at the upload. */
+const THUMB = '?thumb=800x0'
+
+export type Upload = { id: string; file: string }
+
+/** Speaks the interface of PocketBase. A session is one token there, which a refresh replaces. */
+export async function createPocketBaseClient(world: World): Promise<Client> {
+  const { port, people } = world
+  const random = createRandom(port)
+  const pictures = createPictureShelf(world.pictures)
+  const makeEvent = createEvents()
+  const paidUntil = new Map<Person, number>()
+  const count = { events: 0, uploads: 0, sent: 0 }
+  const form = formOf(await Bun.file(world.photo).bytes())
+  const reads = world.reads.map(({ path }) => encodeRequest('GET', path))
+  // Tokens are good for days here.
+  const renew = async () => {}
+  return { port, exchangeOf, renew, acknowledged: () => count, check }
+
+  function exchangeOf(kind: Kind): Exchange {
+    if (kind === 'read') return { bytes: pick(reads, random), accept: ignore }
+    if (kind === 'webhook') return deliver()
+    if (kind === 'upload') return upload()
+    if (kind === 'download') {
+      return { bytes: encodeRequest('GET', pictures.next(random)), accept: ignore }
+    }
+    const person = pick(people, random)
+    if (kind === 'refresh') return refresh(person)
+    if (kind === 'signIn') {
+      const json = { identity: person.email, password: PASSWORD }
+      return {
+        bytes: encodeRequest('POST', `${USERS}/auth-with-password`, { json }),
+        accept: ignore,
+      }
+    }
+    const path = kind === 'profile' ? `${USERS}/records/${person.id}` : person.subscription
+    return { bytes: encodeRequest('GET', path, { token: person.accessToken }), accept: ignore }
+  }
+
+  function refresh(person: Person): Exchange {
+    return {
+      bytes: encodeRequest('POST', `${USERS}/auth-refresh`, {
+        token: person.accessToken,
+        json: {},
+      }),
+      accept(reply) {
+        if (isGood(reply)) person.accessToken = JSON.parse(reply.body.toString()).token
+      },
+    }
+  }
+
+  function deliver(): Exchange {
+    const person = pick(people, random)
+    const event = makeEvent('RENEWAL', person)
+    const json = { api_version: '1.0', event }
+    count.sent++
+    return {
+      bytes: encodeRequest('POST', WEBHOOK_PATH, { json, token: WEBHOOK_TOKEN }),
+      accept(reply) {
+        if (!isGood(reply)) return
+        count.events++
+        paidUntil.set(person, Math.max(paidUntil.get(person) ?? 0, event.expiration_at_ms))
+      },
+    }
+  }
+
+  function upload(): Exchange {
+    const { accessToken: token } = pick(people, random)
+    return {
+      bytes: encodeRequest('POST', UPLOAD_PATH, { token, ...form }),
+      accept(reply) {
+        if (!isGood(reply)) return
+        count.uploads++
+        pictures.add(pathOf(JSON.parse(reply.body.toString())))
+      },
+    }
+  }
+
+  /** Every paid line is open until the last acknowledged renewal, and the latest uploads are pictures. */
+  async function check(): Promise<string[]> {
+    const faults: string[] = []
+    await forEach([...paidUntil], async ([{ subscription, accessToken: token, email }, until]) => {
+      const { expiresAt } = await ask<{ expiresAt: number }>(port, 'GET', subscription, { token })
+      if (!(expiresAt >= until)) faults.push(`${email} has paid until ${until}, not ${expiresAt}`)
+    })
+    await forEach(pictures.uploaded.slice(-20), async (path) => {
+      const reply = await fetch(`http://127.0.0.1:${port}${path}`)
+      const bytes = Buffer.from(await reply.arrayBuffer())
+      if (bytes.readUInt16BE(0) !== 0xffd8) faults.push(`${path} is not a JPEG`)
+    })
+    return faults
+  }
+}
+
+/** A picture as a form, which is how PocketBase takes files. */
+export function formOf(photo: Uint8Array) {
+  const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="photo.jpg"\r\nContent-Type: image/jpeg\r\n\r\n`
+  const body = Buffer.concat([Buffer.from(head), photo, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)])
+  return { headers: { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}` }, body }
+}
+
+/** Where an upload is read: as a thumb, which the first read makes. */
+export function pathOf({ id, file }: Upload): string {
+  return `/api/files/pictures/${id}/${file}${THUMB}`
+}
+
+function ignore(_reply: Reply | null) {}

@@ -1,0 +1,57 @@
+import { readdir } from 'node:fs/promises'
+
+type Stat = { parent: number; time: number }
+
+/** In ms. */
+const TICK = 10
+const LOOK_EVERY = 250
+/** Of one core, over one look. */
+const IDLE_SHARE = 0.05
+const LONGEST_WAIT = 60_000
+
+/** CPU time of a process and of all that it has started, in ms. */
+export async function treeCpuTime(root: number): Promise<number> {
+  const stats = new Map<number, Stat>()
+  for (const name of await readdir('/proc')) {
+    const stat = /^\d+$/.test(name) ? await readStat(name) : null
+    if (stat) stats.set(Number(name), stat)
+  }
+  const isOwn = (pid: number): boolean => {
+    if (pid === root) return true
+    const parent = stats.get(pid)?.parent
+    return parent !== undefined && isOwn(parent)
+  }
+  return [...stats].reduce((sum, [pid, { time }]) => (isOwn(pid) ? sum + time : sum), 0)
+}
+
+/** CPU time that the whole machine has used or was denied by its host, in ms (proc(5), `/proc/stat`). */
+export async function machineCpuTime(): Promise<number> {
+  const [line = ''] = (await Bun.file('/proc/stat').text()).split('\n', 1)
+  const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
+    .split(/\s+/)
+    .map(Number)
+  return (user + nice + system + irq + softirq + steal) * TICK
+}
+
+/** Waits until a server has done what it was left with; throws when it takes a minute. */
+export async function untilIdle(pid: number) {
+  const until = Date.now() + LONGEST_WAIT
+  for (let before = await treeCpuTime(pid); Date.now() < until; ) {
+    await Bun.sleep(LOOK_EVERY)
+    const now = await treeCpuTime(pid)
+    if (now - before <= IDLE_SHARE * LOOK_EVERY) return
+    before = now
+  }
+  throw new Error('a server works on without any load')
+}
+
+/** The parent, and the CPU time with that of children that have ended (proc(5), fields 4 and 14 to 17). */
+async function readStat(pid: string): Promise<Stat | null> {
+  const text = await Bun.file(`/proc/${pid}/stat`)
+    .text()
+    .catch(() => null)
+  if (text === null) return null
+  const fields = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const ticks = fields.slice(11, 15).reduce((sum, field) => sum + Number(field), 0)
+  return { parent: Number(fields[1]), time: ticks * TICK }
+}

@@ -1,0 +1,54 @@
+import type { Found } from './find-rates.ts'
+import type { Measured } from './measure.ts'
+import { KINDS } from './mix.ts'
+import type { Latencies } from './open-loop.ts'
+
+/** What is told of a step because it makes its figures rough: ms that the generator was late, cores that others used. */
+const LATE = 20
+const DISTURBING = 0.1
+
+/** One line about a step. */
+export function describeStep({ rate, result, cores }: Measured): string {
+  const { all, light, failed, failures, lag } = result
+  const replies = Object.entries(failures).map(([status, count]) => `${count} × ${status}`)
+  return [
+    `${rate}/s: p99 ${inMs(all.p99)}`,
+    `without sign-ins and pictures ${inMs(light.p99)}`,
+    failed === 0 ? 'none failed' : `${failed} failed (${replies.join(', ')})`,
+    `${cores.server.toFixed(2)} cores, the generator ${cores.generator.toFixed(2)}`,
+    ...(cores.others > DISTURBING ? [`OTHERS ${cores.others.toFixed(2)}`] : []),
+    ...(lag > LATE ? [`the generator was ${inMs(lag)} late`] : []),
+  ].join(', ')
+}
+
+/** The rates that were found, and of each the latencies of its kinds. */
+export function printTable(found: Found[], limit: number) {
+  for (const criterion of new Set(found.map((one) => one.criterion))) {
+    const all = found.filter((one) => one.criterion === criterion)
+    const rates = all.map(({ name, rate }) => `${name} ${rate === null ? 'none' : `${rate}/s`}`)
+    console.log(`\nHighest rate with p99 of ${criterion} under ${limit} ms: ${rates.join(', ')}`)
+    for (const { name, rate, shown } of all) {
+      console.log(`\n${name}${rate === null ? ', not sustained' : ''}, ${describeStep(shown)}`)
+      const rows = KINDS.map((kind) => [kind, shown.result.kinds[kind]] as const)
+      printLatencies([...rows, ['all', shown.result.all]])
+    }
+  }
+  console.log()
+}
+
+/** A cell of a table, to the right of the name of its row. */
+export function toColumn(text: string): string {
+  return text.padStart(12)
+}
+
+function printLatencies(rows: (readonly [name: string, latencies: Latencies])[]) {
+  console.log(`  ${'kind'.padEnd(14)}${['count', 'p50', 'p99', 'max'].map(toColumn).join('')}  ms`)
+  for (const [name, { count, p50, p99, max }] of rows) {
+    const figures = [String(count), ...[p50, p99, max].map((ms) => ms.toFixed(1))]
+    console.log(`  ${name.padEnd(14)}${figures.map(toColumn).join('')}`)
+  }
+}
+
+function inMs(ms: number): string {
+  return `${ms.toFixed(ms < 10 ? 1 : 0)} ms`
+}
