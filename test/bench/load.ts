@@ -120,7 +120,7 @@ async function requestsIn(file: string): Promise<Buffer[]> {
 }
 
 /** The length of the reply at the start of `bytes`, or null while its head is incomplete. */
-function replySize(bytes: Buffer): number | null {
+export function replySize(bytes: Buffer): number | null {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return null
   const length = /\r\ncontent-length: (\d+)/i.exec(bytes.toString('latin1', 0, headEnd))

@@ -47,7 +47,7 @@ export async function startBare(dataDir: string, port: number): Promise<Running>
   return running(server, port, performance.now() - startedAt)
 }
 
-/** Runs a command of the executable to its end; `peak` is the most memory that it had, in MB. */
+/** Runs a command of the executable to its end; `peak` is the most memory that it and its children had, in MB. */
 export async function runHomeport(dataDir: string, args: string[]) {
   const command = Bun.spawn([EXECUTABLE, ...args], {
     cwd: dirname(dataDir),
@@ -55,9 +55,28 @@ export async function runHomeport(dataDir: string, args: string[]) {
     stdout: 'pipe',
     stderr: 'inherit',
   })
+  // Not its maxRSS, which begins with the memory of whoever has started it.
+  let peak = 0
+  const looks = setInterval(async () => {
+    peak = Math.max(peak, await memoryOfAll(command.pid).catch(() => 0))
+  }, 20)
   const stdout = await new Response(command.stdout).text()
-  if ((await command.exited) !== 0) throw new Error(`homeport ${args.join(' ')} failed`)
-  return { stdout, peak: Math.round((command.resourceUsage()?.maxRSS ?? 0) / 1e6) }
+  const exitCode = await command.exited
+  clearInterval(looks)
+  if (exitCode !== 0) throw new Error(`homeport ${args.join(' ')} failed`)
+  return { stdout, peak: Math.round(peak / 1e6) }
+}
+
+/** Resident memory of a process and its children, in bytes. */
+async function memoryOfAll(pid: number): Promise<number> {
+  const all = await Promise.all([pid, ...(await childrenOf(pid))].map(residentMemory))
+  return all.reduce((sum, bytes) => sum + bytes, 0)
+}
+
+/** The processes that a process has started and not yet seen end (Linux). */
+export async function childrenOf(pid: number): Promise<number[]> {
+  const text = await Bun.file(`/proc/${pid}/task/${pid}/children`).text()
+  return text.trim().split(' ').filter(Boolean).map(Number)
 }
 
 function running(server: Subprocess, port: number, readyAfter: number): Running {

@@ -1,39 +1,64 @@
 import { existsSync } from 'node:fs'
-import { rename, rm } from 'node:fs/promises'
+import { mkdir, mkdtemp, rename, rm } from 'node:fs/promises'
 import { homedir } from 'node:os'
-import { join } from 'node:path'
-import { buildExecutable, installExecutable } from '../../support/executable.ts'
-import { benchConsole } from './console.ts'
+import { dirname, join, resolve } from 'node:path'
+import { buildExecutable } from '../../support/executable.ts'
+import { benchBackup } from './commands.ts'
 import { makeLargeData, sizeOf } from './large-data.ts'
+import { benchMigrations } from './migration.ts'
+import { benchRebuild } from './rebuild.ts'
+import { machine } from './report.ts'
+import { benchRequests } from './requests.ts'
+import type { Sides } from './sides.ts'
+import { benchStarts } from './starts.ts'
+import { benchStorage } from './storage.ts'
+import { benchTimers } from './timers.ts'
 
 /**
- * `bun run bench:scale [share] [folder]`: what operators ask for, over so much of a million people and ten million
- * events. The data is made once, and kept in `folder`, else in the cache of the user.
+ * `bun run bench:scale [share] [folder] [parts]`: so much of a million people and ten million events, beside hardly
+ * any. The data is made once, and kept in `folder`, else in the cache of the user. Only some parts: `start,backup`.
  */
 const share = Number(process.argv[2] ?? 1)
-const folder = process.argv[3] ?? join(homedir(), '.cache', 'homeport', `scale-${share}`)
-const size = sizeOf(share)
+const folder = resolve(process.argv[3] ?? join(homedir(), '.cache', 'homeport', `scale-${share}`))
+const only = process.argv[4]?.split(',')
+/** 100 people, 1,000 events. */
+const EMPTY = 0.0001
 
-if (!existsSync(folder)) {
+const tell = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
+await mkdir(dirname(folder), { recursive: true })
+// On the same disk, for both must be synced alike.
+const scratch = await mkdtemp(join(dirname(folder), 'scale-empty-'))
+const sides: Sides = {
+  large: { dataDir: folder, size: sizeOf(share), port: 4821 },
+  empty: { dataDir: join(scratch, 'empty'), size: sizeOf(EMPTY), port: 4822 },
+}
+const parts: [name: string, bench: () => unknown][] = [
+  ['start', () => benchStarts(sides)],
+  ['requests', () => benchRequests(sides, tell)],
+  ['timers', () => benchTimers(sides)],
+  ['rebuild', () => benchRebuild(sides)],
+  ['migration', () => benchMigrations(sides)],
+  ['backup', () => benchBackup(sides)],
+  ['bytes', () => benchStorage(sides.large)],
+]
+try {
+  await makeData()
+  await buildExecutable()
+  console.log(`${machine()}; large: ${share} of full size; empty: ${EMPTY}`)
+  for (const [name, bench] of parts) {
+    if (only && !only.includes(name)) continue
+    tell(name)
+    await bench()
+  }
+} finally {
+  await rm(scratch, { recursive: true })
+}
+
+async function makeData() {
+  await makeLargeData(sides.empty.dataDir, sides.empty.size, () => {})
+  if (existsSync(folder)) return
   const partial = `${folder}.partial`
   await rm(partial, { recursive: true, force: true })
-  await makeLargeData(partial, size, (text) => console.log(text))
+  await makeLargeData(partial, sides.large.size, tell)
   await rename(partial, folder)
 }
-await buildExecutable()
-await using homeport = await installExecutable()
-const environment = { DATA_DIR: folder, LOG_LEVEL: 'warn', RATE_LIMITS: 'off' }
-const { port, stop } = await homeport.start(environment)
-const name = `bench-${Date.now()}`
-const { stdout } = await homeport.run(['operators', 'add', name, '--json'], environment)
-const { link } = JSON.parse(stdout) as { link: string }
-console.log('p50, p99 and the slowest of 300, in ms')
-for (const { name, p50, p99, slowest } of await benchConsole(
-  `http://localhost:${port}`,
-  link,
-  size,
-)) {
-  console.log([name.padEnd(28), p50, p99, slowest].join('\t'))
-}
-await homeport.run(['operators', 'remove', name, '--yes'], environment)
-await stop()

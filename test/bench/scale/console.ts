@@ -1,65 +1,50 @@
 import { Secret, TOTP } from 'otpauth'
 import { cookieIn } from '../../support/operator.ts'
-import type { Size } from './large-data.ts'
+import { runHomeport } from '../servers.ts'
+import type { Case } from './asking.ts'
 import { emailOf, personId } from './large-people.ts'
+import { anybody, type Side } from './sides.ts'
 
 const PASSWORD = 'a long enough secret'
-const TRIES = 300
 
 type Offered = { response: { totp: { secret: string; sealed: string } } }
 
-type Asked = { name: string; path: (at: number) => string }
-
-/** What operators ask for that could read too much. */
-function questions({ people, lines }: Size): Asked[] {
-  const any = (at: number, count: number) => (at * 7919) % count
-  return [
-    { name: 'people, newest', path: () => 'people' },
-    {
-      name: 'people by e-mail prefix',
-      path: (at) => `people?q=${emailOf(any(at, people)).slice(0, 9)}`,
-    },
-    { name: 'people by address', path: (at) => `people?q=${emailOf(any(at, people))}` },
-    { name: 'people by id', path: (at) => `people?q=${personId(any(at, people))}` },
-    { name: 'people by transaction', path: (at) => `people?q=GPA.${any(at, lines)}` },
-    { name: 'nobody', path: (at) => `people?q=nobody${at}` },
-    { name: 'a person', path: (at) => `people/${personId(any(at, people))}` },
-    { name: 'a timeline', path: (at) => `people/${personId(any(at, people))}/timeline` },
-    { name: 'events, newest', path: () => 'events' },
-    { name: 'events, failed', path: () => 'events?outcome=failed' },
-    { name: 'events, conflicting', path: () => 'events?conflicting=true' },
-    { name: 'events, clock off', path: () => 'events?clockIsOff=true' },
-    { name: 'events, sandbox', path: () => 'events?environment=sandbox' },
-    { name: 'events of a frequent type', path: () => 'events?type=RENEWAL' },
-    { name: 'events of a rare type', path: () => 'events?type=TRANSFER' },
-    { name: 'events of no type', path: () => 'events?type=NEVER_SEEN' },
-    { name: 'events of a user', path: (at) => `events?user=${personId(any(at, people))}` },
-    { name: 'failed events of a user', path: (at) => `events?outcome=failed&user=${personId(at)}` },
-    { name: 'refunds in the sandbox', path: () => 'events?type=REFUND&environment=sandbox' },
-    { name: 'ignored renewals', path: () => 'events?type=RENEWAL&outcome=ignored' },
-    { name: 'the overview', path: () => 'overview' },
+/** What operators ask for that could read too much. Its server must run. */
+export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[]> {
+  const name = `bench-${Date.now()}`
+  const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
+  const { link } = JSON.parse(stdout) as { link: string }
+  const cookie = await signIn(`http://127.0.0.1:${port}`, link)
+  const person = () => personId(anybody(size))
+  const email = () => emailOf(anybody(size))
+  const questions: [name: string, path: () => string][] = [
+    ['people, newest', () => 'people'],
+    ['people by e-mail prefix', () => `people?q=${email().slice(0, 9)}`],
+    ['people by address', () => `people?q=${email()}`],
+    ['people by id', () => `people?q=${person()}`],
+    ['people by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.lines)}`],
+    ['nobody', () => `people?q=nobody${Math.random()}`],
+    ['a person', () => `people/${person()}`],
+    ['a timeline', () => `people/${person()}/timeline`],
+    ['events, newest', () => 'events'],
+    ['events, failed', () => 'events?outcome=failed'],
+    ['events, conflicting', () => 'events?conflicting=true'],
+    ['events, clock off', () => 'events?clockIsOff=true'],
+    ['events, sandbox', () => 'events?environment=sandbox'],
+    ['events of a frequent type', () => 'events?type=RENEWAL'],
+    ['events of a rare type', () => 'events?type=TRANSFER'],
+    ['events of no type', () => 'events?type=NEVER_SEEN'],
+    ['events of a user', () => `events?user=${person()}`],
+    ['failed events of a user', () => `events?outcome=failed&user=${person()}`],
+    ['refunds in the sandbox', () => 'events?type=REFUND&environment=sandbox'],
+    ['ignored renewals', () => 'events?type=RENEWAL&outcome=ignored'],
+    ['the overview', () => 'overview'],
   ]
-}
-
-/** p50 and p99 in ms of each, one after the other. */
-export async function benchConsole(url: string, link: string, size: Size) {
-  const cookie = await signIn(url, link)
-  const found: { name: string; p50: number; p99: number; slowest: number }[] = []
-  for (const { name, path } of questions(size)) {
-    const times: number[] = []
-    for (let at = 0; at < TRIES; at++) {
-      const start = performance.now()
-      const response = await fetch(`${url}/console/api/${path(at)}`, { headers: { cookie } })
-      await response.bytes()
-      times.push(performance.now() - start)
-      if (response.status !== 200) throw new Error(`${name}: ${response.status}`)
-    }
-    times.sort((a, b) => a - b)
-    const at = (share: number) =>
-      Math.round((times[Math.floor(share * (TRIES - 1))] ?? 0) * 100) / 100
-    found.push({ name, p50: at(0.5), p99: at(0.99), slowest: at(1) })
-  }
-  return found
+  return questions.map(([name, path]) => ({
+    name,
+    request: () =>
+      `GET /console/api/${path()} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
+  }))
 }
 
 async function signIn(url: string, link: string): Promise<string> {

@@ -103,21 +103,38 @@ function rowId(at: number, receivedAt: Date): string {
 }
 
 function eventOf(line: number, at: number, type: string, appUserId: string): Delivery {
-  const time = START + (line % 700) * DAY + at * 30 * DAY
-  return delivered({
-    id: `event-${line}-${at}`,
+  const time = timeOf(line, at)
+  return delivered(eventFields({ id: `event-${line}-${at}`, type, line, time, appUserId }))
+}
+
+/** When the event `at` of a line happened, in ms. */
+export function timeOf(line: number, at: number): number {
+  return START + (line % 700) * DAY + at * 30 * DAY
+}
+
+/** An event of a line as the provider sends it; `time` in ms. */
+export function eventFields(event: {
+  id: string
+  type: string
+  line: number | string
+  time: number
+  appUserId: string
+}) {
+  const { id, type, line, time, appUserId } = event
+  return {
+    id,
     type,
     event_timestamp_ms: time,
     app_user_id: appUserId,
     original_app_user_id: appUserId,
     aliases: [appUserId],
-    environment: line % 100 === 0 ? 'SANDBOX' : 'PRODUCTION',
-    store: line % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    environment: Number(line) % 100 === 0 ? 'SANDBOX' : 'PRODUCTION',
+    store: Number(line) % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
     product_id: 'prod_example_pro',
     entitlement_ids: ['pro'],
     period_type: 'NORMAL',
     original_transaction_id: `GPA.${line}`,
-    transaction_id: `GPA.${line}..${at}`,
+    transaction_id: `GPA.${line}..${time}`,
     purchased_at_ms: time,
     expiration_at_ms: time + 30 * DAY,
     price: 9.99,
@@ -126,19 +143,24 @@ function eventOf(line: number, at: number, type: string, appUserId: string): Del
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : null,
     presented_offering_id: 'default',
     takehome_percentage: 0.85,
-  })
+  }
 }
 
 function transferOf(at: number, from: string, to: string): Delivery {
-  return delivered({
-    id: `transfer-${at}`,
+  return delivered(transferFields(`transfer-${at}`, from, to))
+}
+
+/** A transfer of all that one person has to another, now. */
+export function transferFields(id: string, from: string, to: string) {
+  return {
+    id,
     type: 'TRANSFER',
     event_timestamp_ms: Date.now(),
     transferred_from: [from],
     transferred_to: [to],
     store: 'APP_STORE',
     environment: 'PRODUCTION',
-  })
+  }
 }
 
 function delivered(event: Record<string, unknown>): Delivery {

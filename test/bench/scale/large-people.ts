@@ -1,8 +1,11 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { hashToken } from '../../../src/features/people/sessions/tokens.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 
 export const PASSWORD = 'correct horse battery'
+/** How often the session of a person was refreshed. */
+export const SESSION_GENERATION = 1
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
@@ -12,6 +15,20 @@ export function personId(at: number): string {
   const time = (START + at * 1_000).toString(16).padStart(12, '0')
   const rest = (at >>> 0).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${rest}`
+}
+
+export function sessionIdOf(at: number): string {
+  return personId(at).replace('-7000-', '-7001-')
+}
+
+/** The refresh token that a person's session was left with. */
+export function refreshTokenOf(at: number): string {
+  return `refresh-${sessionIdOf(at)}`
+}
+
+/** The key of an attachment; those of a person are `at` and `at` plus the number of people. */
+export function attachmentKey(at: number): string {
+  return `f${at.toString(36).padStart(25, '0')}.webp`
 }
 
 export function emailOf(at: number): string {
@@ -45,7 +62,7 @@ export async function* addPeople(tables: Tables, insert: Insert, size: Size, dat
       createdAt,
       updatedAt: createdAt,
     })
-    const sessionId = id.replace('-7000-', '-7001-')
+    const sessionId = sessionIdOf(at)
     const lastUsedAt = new Date()
     const expiresAt = new Date(lastUsedAt.getTime() + 90 * DAY)
     const device = at % 2 === 0 ? 'iPhone' : 'Pixel'
@@ -54,12 +71,17 @@ export async function* addPeople(tables: Tables, insert: Insert, size: Size, dat
       userId: id,
       device,
       sealed: false,
-      generation: 1,
+      generation: SESSION_GENERATION,
       createdAt,
       lastUsedAt,
       expiresAt,
     })
-    insert(refreshTokens, { hash: `${sessionId}-hash`, sessionId, generation: 1 })
+    insert(refreshTokens, {
+      hash: hashToken(refreshTokenOf(at)),
+      sessionId,
+      generation: SESSION_GENERATION,
+      firstUsedAt: lastUsedAt,
+    })
     insert(knownDevices, { userId: id, device, seenAt: lastUsedAt })
     if (at % 50_000 === 49_999) yield `${at + 1} people`
   }
@@ -70,7 +92,7 @@ async function* addAttachments(tables: Tables, insert: Insert, size: Size, dataD
   const { attachments } = tables
   const picture = Buffer.alloc(20_000, 'picture ')
   for (let at = 0; at < size.attachments; at++) {
-    const key = `f${at.toString(36).padStart(25, '0')}.webp`
+    const key = attachmentKey(at)
     if (at < size.files) {
       const folder = join(dataDir, 'files', key.slice(0, 1))
       if (at === 0) await mkdir(folder, { recursive: true })

@@ -1,0 +1,184 @@
+import { http } from '../rounds.ts'
+import { WEBHOOK_TOKEN } from '../servers.ts'
+import type { Case } from './asking.ts'
+import { eventFields, timeOf, transferFields } from './large-billing.ts'
+import { attachmentKey, emailOf, PASSWORD, personId, refreshTokenOf } from './large-people.ts'
+import { anybody, findDeletable, type Side, tokensOf } from './sides.ts'
+
+/** Hashing a password takes the time of all the rest. */
+const WITH_PASSWORD = 40
+/** These change what is asked for later, and the empty data has few people. */
+const FEW = 20
+
+type Replied<T> = { response: T }
+
+/** Every endpoint that reads or writes data; what changes or removes people comes last. */
+export async function endpointCases(side: Side): Promise<Case[]> {
+  return [
+    ...publicCases(),
+    ...(await personCases(side)),
+    ...billingCases(side),
+    ...(await accountCases(side)),
+  ]
+}
+
+function publicCases(): Case[] {
+  const names = ['app_settings', 'pricing_plans', 'currency_rates', 'content_version', 'faqs']
+  const paths = [...names.map((name) => `/api/user/${name}/v1`), '/health', '/ready', '/metrics']
+  return paths.map((path) => ({ name: `GET ${path}`, request: () => http('GET', path) }))
+}
+
+async function personCases(side: Side): Promise<Case[]> {
+  const { size } = side
+  const tokenOf = await tokensOf(side)
+  const uploaded: { at: number; key: string }[] = []
+  const refreshed = new Map<number, string>()
+  let asking = 0
+  const own = (method: string, path: string, body?: () => object): Case => ({
+    name: `${method} ${path}`,
+    isScattered: true,
+    request: async () => {
+      asking = anybody(size)
+      return http(method, path, await tokenOf(asking), body && JSON.stringify(body()))
+    },
+  })
+  const attachments = '/api/user/attachments/v1'
+  return [
+    own('GET', '/api/user/profile/v1'),
+    own('PATCH', '/api/user/profile/v1', () => ({ profile: { name: unique('Name') } })),
+    own('GET', '/api/user/subscription/v1'),
+    own('GET', attachments),
+    {
+      ...own('GET', `${attachments}/download`),
+      request: async () => {
+        const at = anybody(size)
+        return http('GET', `${attachments}/download?key=${attachmentKey(at)}`, await tokenOf(at))
+      },
+    },
+    {
+      name: 'GET /files, 20 kB',
+      request: () =>
+        http('GET', `/files/${attachmentKey(anybody({ ...size, people: size.files }))}`),
+    },
+    {
+      ...own('POST', `${attachments}?type=supportTicket`, () => ({ text: unique('text') })),
+      learn: (body) => {
+        const [first] = (JSON.parse(body) as Replied<{ key: string }[]>).response
+        uploaded.push({ at: asking, key: first?.key ?? '' })
+      },
+    },
+    {
+      ...own('DELETE', attachments),
+      isScattered: false,
+      request: async () => {
+        const { at, key } = uploaded.pop() ?? { at: 0, key: '' }
+        return http('DELETE', `${attachments}?key=${key}`, await tokenOf(at))
+      },
+    },
+    own('GET', '/api/user/export/v1'),
+    own('GET', '/api/auth/sessions/v1'),
+    {
+      ...post('/api/auth/refresh/v1', () => {
+        asking = anybody(size)
+        return { refreshToken: refreshed.get(asking) ?? refreshTokenOf(asking) }
+      }),
+      isScattered: true,
+      learn: (body) => {
+        const { refreshToken } = (JSON.parse(body) as Replied<{ refreshToken: string }>).response
+        refreshed.set(asking, refreshToken)
+      },
+    },
+  ]
+}
+
+function billingCases({ size }: Side): Case[] {
+  const sent: object[] = []
+  const renewed: number[] = []
+  const anyLine = () => Math.floor(Math.random() * size.lines)
+  const ofLine = (line: number, time: number) => {
+    const appUserId = personId(line % size.people)
+    return eventFields({ id: unique('event'), type: 'RENEWAL', line, time, appUserId })
+  }
+  const webhook = (name: string, event: () => object): Case => ({
+    name: `webhook: ${name}`,
+    request: () => {
+      const body = JSON.stringify({ api_version: '1.0', event: event() })
+      return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
+    },
+  })
+  return [
+    {
+      ...webhook('renewal', () => {
+        const line = anyLine()
+        const event = ofLine(line, Date.now())
+        renewed.push(line)
+        sent.push(event)
+        return event
+      }),
+      isScattered: true,
+    },
+    webhook('the same again', () => sent[Math.floor(Math.random() * sent.length)] ?? {}),
+    // What a late event costs depends on what came after it: of both, lines that have just been renewed.
+    webhook('late renewal', () => {
+      const line = renewed[Math.floor(Math.random() * renewed.length)] ?? 0
+      return ofLine(line, timeOf(line, 1) + 1)
+    }),
+    webhook('first purchase', () => {
+      const [id, line] = [unique('event'), unique('line')]
+      const appUserId = personId(anybody(size))
+      return eventFields({ id, type: 'INITIAL_PURCHASE', line, time: Date.now(), appUserId })
+    }),
+    webhook('without effect', () => ({ ...ofLine(anyLine(), Date.now()), type: 'TEST' })),
+  ]
+}
+
+async function accountCases(side: Side): Promise<Case[]> {
+  const { size } = side
+  const tokenOf = await tokensOf(side)
+  const deletable = findDeletable(side, 2 * FEW)
+  const email = () => emailOf(anybody(size))
+  return [
+    post('/api/auth/guest/v1', () => ({})),
+    post('/api/auth/password/v1/forgot', () => ({ email: email() })),
+    {
+      ...post('/api/auth/login/v1', () => ({ email: email(), password: PASSWORD })),
+      requests: WITH_PASSWORD,
+    },
+    {
+      ...post('/api/auth/register/v1', () => ({
+        email: `${unique('new')}@example.com`,
+        password: PASSWORD,
+      })),
+      requests: WITH_PASSWORD,
+    },
+    {
+      name: 'webhook: transfer',
+      requests: FEW,
+      request: () => {
+        const [from, to] = [personId(anybody(size)), personId(anybody(size))]
+        const body = JSON.stringify({ event: transferFields(unique('transfer'), from, to) })
+        return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
+      },
+    },
+    {
+      name: 'DELETE /api/user/profile/v1',
+      requests: FEW,
+      request: async () =>
+        http('DELETE', '/api/user/profile/v1', await tokenOf(deletable.pop() ?? 0)),
+    },
+  ]
+}
+
+function post(path: string, body: () => object): Case {
+  return {
+    name: `POST ${path}`,
+    request: () => http('POST', path, undefined, JSON.stringify(body())),
+  }
+}
+
+let last = 0
+
+/** A word that no run has used before. */
+function unique(word: string): string {
+  return `${word}-${Date.now().toString(36)}-${++last}`
+}

@@ -1,0 +1,77 @@
+import type { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { readMigrations } from '../../../src/db/migrations.ts'
+import { migrate } from '../../../src/db/sqlite/migrate.ts'
+import { openDatabase } from '../../../src/db/sqlite/open.ts'
+import { printTable } from './report.ts'
+import type { Side, Sides } from './sides.ts'
+
+const TABLES = ['users', 'subscriptions']
+/** A row without a parent, for which every migration is undone at its very end. */
+const FAULT = "INSERT INTO known_devices (user_id, device, seen_at) VALUES ('nobody', '', 0)"
+
+/** Prints how long changes of the schema take. All of them are undone. */
+export function benchMigrations({ large, empty }: Sides) {
+  const ofEmpty = migrations(empty)
+  const rows = migrations(large).map(({ name, ms, rows }, at) => {
+    const other = ofEmpty[at] ?? { ms: 0, rows: 0 }
+    return [
+      name,
+      (ms / 1000).toFixed(2),
+      rate(rows, ms),
+      (other.ms / 1000).toFixed(3),
+      rate(other.rows, other.ms),
+    ]
+  })
+  printTable('Migrations', ['', 'large, s', 'rows/s', 'empty, s', 'rows/s'], rows)
+}
+
+function migrations({ dataDir }: Side) {
+  using client = openDatabase(join(dataDir, 'homeport.db'))
+  const changes = [
+    { name: 'nothing but the check of all references', table: 'users', statements: [] },
+    ...TABLES.flatMap((table) => [
+      { name: `an index of ${table}`, table, statements: [indexOf(client, table)] },
+      { name: `${table} rebuilt`, table, statements: rebuildOf(client, table) },
+    ]),
+  ]
+  return changes.map(({ name, table, statements }) => {
+    const { rows } = client.query(`SELECT count(*) AS rows FROM ${table}`).get() as { rows: number }
+    const start = performance.now()
+    undo(client, statements)
+    return { name, rows, ms: performance.now() - start }
+  })
+}
+
+function undo(client: Database, statements: string[]) {
+  const known = readMigrations('sqlite')
+  try {
+    migrate(client, [...known, { tag: 'bench', statements: [...statements, FAULT] }])
+  } catch (error) {
+    if (!String(error).includes('without a parent')) throw error
+  }
+}
+
+function indexOf(client: Database, table: string): string {
+  const columns = client.query(`PRAGMA table_info(${table})`).all() as { name: string }[]
+  return `CREATE INDEX bench_index ON ${table} (${columns[1]?.name}, ${columns[0]?.name})`
+}
+
+/** What https://www.sqlite.org/lang_altertable.html#otheralter says of changes that ALTER TABLE cannot make. */
+function rebuildOf(client: Database, table: string): string[] {
+  const kept = client
+    .query('SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql NOT NULL')
+    .all(table) as { type: string; sql: string }[]
+  const made = kept.find(({ type }) => type === 'table')?.sql ?? ''
+  return [
+    made.replace(new RegExp(`^CREATE TABLE [\`"]?${table}[\`"]?`), 'CREATE TABLE bench_new'),
+    `INSERT INTO bench_new SELECT * FROM ${table}`,
+    `DROP TABLE ${table}`,
+    `ALTER TABLE bench_new RENAME TO ${table}`,
+    ...kept.filter(({ type }) => type === 'index').map(({ sql }) => sql),
+  ]
+}
+
+function rate(rows: number, ms: number): string {
+  return (rows / (ms / 1000)).toFixed(0)
+}

@@ -1,0 +1,56 @@
+import { residentMemory } from '../servers.ts'
+import { askAll } from './asking.ts'
+import { benchCommands } from './commands.ts'
+import { consoleCases } from './console.ts'
+import { endpointCases } from './endpoints.ts'
+import { compared, printLatencies, printTable } from './report.ts'
+import {
+  cachedShare,
+  dropFromCache,
+  readIntoCache,
+  renewSessions,
+  type Sides,
+  startSide,
+} from './sides.ts'
+
+/**
+ * Prints how long answers take to what phones, the billing provider and operators ask, one request after the other:
+ * first without the file in the page cache, then with as much of it as there is memory for.
+ */
+export async function benchRequests(sides: Sides, tell: (text: string) => void) {
+  const { large, empty } = sides
+  renewSessions(large)
+  await readIntoCache(large)
+  await using ours = await startSide(large)
+  await using theirs = await startSide(empty)
+  const cases = { large: await endpointCases(large), empty: await endpointCases(empty) }
+  const scattered = {
+    large: cases.large.filter((one) => one.isScattered),
+    empty: cases.empty.filter((one) => one.isScattered),
+  }
+  await dropFromCache(large)
+  tell(`page cache: ${await cachedShare(large)} of the file`)
+  printLatencies('First touches', await askAll(sides, scattered, tell, false))
+  await readIntoCache(large)
+  tell(`page cache: ${await cachedShare(large)} of the file`)
+  printLatencies('Endpoints', await askAll(sides, cases, tell))
+  const questions = { large: await consoleCases(large), empty: await consoleCases(empty) }
+  printLatencies('The console', await askAll(sides, questions, tell))
+  await benchCommands(sides)
+  const servers = [ours, theirs]
+  const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
+  printTable(
+    'The servers',
+    ['', 'large', 'empty', 'ratio'],
+    [
+      compared(
+        'their check of the file has ended so long after the start, in s',
+        servers.map(({ checkedAfter }) => checkedAfter / 1000),
+      ),
+      compared(
+        'memory after all of that, in MB',
+        memory.map((bytes) => bytes / 1e6),
+      ),
+    ],
+  )
+}

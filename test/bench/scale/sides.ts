@@ -1,0 +1,89 @@
+import { Database } from 'bun:sqlite'
+import { randomUUID } from 'node:crypto'
+import { join } from 'node:path'
+import { importJWK, SignJWT } from 'jose'
+import { childrenOf, startHomeport } from '../servers.ts'
+import type { Size } from './large-data.ts'
+import { personId, SESSION_GENERATION, sessionIdOf } from './large-people.ts'
+
+/** A data directory that is measured, and where its server listens. */
+export type Side = { dataDir: string; size: Size; port: number }
+
+export type Sides = { large: Side; empty: Side }
+
+/** Every second person may be deleted, and nobody else asks for those. */
+const DELETABLE = 1
+
+/** Somebody who is still there. */
+export function anybody({ people }: Size): number {
+  return Math.floor((Math.random() * people) / 2) * 2
+}
+
+/** Up to `count` people who may be deleted and were not yet. */
+export function findDeletable(side: Side, count: number): number[] {
+  using db = new Database(databaseOf(side), { readonly: true })
+  const find = db.query('SELECT 1 FROM users WHERE id = ?')
+  const found = new Set<number>()
+  for (let tries = 0; tries < count * 20 && found.size < count; tries++) {
+    const at = anybody(side.size) + DELETABLE
+    if (find.get(personId(at))) found.add(at)
+  }
+  return [...found]
+}
+
+/** Puts the sessions back that earlier runs have refreshed: their tokens are not known any more. */
+export function renewSessions(side: Side) {
+  using db = new Database(databaseOf(side))
+  db.run('DELETE FROM refresh_tokens WHERE generation > ?', [SESSION_GENERATION])
+  db.run('UPDATE sessions SET generation = ?1, repeated_generation = NULL WHERE generation > ?1', [
+    SESSION_GENERATION,
+  ])
+}
+
+/** Starts the executable on it and waits until its own check of the file is over. */
+export async function startSide({ dataDir, port }: Side) {
+  const server = await startHomeport(dataDir, port, { LOG_LEVEL: 'error' })
+  const startedAt = performance.now()
+  while ((await childrenOf(server.pid)).length > 0) await Bun.sleep(20)
+  const checkedAfter = performance.now() - startedAt + server.readyAfter
+  return { ...server, checkedAfter, [Symbol.asyncDispose]: server.stop }
+}
+
+/** Returns what makes an access token of a person, new each time so that no server has checked it before. */
+export async function tokensOf({ dataDir }: Side): Promise<(at: number) => Promise<string>> {
+  const jwk = await Bun.file(join(dataDir, 'secrets', 'access-token.jwk')).json()
+  const key = await importJWK(jwk, 'ES256')
+  return (at) =>
+    new SignJWT({ sid: sessionIdOf(at) })
+      .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: jwk.kid })
+      .setIssuer('homeport')
+      .setAudience('homeport')
+      .setSubject(personId(at))
+      .setIssuedAt()
+      .setExpirationTime('15m')
+      .setJti(`${SESSION_GENERATION}.${randomUUID()}`)
+      .sign(key)
+}
+
+/** Reads all of the data, so that as much of it is in the page cache as there is memory for. */
+export async function readIntoCache({ dataDir }: Side) {
+  const read = ['find', dataDir, '-type', 'f', '-exec', 'cat', '{}', '+']
+  await Bun.spawn(read, { stdout: 'ignore' }).exited
+}
+
+/** Has the system forget what it keeps of the database in memory (Linux). */
+export async function dropFromCache(side: Side) {
+  await Bun.spawn(['dd', `if=${databaseOf(side)}`, 'iflag=nocache', 'count=0'], {
+    stderr: 'ignore',
+  }).exited
+}
+
+/** How much of the database is in the page cache. */
+export async function cachedShare(side: Side): Promise<string> {
+  const { stdout } = Bun.spawn(['fincore', '-nbo', 'RES', databaseOf(side)])
+  return `${((Number(await stdout.text()) / Bun.file(databaseOf(side)).size) * 100).toFixed(0)} %`
+}
+
+function databaseOf({ dataDir }: Side): string {
+  return join(dataDir, 'homeport.db')
+}

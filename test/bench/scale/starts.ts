@@ -1,0 +1,34 @@
+import { median } from '../median.ts'
+import { residentMemory, startHomeport } from '../servers.ts'
+import { compared, printTable } from './report.ts'
+import type { Side, Sides } from './sides.ts'
+
+const STARTS = 5
+/** A server that was started so long ago, in ms, has done what nobody waits for. */
+const REST = 3_000
+
+type Start = { ready: number; memory: number }
+
+/** Starts both in turns and prints how long it takes until each is ready, and its memory then. */
+export async function benchStarts({ large, empty }: Sides) {
+  const starts = { large: [] as Start[], empty: [] as Start[] }
+  for (let round = 0; round < STARTS; round++) {
+    starts.large.push(await startOnce(large))
+    starts.empty.push(await startOnce(empty))
+  }
+  const of = (name: keyof Start) =>
+    [starts.large, starts.empty].map((all) => median(all.map((start) => start[name])))
+  printTable(
+    'Start',
+    ['', 'large', 'empty', 'ratio'],
+    [compared('ready, in ms', of('ready')), compared('memory 3 s after it, in MB', of('memory'))],
+  )
+}
+
+async function startOnce({ dataDir, port }: Side): Promise<Start> {
+  const server = await startHomeport(dataDir, port)
+  await Bun.sleep(REST)
+  const memory = (await residentMemory(server.pid)) / 1e6
+  await server.stop()
+  return { ready: server.readyAfter, memory }
+}

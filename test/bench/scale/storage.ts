@@ -1,0 +1,76 @@
+import { Database } from 'bun:sqlite'
+import { join } from 'node:path'
+import { printTable } from './report.ts'
+import type { Side } from './sides.ts'
+
+/** A table or an index, in bytes: `content` is what its rows or entries take without the free part of pages. */
+type Tree = {
+  name: string
+  ofTable: string
+  isIndex: number
+  bytes: number
+  content: number
+  cells: number
+}
+
+/** Smaller ones do not count. */
+const SHOWN = 0.002
+
+/**
+ * Prints what the tables and indexes of a file take, and how much of it is rows: all of the file is read. A row that is
+ * large lies partly in pages of its own.
+ */
+export function benchStorage({ dataDir }: Side) {
+  using db = new Database(join(dataDir, 'homeport.db'), { readonly: true })
+  const trees = db
+    .query<Tree, []>(
+      `SELECT s.name, coalesce(m.tbl_name, s.name) AS ofTable, coalesce(m.type = 'index', 0) AS isIndex,
+        s.pgsize AS bytes, s.payload AS content, s.ncell AS cells
+      FROM dbstat s LEFT JOIN sqlite_master m ON m.name = s.name
+      WHERE s.aggregate = TRUE ORDER BY s.pgsize DESC`,
+    )
+    .all()
+  const file = Bun.file(join(dataDir, 'homeport.db')).size
+  const rowsOf = countRows(db, trees)
+  const content = sum(trees.filter(({ isIndex }) => !isIndex).map((tree) => tree.content))
+  const rows = trees
+    .filter(({ bytes }) => bytes > file * SHOWN)
+    .map(({ name, ofTable, bytes, content }) => {
+      const count = rowsOf.get(ofTable) ?? 0
+      return [
+        name,
+        mega(bytes),
+        (bytes / count).toFixed(0),
+        (content / count).toFixed(0),
+        percent(content / bytes),
+        percent(bytes / file),
+      ]
+    })
+  printTable('Bytes', ['', 'MB', 'a row', 'of it content', 'pages full', 'of the file'], rows)
+  console.log(
+    `\nFile ${mega(file)} MB, rows ${mega(content)} MB: ${(file / content).toFixed(2)} times the rows.`,
+  )
+}
+
+/** The rows of each table that has any. */
+function countRows(db: Database, trees: Tree[]): Map<string, number> {
+  const tables = trees.filter(({ isIndex, cells }) => !isIndex && cells > 0)
+  return new Map(
+    tables.map(({ name }) => {
+      const row = db.query<{ rows: number }, []>(`SELECT count(*) AS rows FROM "${name}"`).get()
+      return [name, row?.rows ?? 0]
+    }),
+  )
+}
+
+function sum(values: number[]): number {
+  return values.reduce((total, value) => total + value, 0)
+}
+
+function mega(bytes: number): string {
+  return (bytes / 1e6).toFixed(1)
+}
+
+function percent(share: number): string {
+  return `${(share * 100).toFixed(1)} %`
+}

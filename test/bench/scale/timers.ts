@@ -1,0 +1,49 @@
+import { openData } from '../../../src/cli/data-directory.ts'
+import { readConfig } from '../../../src/config.ts'
+import { timersOf } from '../../../src/features.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import { printTable, ratio } from './report.ts'
+import type { Side, Sides } from './sides.ts'
+
+/** The data has rows whose files were never made, which no real one has. */
+const LEFT_OUT = ['orphaned files']
+const TICK = 2
+
+/** Runs what the server does by the clock, and prints how long each takes and for how long at once it holds the loop. */
+export async function benchTimers({ large, empty }: Sides) {
+  const ofEmpty = await runTimers(empty)
+  const rows = [...(await runTimers(large))].map(([name, { ms, held }]) => {
+    const other = ofEmpty.get(name) ?? { ms: 0, held: 0 }
+    return [
+      name,
+      ms.toFixed(1),
+      other.ms.toFixed(1),
+      ratio(ms, other.ms),
+      held.toFixed(1),
+      other.held.toFixed(1),
+    ]
+  })
+  printTable('Timers, in ms', ['', 'large', 'empty', 'ratio', 'loop held, large', 'empty'], rows)
+}
+
+async function runTimers({ dataDir }: Side) {
+  const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
+  await using data = await openData(config, createLog('error'))
+  const found = new Map<string, { ms: number; held: number }>()
+  for (const { name, run } of timersOf(data.services)) {
+    if (LEFT_OUT.includes(name)) continue
+    let held = 0
+    let ticked = performance.now()
+    const ticks = setInterval(() => {
+      held = Math.max(held, performance.now() - ticked - TICK)
+      ticked = performance.now()
+    }, TICK)
+    const start = performance.now()
+    await run(new AbortController().signal)
+    const ms = performance.now() - start
+    await Bun.sleep(2 * TICK)
+    clearInterval(ticks)
+    found.set(name, { ms, held })
+  }
+  return found
+}
