@@ -1,5 +1,4 @@
 import { randomBytes } from 'node:crypto'
-import { availableParallelism } from 'node:os'
 import { type Argon2, loadArgon2, type PasswordCost } from './argon2.ts'
 import { AppError } from './errors.ts'
 import type { Log } from './log.ts'
@@ -8,13 +7,8 @@ import { createSemaphore } from './semaphore.ts'
 /** OWASP's argon2id: 64 MiB, two passes, one lane. */
 export const PASSWORD_COST: PasswordCost = { memoryCost: 65_536, timeCost: 2 }
 
-/**
- * Each hash takes 64 MiB and a thread for some 50 ms. Bun has as many threads as there are cores, and signatures and
- * files need one too: with two hashes on two threads both waited for 80 ms.
- */
-const AT_ONCE = Math.min(2, Math.max(1, availableParallelism() - 1))
-/** The limits on concurrent hashes, on waiting ones, and on the wait in ms. */
-const QUEUE = { limit: AT_ONCE, queueLimit: 256, maxWait: 2_000, onFull: tooMany }
+/** Each hash takes 64 MiB and a core for some 50 ms: the limits on concurrent hashes, on waiting ones, and on the wait in ms. */
+const QUEUE = { limit: 2, queueLimit: 256, maxWait: 2_000, onFull: tooMany }
 
 export type Passwords = ReturnType<typeof createPasswords>
 
