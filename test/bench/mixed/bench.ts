@@ -52,7 +52,8 @@ try {
     `\n${cpus().length} cores; steps of ${SECONDS} s, of which ${WARM_UP} s are not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
   )
   const options = { limit: LIMIT, seconds: SECONDS, warmUp: WARM_UP, rounds: ROUNDS }
-  const { find } = createRateFinder(running, options)
+  const { warmUpAll, find } = createRateFinder(running, options)
+  await warmUpAll()
   const found: Found[] = []
   for (const criterion of CRITERIA) {
     console.log(`\nSearching the highest rate with p99 of ${criterion.name} under ${LIMIT} ms`)

@@ -19,8 +19,11 @@ type Candidate = { one: Running; tried: Tried[]; rounds: Measured[]; refuted: nu
 
 /** How many requests may fail at a rate that is sustained. */
 const FAILURES = 0.001
-/** A step that fails while others keep so many cores busy is done again. */
-const DISTURBED = 0.3
+/** Others keep so many cores busy, or the generator itself is so late, in ms: a step that fails then is done again. */
+const DISTURBED = { others: 0.3, lag: 20 }
+/** At most. */
+const TRIES = 4
+const WARM_UP_RATE = 50
 /** After so many rates that were found and not confirmed there is nothing to find. */
 const MAX_REFUTED = 3
 
@@ -32,7 +35,12 @@ export function createRateFinder(servers: Running[], options: SearchOptions) {
   const { limit, seconds, warmUp, rounds } = options
   const steps = new Map<Running, Measured[]>(servers.map((one) => [one, []]))
   let seed = 0
-  return { find }
+  return { warmUpAll, find }
+
+  /** What a server loads or compiles at its first requests is no part of the search. */
+  async function warmUpAll() {
+    for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
+  }
 
   async function find(criterion: Criterion): Promise<Found[]> {
     const found = new Map<Running, Found>()
@@ -64,17 +72,14 @@ export function createRateFinder(servers: Running[], options: SearchOptions) {
     }
 
     async function tryRate({ one, tried }: Candidate, rate: number) {
-      let measured = await measure(one, rate)
-      if (!meets(measured.result) && measured.cores.others > DISTURBED) {
-        measured = await measure(one, rate)
-      }
+      const measured = await measureUndisturbed(one, rate)
       steps.get(one)?.push(measured)
       tried.push({ rate, isSustained: meets(measured.result) })
     }
 
     /** Null while there must be more rounds, or a lower rate. */
     async function confirm(candidate: Candidate, rate: number) {
-      candidate.rounds.push(await measure(candidate.one, rate, 'confirming'))
+      candidate.rounds.push(await measureUndisturbed(candidate.one, rate, 'confirming'))
       if (candidate.rounds.length < rounds) return null
       const shown = medianOf(candidate.rounds)
       if (meets(shown.result)) return { rate, shown }
@@ -82,6 +87,15 @@ export function createRateFinder(servers: Running[], options: SearchOptions) {
       candidate.tried = candidate.tried.filter((one) => one.rate !== rate)
       candidate.tried.push({ rate, isSustained: false })
       return ++candidate.refuted < MAX_REFUTED ? null : { rate: null, shown }
+    }
+
+    async function measureUndisturbed(one: Running, rate: number, what = ''): Promise<Measured> {
+      for (let tries = 1; ; tries++) {
+        const measured = await measure(one, rate, what)
+        const isDisturbed =
+          measured.cores.others > DISTURBED.others || measured.result.lag > DISTURBED.lag
+        if (!isDisturbed || meets(measured.result) || tries === TRIES) return measured
+      }
     }
 
     function meets(result: StepResult): boolean {
