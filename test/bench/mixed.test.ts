@@ -3,8 +3,8 @@ import { encodeRequest } from './mixed/client.ts'
 import { createConnectionPool } from './mixed/connection-pool.ts'
 import { KINDS, scheduleArrivals } from './mixed/mix.ts'
 import { runStep } from './mixed/open-loop.ts'
+import { highestSustained, ladder, rateBetween, type Tried } from './mixed/rates.ts'
 import { createReplyReader } from './mixed/reply-reader.ts'
-import { nextRate, type Tried } from './mixed/search.ts'
 
 const servers: Bun.Server<undefined>[] = []
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop(true))))
@@ -75,22 +75,27 @@ test('a reply is whole when its length or its last chunk is there', () => {
 })
 
 test('the search ends within a tenth below of what a server can do', () => {
-  for (const capacity of [33, 63, 64, 100, 750, 5_000]) {
-    const tried: Tried[] = []
-    let next = nextRate(tried)
-    while (next.kind === 'try') {
-      tried.push({ rate: next.rate, isSustained: next.rate <= capacity })
-      next = nextRate(tried)
+  for (const capacity of [65, 100, 750, 5_000]) {
+    const judge = (rate: number): Tried => ({ rate, isSustained: rate <= capacity })
+    const tried = ladder().map(judge)
+    for (let rate = rateBetween(tried); rate !== null; rate = rateBetween(tried)) {
+      tried.push(judge(rate))
     }
-    expect(next.rate).toBeLessThanOrEqual(capacity)
-    expect(next.rate ?? 0).toBeGreaterThan(capacity / 1.11)
-    expect(tried.length).toBeLessThan(12)
+    const found = highestSustained(tried) ?? 0
+    expect(found).toBeLessThanOrEqual(capacity)
+    expect(found).toBeGreaterThan(capacity / 1.11)
+    expect(tried.length).toBeLessThan(ladder().length + 4)
   }
 })
 
+test('a lower rate that was too slow by chance ends no search', () => {
+  const tried = [64, 91, 128].map((rate) => ({ rate, isSustained: rate !== 91 }))
+  expect([highestSustained(tried), rateBetween(tried)]).toEqual([128, null])
+})
+
 test('the search finds nothing where no rate is sustained', () => {
-  const failing = [64, 32].map((rate) => ({ rate, isSustained: false }))
-  expect(nextRate(failing)).toEqual({ kind: 'found', rate: null })
+  const failing = [64, 91].map((rate) => ({ rate, isSustained: false }))
+  expect([highestSustained(failing), rateBetween(failing)]).toEqual([null, null])
 })
 
 function serve(fetch: () => Promise<Response>) {

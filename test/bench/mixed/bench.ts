@@ -5,13 +5,13 @@ import { parseArgs } from 'node:util'
 import { buildExecutable } from '../../support/executable.ts'
 import { type Contender, makePhoto } from './contender.ts'
 import { printCpuTimes } from './cpu-times.ts'
-import { type Criterion, createRateFinder, type Found } from './find-rates.ts'
+import { type Criterion, tryRates } from './find-rates.ts'
 import { startGenerator } from './generator.ts'
 import { startHomeportContender } from './homeport.ts'
 import type { Running } from './measure.ts'
 import { startNodeStack } from './node-stack.ts'
 import { startPocketBaseContender } from './pocketbase.ts'
-import { printTable } from './report.ts'
+import { printRates } from './report.ts'
 
 /**
  * The day of an app in a minute: finds the highest rate at which 99 of 100 requests of the mix are
@@ -23,7 +23,7 @@ const { values: flags } = parseArgs({
     seconds: { type: 'string' },
     /** In ms, of the 99th percentile. */
     limit: { type: 'string', default: '100' },
-    /** Steps of 4 seconds, one round to confirm and fewer people: some minutes, and rough. */
+    /** Steps of 4 seconds, one round and fewer people: some minutes, and rough. */
     quick: { type: 'boolean', default: false },
   },
 })
@@ -52,14 +52,7 @@ try {
     `\n${cpus().length} cores; steps of ${SECONDS} s, of which ${WARM_UP} s are not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
   )
   const options = { limit: LIMIT, seconds: SECONDS, warmUp: WARM_UP, rounds: ROUNDS }
-  const { warmUpAll, find } = createRateFinder(running, options)
-  await warmUpAll()
-  const found: Found[] = []
-  for (const criterion of CRITERIA) {
-    console.log(`\nSearching the highest rate with p99 of ${criterion.name} under ${LIMIT} ms`)
-    found.push(...(await find(criterion)))
-  }
-  printTable(found, LIMIT)
+  printRates(await tryRates(running, CRITERIA, options), CRITERIA, LIMIT)
   await printCpuTimes(running)
   await checkAll()
   console.log(`${Math.round((performance.now() - startedAt) / 1000)} s in all`)

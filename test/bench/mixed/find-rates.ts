@@ -1,113 +1,82 @@
+import { median } from '../median.ts'
 import { type Measured, measureStep, type Running } from './measure.ts'
 import type { Latencies, StepResult } from './open-loop.ts'
+import { highestSustained, ladder, rateBetween, type Tried } from './rates.ts'
 import { describeStep } from './report.ts'
-import { nextRate, type Tried } from './search.ts'
 
 /** Which requests must be answered within the limit, while all of them are sent. */
 export type Criterion = { name: string; of: (result: StepResult) => Latencies }
 
-/** `limit` is the p99 in ms, `seconds` and `warmUp` are those of a step, `rounds` confirm what was found. */
+/** `limit` is the p99 in ms, `seconds` and `warmUp` are those of a step; each rate is tried in so many `rounds`. */
 export type SearchOptions = { limit: number; seconds: number; warmUp: number; rounds: number }
 
-/**
- * The highest rate of a server, and the round with the median. Without a rate (null) that is the step
- * with the lowest one, or the round at the rate that was not confirmed.
- */
-export type Found = { name: string; criterion: string; rate: number | null; shown: Measured }
-
-type Candidate = { one: Running; tried: Tried[]; rounds: Measured[]; refuted: number }
+/** All rounds of a server at each rate, in requests a second. */
+export type Tries = Map<number, Measured[]>
 
 /** How many requests may fail at a rate that is sustained. */
 const FAILURES = 0.001
-/** Others keep so many cores busy, or the generator itself is so late, in ms: a step that fails then is done again. */
+/** Others keep so many cores busy, or the generator itself is so late, in ms: a step that is too slow then is done again. */
 const DISTURBED = { others: 0.3, lag: 20 }
 /** At most. */
-const TRIES = 4
+const TRIES = 3
 const WARM_UP_RATE = 50
-/** After so many rates that were found and not confirmed there is nothing to find. */
-const MAX_REFUTED = 3
 
 /**
- * Searches the rates of all servers in turns, so that what else happens to the machine happens to all of
- * them. What was measured for one criterion is judged again for the next one.
+ * Tries rates of all servers in turns, so that what else happens to the machine happens to all of them: up the ladder
+ * until a server has missed every criterion twice, and then between the best rate for each criterion and the next one.
  */
-export function createRateFinder(servers: Running[], options: SearchOptions) {
+export async function tryRates(
+  servers: Running[],
+  criteria: Criterion[],
+  options: SearchOptions,
+): Promise<Map<Running, Tries>> {
   const { limit, seconds, warmUp, rounds } = options
-  const steps = new Map<Running, Measured[]>(servers.map((one) => [one, []]))
+  const tries = new Map<Running, Tries>(servers.map((one) => [one, new Map()]))
   let seed = 0
-  return { warmUpAll, find }
-
-  /** What a server loads or compiles at its first requests is no part of the search. */
-  async function warmUpAll() {
-    for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
+  // What a server loads or compiles at its first requests is not measured.
+  for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
+  let climbing = servers
+  for (const [at, rate] of ladder().entries()) {
+    if (climbing.length === 0) break
+    await tryAll(climbing.map((one) => ({ one, rate })))
+    const last = ladder().slice(Math.max(0, at - 1), at + 1)
+    climbing = climbing.filter((one) =>
+      judgements(one).some((tried) =>
+        tried.some(({ rate, isSustained }) => isSustained && last.includes(rate)),
+      ),
+    )
+  }
+  for (;;) {
+    const next = servers.flatMap((one) =>
+      [...new Set(judgements(one).map(rateBetween))].flatMap((rate) =>
+        rate === null ? [] : [{ one, rate }],
+      ),
+    )
+    if (next.length === 0) return tries
+    await tryAll(next)
   }
 
-  async function find(criterion: Criterion): Promise<Found[]> {
-    const found = new Map<Running, Found>()
-    let open = servers.map((one): Candidate => ({ one, tried: judge(one), rounds: [], refuted: 0 }))
-    while (open.length > 0) {
+  async function tryAll(wanted: { one: Running; rate: number }[]) {
+    for (let round = 0; round < rounds; round++) {
       seed++
-      const searching = open.filter(({ tried }) => nextRate(tried).kind === 'try')
-      for (const candidate of searching.length > 0 ? searching : open) {
-        const { rate } = nextRate(candidate.tried)
-        const name = candidate.one.contender.name
-        const known = { name, criterion: criterion.name, rate }
-        if (rate === null) {
-          found.set(candidate.one, { ...known, shown: lowestStep(candidate.one) })
-        } else if (searching.length > 0) await tryRate(candidate, rate)
-        else {
-          const shown = await confirm(candidate, rate)
-          if (shown) found.set(candidate.one, { ...known, ...shown })
-        }
-      }
-      open = open.filter(({ one }) => !found.has(one))
-    }
-    return servers.flatMap((one) => found.get(one) ?? [])
-
-    function judge(one: Running): Tried[] {
-      return (steps.get(one) ?? []).map(({ rate, result }) => ({
-        rate,
-        isSustained: meets(result),
-      }))
-    }
-
-    async function tryRate({ one, tried }: Candidate, rate: number) {
-      const measured = await measureUndisturbed(one, rate)
-      steps.get(one)?.push(measured)
-      tried.push({ rate, isSustained: meets(measured.result) })
-    }
-
-    /** Null while there must be more rounds, or a lower rate. */
-    async function confirm(candidate: Candidate, rate: number) {
-      candidate.rounds.push(await measureUndisturbed(candidate.one, rate, 'confirming'))
-      if (candidate.rounds.length < rounds) return null
-      const shown = medianOf(candidate.rounds)
-      if (meets(shown.result)) return { rate, shown }
-      candidate.rounds = []
-      candidate.tried = candidate.tried.filter((one) => one.rate !== rate)
-      candidate.tried.push({ rate, isSustained: false })
-      return ++candidate.refuted < MAX_REFUTED ? null : { rate: null, shown }
-    }
-
-    async function measureUndisturbed(one: Running, rate: number, what = ''): Promise<Measured> {
-      for (let tries = 1; ; tries++) {
-        const measured = await measure(one, rate, what)
-        const isDisturbed =
-          measured.cores.others > DISTURBED.others || measured.result.lag > DISTURBED.lag
-        if (!isDisturbed || meets(measured.result) || tries === TRIES) return measured
+      for (const { one, rate } of wanted) {
+        const all = tries.get(one) as Tries
+        all.set(rate, [...(all.get(rate) ?? []), await measureUndisturbed(one, rate)])
       }
     }
+  }
 
-    function meets(result: StepResult): boolean {
-      return criterion.of(result).p99 < limit && !failsTooOften(result)
-    }
+  function judgements(one: Running): Tried[][] {
+    return criteria.map((criterion) => judge(tries.get(one) as Tries, criterion, limit))
+  }
 
-    /** By the 99th percentile; a round with too many failures is a slow one. */
-    function medianOf(measured: Measured[]): Measured {
-      const slowness = ({ result }: Measured) =>
-        failsTooOften(result) ? Number.POSITIVE_INFINITY : criterion.of(result).p99
-      const sorted = measured.toSorted((a, b) => slowness(a) - slowness(b))
-      return sorted[Math.floor(sorted.length / 2)] as Measured
+  async function measureUndisturbed(one: Running, rate: number): Promise<Measured> {
+    for (let count = 1; ; count++) {
+      const measured = await measure(one, rate)
+      const { cores, result } = measured
+      const isDisturbed = cores.others > DISTURBED.others || result.lag > DISTURBED.lag
+      const isGood = criteria.every((criterion) => p99Of(measured, criterion) < limit)
+      if (!isDisturbed || isGood || count === TRIES) return measured
     }
   }
 
@@ -116,12 +85,29 @@ export function createRateFinder(servers: Running[], options: SearchOptions) {
     console.log(`  ${[what, one.contender.name].join(' ').trim()}, ${describeStep(measured)}`)
     return measured
   }
-
-  function lowestStep(one: Running): Measured {
-    return (steps.get(one) ?? []).toSorted((a, b) => a.rate - b.rate)[0] as Measured
-  }
 }
 
-function failsTooOften({ failed, all }: StepResult): boolean {
-  return failed > all.count * FAILURES
+/** The highest rate at which the median p99 of the rounds is under the limit, and the round with that p99. */
+export function bestOf(tries: Tries, criterion: Criterion, limit: number) {
+  const rate = highestSustained(judge(tries, criterion, limit))
+  const rounds = tries.get(rate ?? Math.min(...tries.keys())) ?? []
+  const p99 = medianP99(rounds, criterion)
+  return { rate, shown: rounds.find((one) => p99Of(one, criterion) === p99) as Measured }
+}
+
+/** In ms; infinite where too many requests failed. */
+export function medianP99(rounds: Measured[], criterion: Criterion): number {
+  return median(rounds.map((one) => p99Of(one, criterion)))
+}
+
+function judge(tries: Tries, criterion: Criterion, limit: number): Tried[] {
+  return [...tries].map(([rate, rounds]) => ({
+    rate,
+    isSustained: medianP99(rounds, criterion) < limit,
+  }))
+}
+
+function p99Of({ result }: Measured, criterion: Criterion): number {
+  const failsTooOften = result.failed > result.all.count * FAILURES
+  return failsTooOften ? Number.POSITIVE_INFINITY : criterion.of(result).p99
 }

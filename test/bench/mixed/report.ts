@@ -1,5 +1,5 @@
-import type { Found } from './find-rates.ts'
-import type { Measured } from './measure.ts'
+import { bestOf, type Criterion, medianP99, type Tries } from './find-rates.ts'
+import type { Measured, Running } from './measure.ts'
 import { KINDS } from './mix.ts'
 import type { Latencies } from './open-loop.ts'
 
@@ -21,14 +21,30 @@ export function describeStep({ rate, result, cores }: Measured): string {
   ].join(', ')
 }
 
-/** The rates that were found, and of each the latencies of its kinds. */
-export function printTable(found: Found[], limit: number) {
-  for (const criterion of new Set(found.map((one) => one.criterion))) {
-    const all = found.filter((one) => one.criterion === criterion)
-    const rates = all.map(({ name, rate }) => `${name} ${rate === null ? 'none' : `${rate}/s`}`)
-    console.log(`\nHighest rate with p99 of ${criterion} under ${limit} ms: ${rates.join(', ')}`)
-    for (const { name, rate, shown } of all) {
-      console.log(`\n${name}${rate === null ? ', not sustained' : ''}, ${describeStep(shown)}`)
+/** The p99 of each server by rate, its highest rate for each criterion, and the latencies there. */
+export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], limit: number) {
+  const servers = [...tries]
+  const names = servers.map(([{ contender }]) => contender.name)
+  const rates = [...new Set(servers.flatMap(([, all]) => [...all.keys()]))].toSorted(
+    (a, b) => a - b,
+  )
+  for (const criterion of criteria) {
+    console.log(`\np99 of ${criterion.name} in ms, the median of the rounds\n`)
+    console.log(
+      `| requests a second | ${names.join(' | ')} |\n|${' --- |'.repeat(names.length + 1)}`,
+    )
+    for (const rate of rates) {
+      const cells = servers.map(([, all]) => {
+        const rounds = all.get(rate)
+        return rounds ? medianP99(rounds, criterion).toFixed(0) : ''
+      })
+      console.log(`| ${[rate, ...cells].join(' | ')} |`)
+    }
+    console.log(`\nHighest rate with p99 of ${criterion.name} under ${limit} ms`)
+    for (const [{ contender }, all] of servers) {
+      const { rate, shown } = bestOf(all, criterion, limit)
+      const found = rate === null ? 'none is sustained' : `${rate}/s`
+      console.log(`\n${contender.name}: ${found}; ${describeStep(shown)}`)
       const rows = KINDS.map((kind) => [kind, shown.result.kinds[kind]] as const)
       printLatencies([...rows, ['all', shown.result.all]])
     }
