@@ -16,7 +16,10 @@ type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 /** `Home` in ASCII: tells our files from other SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
-/** Changes of a large log touch pages all over it: with 2 MiB each was read and written again and again. */
+/**
+ * Of each connection. Changes of a large log touch pages all over it: with 2 MiB each was read and written again and
+ * again. Those that read find the upper levels of every tree in it, at a million people too.
+ */
 const CACHE_KIB = 16 * 1024
 /** The last resort: before, another process has copied the log (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
@@ -28,7 +31,6 @@ export function openDatabase(path: string): Database {
   client.run('PRAGMA journal_mode = WAL')
   client.run('PRAGMA synchronous = FULL')
   client.run(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
-  client.run(`PRAGMA cache_size = ${-CACHE_KIB}`)
   // Until it is known who copies the log: see createDb.
   client.run('PRAGMA wal_autocheckpoint = 0')
   if (applicationId(client) !== APPLICATION_ID) {
@@ -195,6 +197,7 @@ function setPragmas(client: Database) {
     'cell_size_check = ON',
     'mmap_size = 0',
     'temp_store = MEMORY',
+    `cache_size = ${-CACHE_KIB}`,
   ]) {
     client.run(`PRAGMA ${pragma}`)
   }
