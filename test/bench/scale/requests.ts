@@ -36,9 +36,9 @@ export async function benchRequests(sides: Sides, tell: (text: string) => void) 
   printLatencies('Endpoints', await askAll(sides, cases, tell))
   const questions = { large: await consoleCases(large), empty: await consoleCases(empty) }
   printLatencies('The console', await askAll(sides, questions, tell))
-  await benchCommands(sides)
   const servers = [ours, theirs]
   const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
+  await benchCommands(sides)
   printTable(
     'The servers',
     ['', 'large', 'empty', 'ratio'],
@@ -48,7 +48,7 @@ export async function benchRequests(sides: Sides, tell: (text: string) => void) 
         servers.map(({ checkedAfter }) => checkedAfter / 1000),
       ),
       compared(
-        'memory after all of that, in MB',
+        'memory after the requests, in MB',
         memory.map((bytes) => bytes / 1e6),
       ),
     ],
