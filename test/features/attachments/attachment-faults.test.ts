@@ -29,7 +29,7 @@ test('37: a worker that dies costs one 503, and the next picture is made', async
   })
   expect(next.status).toBe(200)
   expect(await filesOf(app)).toHaveLength(1)
-})
+}, 20_000)
 
 test('116: a client that goes away in the middle of a form leaves nothing and hurts nobody', async () => {
   await using app = await createTestApp()
