@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import sharp from 'sharp'
 import { median } from './median.ts'
+import { makePhoto } from './photo.ts'
 import { compare, http } from './rounds.ts'
 import { type Running, startHomeport } from './servers.ts'
 
@@ -19,7 +20,7 @@ const SETTINGS: Setting[] = [
 /** Uploads of a 12 MP JPEG that become WebP, against sharp alone with the same options. */
 export async function benchImages(folder: string, rounds: number, token: string, dataDir: string) {
   const photo = join(folder, 'photo.jpg')
-  await makePhoto(photo)
+  await makePhoto(photo, 4_000, 3_000)
   const server = await startHomeport(dataDir, 4804)
   for (const { name, query, quality, longSide } of SETTINGS) {
     const ours: number[] = []
@@ -104,23 +105,6 @@ async function convert(photo: string, quality: number, longSide: number, output 
     .toColourspace('srgb')
     .webp({ quality, effort: 1 })
     .toFile(output)
-}
-
-/** 4,000 × 3,000 pixels with shapes, a gradient and the noise of a sensor. */
-async function makePhoto(path: string) {
-  const [width, height] = [4_000, 3_000]
-  const pixels = Buffer.alloc(width * height * 3)
-  let noise = 1
-  for (let at = 0; at < pixels.length; at++) {
-    noise = (noise * 1_103_515_245 + 12_345) % 2_147_483_648
-    const x = Math.floor(at / 3) % width
-    const y = Math.floor(at / 3 / width)
-    const shape = 80 * Math.sin(x / (40 + (at % 3) * 30)) * Math.cos(y / 60)
-    pixels[at] = 90 + shape + (x * 50) / width + (noise % 24)
-  }
-  await sharp(pixels, { raw: { width, height, channels: 3 } })
-    .jpeg({ quality: 92 })
-    .toFile(path)
 }
 
 async function timed(work: () => Promise<unknown>): Promise<number> {
