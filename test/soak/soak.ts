@@ -14,15 +14,20 @@ const { values } = parseArgs({
     rate: { type: 'string', default: '40' },
   },
 })
-const engine = values.engine === 'postgres' ? 'postgres' : 'sqlite'
+const { engine } = values
+const [minutes, rate] = [Number(values.minutes), Number(values.rate)]
+if ((engine !== 'sqlite' && engine !== 'postgres') || !(minutes > 0) || !(rate > 0)) {
+  console.error('Usage: bun run soak [--minutes 20] [--engine sqlite|postgres] [--rate 40]')
+  process.exit(2)
+}
 const interruption = new AbortController()
 process.once('SIGINT', () => interruption.abort())
 
 await buildExecutable()
 const outcome = await runSoak({
   engine,
-  minutes: Number(values.minutes),
-  rate: Number(values.rate),
+  minutes,
+  rate,
   people: 200,
   pause: 60_000,
   signal: interruption.signal,
