@@ -77,14 +77,14 @@ test('a reply is whole when its length or its last chunk is there', () => {
 test('the search ends within a tenth below of what a server can do', () => {
   for (const capacity of [65, 100, 750, 5_000]) {
     const judge = (rate: number): Tried => ({ rate, isSustained: rate <= capacity })
-    const tried = ladder().map(judge)
+    const tried = ladder(64).map(judge)
     for (let rate = rateBetween(tried); rate !== null; rate = rateBetween(tried)) {
       tried.push(judge(rate))
     }
     const found = highestSustained(tried) ?? 0
     expect(found).toBeLessThanOrEqual(capacity)
     expect(found).toBeGreaterThan(capacity / 1.11)
-    expect(tried.length).toBeLessThan(ladder().length + 4)
+    expect(tried.length).toBeLessThan(ladder(64).length + 4)
   }
 })
 

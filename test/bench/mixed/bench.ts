@@ -22,6 +22,8 @@ const { values: flags } = parseArgs({
   options: {
     /** Of one step. */
     seconds: { type: 'string' },
+    /** The first rate, in requests a second. */
+    from: { type: 'string', default: '64' },
     /** In ms, of the 99th percentile. */
     limit: { type: 'string', default: '100' },
     /** Steps of 4 seconds, one round and fewer people: some minutes, and rough. */
@@ -55,7 +57,13 @@ try {
   console.log(
     `\n${cpus().length} cores; steps of ${SECONDS} s, of which ${WARM_UP} s are not counted; open loop, Poisson arrivals, latency from when a request was due; at most 0.1 % failures`,
   )
-  const options = { limit: LIMIT, seconds: SECONDS, warmUp: WARM_UP, rounds: ROUNDS }
+  const options = {
+    limit: LIMIT,
+    lowest: Number(flags.from),
+    seconds: SECONDS,
+    warmUp: WARM_UP,
+    rounds: ROUNDS,
+  }
   printRates(await tryRates(running, CRITERIA, options), CRITERIA, LIMIT)
   await printCpuTimes(running)
   await checkAll()

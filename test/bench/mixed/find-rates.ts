@@ -7,8 +7,17 @@ import { describeStep } from './report.ts'
 /** Which requests must be answered within the limit, while all of them are sent. */
 export type Criterion = { name: string; of: (result: StepResult) => Latencies }
 
-/** `limit` is the p99 in ms, `seconds` and `warmUp` are those of a step; each rate is tried in so many `rounds`. */
-export type SearchOptions = { limit: number; seconds: number; warmUp: number; rounds: number }
+/**
+ * `limit` is the p99 in ms, `lowest` the first rate, `seconds` and `warmUp` are those of a step; each rate is tried in
+ * so many `rounds`.
+ */
+export type SearchOptions = {
+  limit: number
+  lowest: number
+  seconds: number
+  warmUp: number
+  rounds: number
+}
 
 /** All rounds of a server at each rate, in requests a second. */
 export type Tries = Map<number, Measured[]>
@@ -30,16 +39,17 @@ export async function tryRates(
   criteria: Criterion[],
   options: SearchOptions,
 ): Promise<Map<Running, Tries>> {
-  const { limit, seconds, warmUp, rounds } = options
+  const { limit, lowest, seconds, warmUp, rounds } = options
+  const steps = ladder(lowest)
   const tries = new Map<Running, Tries>(servers.map((one) => [one, new Map()]))
   let seed = 0
   // What a server loads or compiles at its first requests is not measured.
   for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
   let climbing = servers
-  for (const [at, rate] of ladder().entries()) {
+  for (const [at, rate] of steps.entries()) {
     if (climbing.length === 0) break
     await tryAll(climbing.map((one) => ({ one, rate })))
-    const last = ladder().slice(Math.max(0, at - 1), at + 1)
+    const last = steps.slice(Math.max(0, at - 1), at + 1)
     climbing = climbing.filter((one) =>
       judgements(one).some((tried) =>
         tried.some(({ rate, isSustained }) => isSustained && last.includes(rate)),

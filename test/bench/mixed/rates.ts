@@ -1,15 +1,14 @@
 /** A rate in requests a second, and whether it was sustained. */
 export type Tried = { rate: number; isSustained: boolean }
 
-const LOWEST = 64
 const HIGHEST = 16_384
 /** How near the found rate must be to a higher one that is not sustained. */
 const PRECISION = 1.1
 
-/** The rates that are tried first: every second one is the double of the one before it. */
-export function ladder(): number[] {
+/** The rates that are tried first, from the `lowest` on: every second one is the double of the one before it. */
+export function ladder(lowest: number): number[] {
   const rates: number[] = []
-  for (let rate = LOWEST; rate <= HIGHEST; rate *= Math.SQRT2) rates.push(Math.round(rate))
+  for (let rate = lowest; rate <= HIGHEST; rate *= Math.SQRT2) rates.push(Math.round(rate))
   return rates
 }
 
