@@ -1,10 +1,17 @@
 import { copyLogUntilIdle } from '../db/sqlite/checkpoint-worker.ts'
+import { sqliteCode } from '../db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies the log of the database at `path` into it while the server writes. */
 export async function runCheckpoint([path = '']: string[]): Promise<never> {
   // The server holds the other end, which closes with it.
   process.stdin.on('end', () => process.exit(EXIT.done)).resume()
-  await copyLogUntilIdle(path)
-  process.exit(EXIT.done)
+  try {
+    await copyLogUntilIdle(path)
+    process.exit(EXIT.done)
+  } catch (error) {
+    // The server finds it out by itself, tells of it, and starts this again.
+    if (sqliteCode(error) === 'SQLITE_FULL') process.exit(EXIT.failed)
+    throw error
+  }
 }

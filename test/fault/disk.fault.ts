@@ -73,6 +73,24 @@ onOwnDisk(
 )
 
 onOwnDisk(
+  '5: on a full disk the log is not copied, without a word: the server tells of it',
+  async () => {
+    await using homeport = await installExecutable()
+    const disk = await mountDisk('16m')
+    const server = await homeport.start({ DATA_DIR: join(disk, 'data'), RATE_LIMITS: 'off' })
+    for (let at = 0; at < 150; at++) await deliver(server, `E${at}`, 'x'.repeat(20_000))
+    await server.stop('SIGKILL')
+    await fill(disk)
+    const command = [join(homeport.folder, 'homeport'), 'checkpoint']
+    const copying = Bun.spawn([...command, join(disk, 'data', 'homeport.db')], {
+      stdio: ['pipe', 'ignore', 'pipe'],
+    })
+    expect([await copying.exited, await new Response(copying.stderr).text()]).toEqual([1, ''])
+  },
+  60_000,
+)
+
+onOwnDisk(
   '6: twenty uploads onto a disk too small for them leave whole files or nothing',
   async () => {
     await using homeport = await installExecutable()
