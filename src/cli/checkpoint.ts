@@ -1,5 +1,5 @@
 import { copyLogUntilIdle } from '../db/sqlite/checkpoint-worker.ts'
-import { sqliteCode } from '../db/sqlite/storage-error.ts'
+import { openingFault } from '../db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies the log of the database at `path` into it while the server writes. */
@@ -11,7 +11,7 @@ export async function runCheckpoint([path = '']: string[]): Promise<never> {
     process.exit(EXIT.done)
   } catch (error) {
     // The server finds it out by itself, tells of it, and starts this again.
-    if (sqliteCode(error) === 'SQLITE_FULL') process.exit(EXIT.failed)
+    if (openingFault(error)?.kind === 'full') process.exit(EXIT.failed)
     throw error
   }
 }
