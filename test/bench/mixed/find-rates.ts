@@ -49,7 +49,8 @@ export async function tryRates(
   for (const [at, rate] of steps.entries()) {
     if (climbing.length === 0) break
     await tryAll(climbing.map((one) => ({ one, rate })))
-    const last = steps.slice(Math.max(0, at - 1), at + 1)
+    if (at === 0) continue
+    const last = steps.slice(at - 1, at + 1)
     climbing = climbing.filter((one) =>
       judgements(one).some((tried) =>
         tried.some(({ rate, isSustained }) => isSustained && last.includes(rate)),

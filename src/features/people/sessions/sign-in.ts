@@ -111,7 +111,7 @@ export function createSignIn(deps: SignInDeps) {
   async function asSession(grant: TokenGrant, baseUrl: string) {
     outbox.nudge()
     return {
-      accessToken: await tokens.mintAccess(grant),
+      accessToken: tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,
       tokenType: 'Bearer',
       expiresIn: ACCESS_TOKEN_TTL_SECONDS,

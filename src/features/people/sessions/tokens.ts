@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto'
-import { errors, jwtVerify, SignJWT } from 'jose'
+import { errors, jwtVerify } from 'jose'
 import { hmac, sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { signJwt } from '../../../lib/es256.ts'
 import type { KeyRing } from '../../../lib/key-ring.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 
@@ -24,7 +25,7 @@ export type AccessClaims = {
 type Verified = { claims: AccessClaims; kid: string; expiresAt: number }
 
 type TokensDeps = {
-  keys: Pick<KeyRing, 'current' | 'find' | 'findPublic' | 'isAccepted'>
+  keys: Pick<KeyRing, 'current' | 'findPublic' | 'isAccepted'>
   refreshKey: Uint8Array
   issuer: string
   audience: string
@@ -38,21 +39,29 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   const verified = createRecentMap<string, Verified>(TOKENS_KEPT)
   return { mintAccess, verifyAccess, mintRefresh, successorOf }
 
-  async function mintAccess(claims: AccessClaims): Promise<string> {
+  /** What it has signed itself is not checked again. */
+  function mintAccess(claims: AccessClaims): string {
     const { userId, sessionId, generation, sealed } = claims
-    const { kid } = keys.current().jwk
-    const privateKey = await keys.find(kid)
-    if (privateKey === null) throw new Error('the current key is not accepted')
+    const { jwk } = keys.current()
     const issuedAt = Math.floor(now().getTime() / 1000)
-    return new SignJWT({ sid: sessionId, ...(sealed ? { enc: 1 } : {}) })
-      .setProtectedHeader({ alg: 'ES256', typ: TYPE, kid })
-      .setIssuer(issuer)
-      .setAudience(audience)
-      .setSubject(userId)
-      .setIssuedAt(issuedAt)
-      .setExpirationTime(issuedAt + ACCESS_TOKEN_TTL_SECONDS)
-      .setJti(`${generation}.${crypto.randomUUID()}`)
-      .sign(privateKey)
+    const expiresAt = issuedAt + ACCESS_TOKEN_TTL_SECONDS
+    const payload = {
+      sid: sessionId,
+      ...(sealed ? { enc: 1 } : {}),
+      iss: issuer,
+      aud: audience,
+      sub: userId,
+      iat: issuedAt,
+      exp: expiresAt,
+      jti: `${generation}.${crypto.randomUUID()}`,
+    }
+    const token = signJwt({ typ: TYPE, kid: jwk.kid }, payload, jwk)
+    verified.set(token, {
+      claims: { userId, sessionId, generation, sealed },
+      kid: jwk.kid,
+      expiresAt,
+    })
+    return token
   }
 
   /**
