@@ -2,7 +2,6 @@ import {
   createCipheriv,
   createDecipheriv,
   createHash,
-  createPrivateKey,
   createPublicKey,
   diffieHellman,
   type KeyObject,
@@ -10,6 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
+import { privateKeyOf } from '../lib/private-key.ts'
 
 /**
  * JWE (RFC 7516) for messages that are small. WebCrypto, which jose uses, takes each of seven steps to another
@@ -22,7 +22,6 @@ const COORDINATE_LENGTH = 32
 const IV_LENGTH = 12
 const TAG_LENGTH = 16
 
-const ownKeys = new WeakMap<JWK, KeyObject>()
 const agree = promisify(diffieHellman as AsyncAgreement)
 
 /** Node's types know only the form that holds the thread up. */
@@ -38,7 +37,7 @@ type AsyncAgreement = (
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
   if (encryptedKey !== '') throw new Error('ECDH-ES has no encrypted key')
-  const keys = { privateKey: ownKey(privateKey), publicKey: ephemeralKey(epk) }
+  const keys = { privateKey: privateKeyOf(privateKey), publicKey: ephemeralKey(epk) }
   const key = deriveKey(await agree(keys))
   const nonce = decode(iv, IV_LENGTH)
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH })
@@ -62,14 +61,6 @@ export function sealUnderKey(
   const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
   const parts = [iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))
   return [protectedHeader, '', ...parts].join('.')
-}
-
-function ownKey(privateKey: JWK): KeyObject {
-  const known = ownKeys.get(privateKey)
-  if (known) return known
-  const key = createPrivateKey({ key: { ...privateKey }, format: 'jwk' })
-  ownKeys.set(privateKey, key)
-  return key
 }
 
 /** The sender's public key. One that is not on the curve is refused when it is read. */
