@@ -124,13 +124,10 @@ export function createErasure(deps: ErasureDeps) {
       .select({ eventRow: transferIds.eventRow })
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids))
+    const transferRows = transfers.map(({ eventRow }) => eventRow)
     const named = [
       ...(await eventsWhere(from, billingEvents.appUserId, ids)),
-      ...(await eventsWhere(
-        from,
-        billingEvents.id,
-        transfers.map(({ eventRow }) => eventRow),
-      )),
+      ...(await eventsWhere(from, billingEvents.id, transferRows)),
     ]
     const lines = named.flatMap(({ lineKey }) => lineKey ?? [])
     const siblings = await eventsWhere(from, billingEvents.lineKey, lines)

@@ -1,4 +1,4 @@
-import { and, eq, gte, lt, ne, type Placeholder, sql } from 'drizzle-orm'
+import { and, asc, eq, gt, lt, ne, type Placeholder, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { countRows, keyRanges } from '../../../db/key-ranges.ts'
 import { sha256 } from '../../../lib/crypto.ts'
@@ -200,18 +200,10 @@ export function createBilling(deps: BillingDeps) {
   /** Drops the bodies of old paywall telemetry: there is much of it, and it says nothing. */
   async function forgetTelemetry(signal: AbortSignal) {
     const before = new Date(now().getTime() - TELEMETRY_LIFE)
-    const types = await db.read
-      .selectDistinct({ type: billingEvents.type })
-      .from(billingEvents)
-      .where(
-        and(
-          MARKS.rare(billingEvents),
-          gte(billingEvents.type, 'PAYWALL_'),
-          // What comes after every name that begins so.
-          lt(billingEvents.type, 'PAYWALL`'),
-        ),
-      )
-    for (const { type } of types) {
+    for (let type = 'PAYWALL_'; ; ) {
+      const next = await nextType(type)
+      if (next === null) return
+      type = next
       const among = and(MARKS.rare(billingEvents), eq(billingEvents.type, type))
       for await (const range of keyRanges(db.read, billingEvents, billingEvents.id, { among })) {
         if (signal.aborted) return
@@ -225,6 +217,20 @@ export function createBilling(deps: BillingDeps) {
         })
       }
     }
+  }
+
+  /** The type of telemetry that comes next in the alphabet: a step in an index, however many events there are. */
+  async function nextType(after: string): Promise<string | null> {
+    const { type } = billingEvents
+    // The upper end comes after every name that begins with `PAYWALL_`.
+    const isTelemetry = and(MARKS.rare(billingEvents), gt(type, after), lt(type, 'PAYWALL`'))
+    const [next] = await db.read
+      .select({ type })
+      .from(billingEvents)
+      .where(isTelemetry)
+      .orderBy(asc(type))
+      .limit(1)
+    return next?.type ?? null
   }
 
   /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
