@@ -203,6 +203,9 @@ export async function createServices(deps: ServicesDeps) {
       removeUser: accounts.remove,
     }),
     deleteAccount,
+    hasRecentAssets: async (userId, since) =>
+      (await listing.hasFileSince(userId, since)) ||
+      (await subscription.hasAccessSince(userId, since)),
     now,
     newId,
     log,

@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, or } from 'drizzle-orm'
+import { and, desc, eq, gte, lt, or } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import type { Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -11,7 +11,7 @@ export type Listing = ReturnType<typeof createListing>
 /** What a user has stored: in pages for apps, and whole for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
-  return { page, list }
+  return { page, list, hasFileSince }
 
   /** A page of a user's files, the newest first; `next` is the `after` of the following one. */
   async function page(
@@ -41,6 +41,16 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     const { createdAt } = attachments
     const time = new Date(Number(ms))
     return or(lt(createdAt, time), and(eq(createdAt, time), lt(attachments.key, key)))
+  }
+
+  /** Whether a user has stored something at `since` or later that is still there. */
+  async function hasFileSince(userId: string, since: Date): Promise<boolean> {
+    const [file] = await db.read
+      .select({ key: attachments.key })
+      .from(attachments)
+      .where(and(eq(attachments.userId, userId), gte(attachments.createdAt, since)))
+      .limit(1)
+    return file !== undefined
   }
 
   /** What a user has stored, for the export. */

@@ -48,6 +48,7 @@ type PeopleDeps = {
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<void>
+  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   now: () => Date
   newId: () => string
   log: Log
@@ -60,6 +61,7 @@ export function createPeople(deps: PeopleDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
+  const { hasRecentAssets } = deps
   const endings = createSessionEndings({ db })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
@@ -119,6 +121,7 @@ export function createPeople(deps: PeopleDeps) {
     limits,
     now,
     checkSession: sessions.check,
+    hasRecentAssets,
     deleteAccount,
   })
   const socialLogin = createSocialLogin({

@@ -179,25 +179,6 @@ test('a token of somebody who is no guest upgrades nobody', async () => {
   expect(forged.status).toBe(401)
 })
 
-test('guests who do not come back for 90 days are removed, with their files', async () => {
-  await using app = await createTestApp()
-  const idle = await startGuest(app)
-  await uploadAs(app, idle.accessToken)
-  const active = await startGuest(app)
-  const person = await app.register()
-  app.clock.advance(50 * 86_400_000)
-  const { json } = await app.ask('POST', '/api/auth/refresh/v1', {
-    json: { refreshToken: active.refreshToken },
-  })
-  app.clock.advance(41 * 86_400_000)
-  await app.services.people.guests.sweep(AbortSignal.timeout(5_000))
-  const { users, attachments } = app.services.db.tables
-  const left = await app.services.db.read.select({ id: users.id }).from(users)
-  expect(left.map(({ id }) => id).toSorted()).toEqual([active.user._id, person.user._id].toSorted())
-  expect(await app.services.db.read.$count(attachments)).toBe(0)
-  expect(json.response.user._id).toBe(active.user._id)
-})
-
 test('deleting an account ends the grant that Apple gave', async () => {
   using world = await startIdentityProvider()
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })

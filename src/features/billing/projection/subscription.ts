@@ -58,7 +58,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .orderBy(desc(billingEvents.orderedAt))
     .limit(1)
     .prepare()
-  return { read, readFor, isKnown, holderOf }
+  return { read, readFor, hasAccessSince, isKnown, holderOf }
 
   /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
@@ -90,6 +90,15 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   /** The same in English, for the export. */
   async function readFor(userId: string, environment: Environment) {
     return (await read(userId, environment, ['en'])).subscription
+  }
+
+  /** Whether a purchase of a user, in either environment, gives access at `since` or later. */
+  async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
+    for (const environment of ['production', 'sandbox'] as const) {
+      const lines = await linesOf(userId, environment)
+      if (lineAccessAt(lines, since.getTime()).some(({ active }) => active)) return true
+    }
+    return false
   }
 
   /** Whether an id is that of a user, or of somebody whom an event has named. */

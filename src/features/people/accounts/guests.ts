@@ -14,6 +14,8 @@ type GuestsDeps = {
   limits: Limits
   now: () => Date
   checkSession: Sessions['check']
+  /** Whether a user has something that must outlast their visits: a purchase or file as recent as that. */
+  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
   /** Removes a user with everything that is the user's. */
   deleteAccount: (userId: string) => Promise<void>
 }
@@ -23,8 +25,8 @@ const IDLE_DAYS = 90
 
 /** Guest accounts: users without credentials. */
 export function createGuests(deps: GuestsDeps) {
-  const { db, accounts, signIn, limits, now, deleteAccount, checkSession } = deps
-  const { users, sessions } = db.tables
+  const { db, accounts, signIn, limits, now, deleteAccount, checkSession, hasRecentAssets } = deps
+  const { users, sessions, knownDevices } = db.tables
   return { create, bearerUserId, sweep }
 
   async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
@@ -41,22 +43,22 @@ export function createGuests(deps: GuestsDeps) {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
-  /** Removes guests who have not come back for 90 days. */
+  /** Removes guests whose devices, files and access to purchases are all 90 days in the past. */
   async function sweep(signal: AbortSignal) {
     const cutoff = new Date(now().getTime() - IDLE_DAYS * 24 * 60 * 60 * 1000)
-    const recent = db.read
-      .select()
-      .from(sessions)
-      .where(and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff)))
+    const isIn = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))
+    const wasSeen = and(eq(knownDevices.userId, users.id), gte(knownDevices.seenAt, cutoff))
+    const recentSessions = db.read.select().from(sessions).where(isIn)
+    const recentDevices = db.read.select().from(knownDevices).where(wasSeen)
     for await (const range of keyRanges(db.read, users, users.id)) {
       const isIdle = and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff))
       const idle = await db.read
         .select({ id: users.id })
         .from(users)
-        .where(and(range, isIdle, notExists(recent)))
+        .where(and(range, isIdle, notExists(recentSessions), notExists(recentDevices)))
       for (const { id } of idle) {
         if (signal.aborted) return
-        await deleteAccount(id)
+        if (!(await hasRecentAssets(id, cutoff))) await deleteAccount(id)
       }
     }
   }

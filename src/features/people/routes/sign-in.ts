@@ -134,7 +134,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
           operationId: 'startAsGuest',
           summary: 'Start without an account',
           description:
-            'Answers a session of a new account without credentials, which `register` or `signInSocially` can upgrade.',
+            'Answers a session of a new account without credentials, which `register` or `signInSocially` can upgrade. Until then the session is the only way in. The account is deleted 90 days after its last use, but not within 90 days of a file or of access that a purchase gave.',
         },
       },
     )
@@ -150,7 +150,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor.',
+            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor. A session ends after 60 days without use, and 365 days after the sign-in.',
         },
       },
     )
