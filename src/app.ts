@@ -82,7 +82,8 @@ export function createConsoleApp(services: Services) {
 
 /** What is documented: the routes that apps and the billing provider call. */
 function createApi(services: Services, { languageOf, say: translate }: Translator) {
-  const { config, ipOf, now, deleteAccount, exportData, publicKeys } = services
+  const { config, ipOf, countryOf, checkSession, now, deleteAccount, exportData, publicKeys } =
+    services
   const { people, profile, attachments, listing, staging, settings, plans, rates, content } =
     services
   const { billing, subscription, appName } = services
@@ -90,12 +91,12 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
   const { webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
   const showsSandbox = config.billingSandbox === 'separate'
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
-  const signedIn = authenticate(services.checkSession)
+  const signedIn = authenticate(checkSession)
   return (
     new Elysia({ name: 'api', normalize: false })
       .use(jwks({ publicKeys }))
       // Those that need no token come before those that look for one in every request.
-      .use(settingsRoutes({ settings, countryHeader, checkSession: services.checkSession }))
+      .use(settingsRoutes({ settings, countryHeader, countryOf, checkSession }))
       .use(plansRoutes({ plans }))
       .use(ratesRoutes({ rates }))
       .use(contentRoutes({ content }))

@@ -25,7 +25,13 @@ import { createRates } from './features/rates/service.ts'
 import type { Peg } from './features/rates/table.ts'
 import { createSettings } from './features/settings/service.ts'
 import type { Tables } from './features.ts'
-import { createAddressOf, createIpOf, createNetworkCheck } from './http/client-ip.ts'
+import {
+  createAddressOf,
+  createIpOf,
+  createNetworkCheck,
+  createProxyCheck,
+} from './http/client-ip.ts'
+import { createCountryOf } from './http/country.ts'
 import type { PasswordCost } from './lib/argon2.ts'
 import { newId, newKey } from './lib/ids.ts'
 import { createKeyRing } from './lib/key-ring.ts'
@@ -107,6 +113,7 @@ export async function createServices(deps: ServicesDeps) {
   const passwords = createPasswords(passwordCost, log)
   const replays = createReplays({ db, now })
   const addressOf = createAddressOf({ trusted: config.trustedProxies, log })
+  const isFromProxy = createProxyCheck(config.trustedProxies)
   const operators = createOperators({
     db,
     passwords,
@@ -269,7 +276,8 @@ export async function createServices(deps: ServicesDeps) {
     replays,
     publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
     ipOf: createIpOf(addressOf),
-    maySeeConsole: createNetworkCheck(config.consoleNetworks, addressOf),
+    countryOf: createCountryOf(config.countryHeader, { isFromProxy, log }),
+    maySeeConsole: createNetworkCheck(config.consoleNetworks, addressOf, isFromProxy),
     operators,
     consoleUrl: consoleUrlOf(config),
     checkSession: people.sessions.check,

@@ -1,6 +1,7 @@
 import type { Server } from 'bun'
 import ipaddr from 'ipaddr.js'
 import type { Log } from '../lib/log.ts'
+import { isForwarded } from './forwarded.ts'
 
 /** Tells where a request comes from: the key by which limits count. */
 export type IpOf = (request: Request, server: Server<unknown> | null) => string
@@ -23,7 +24,7 @@ export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log 
   const networks = trusted.map(parseNetwork)
   let hasWarned = false
   return (request: Request, server: Server<unknown> | null): Address | null => {
-    const peer = parse(server?.requestIP(request)?.address)
+    const peer = peerOf(request, server)
     const forwarded = request.headers.get('x-forwarded-for')
     if (forwarded === null || peer === null) return peer
     if (!isWithin(networks, peer)) {
@@ -47,14 +48,44 @@ export function createIpOf(addressOf: AddressOf): IpOf {
   return (request, server) => group(addressOf(request, server))
 }
 
+/** Whether a request comes from a trusted proxy, whose word on the client counts. */
+export function createProxyCheck(trusted: string[]): IsAllowed {
+  const networks = trusted.map(parseNetwork)
+  return (request, server) => {
+    const peer = peerOf(request, server)
+    return peer !== null && isWithin(networks, peer)
+  }
+}
+
 /** Lets in what comes from one of `networks`; all where there are none. */
-export function createNetworkCheck(networks: string[], addressOf: AddressOf): IsAllowed {
+export function createNetworkCheck(
+  networks: string[],
+  addressOf: AddressOf,
+  isFromProxy: IsAllowed,
+): IsAllowed {
   const allowed = networks.map(parseNetwork)
   return (request, server) => {
     if (allowed.length === 0) return true
     const address = addressOf(request, server)
-    return address !== null && isWithin(allowed, address)
+    if (address === null || !isWithin(allowed, address)) return false
+    const { headers } = request
+    const isVouchedFor = headers.has('x-forwarded-for') && isFromProxy(request, server)
+    return !isLoopback(address) || !isForwarded(headers) || isVouchedFor
   }
+}
+
+/** Whether a request was made on this machine: a proxy here passes on what comes from elsewhere. */
+export function isLocal(request: Request, server: Server<unknown> | null): boolean {
+  const peer = peerOf(request, server)
+  return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
+}
+
+function peerOf(request: Request, server: Server<unknown> | null): Address | null {
+  return parse(server?.requestIP(request)?.address)
+}
+
+function isLoopback(address: Address): boolean {
+  return address.range() === 'loopback'
 }
 
 function isWithin(networks: Network[], address: Address): boolean {

@@ -1,14 +1,14 @@
+import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { equalInConstantTime } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { tokenIn } from './authenticate.ts'
+import { isLocal } from './client-ip.ts'
 import { notFound } from './errors.ts'
 
 /** `token`: who has it may read; null means that only this machine may. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }
-
-const LOOPBACK = /^(127\.|::1$|::ffff:127\.)/
 
 /** `/metrics`, for Prometheus. To everybody else it is not there. */
 export function metricsRoute({ metrics, token }: MetricsDeps) {
@@ -16,7 +16,7 @@ export function metricsRoute({ metrics, token }: MetricsDeps) {
     '/metrics',
     async ({ request, server, set }) => {
       if (token !== null) authorize(request, token)
-      else if (!isLocal(request, server?.requestIP(request)?.address)) throw notFound()
+      else if (!isLocal(request, server as Server<unknown> | null)) throw notFound()
       const { text, contentType } = await metrics.render()
       set.headers['content-type'] = contentType
       return text
@@ -28,10 +28,4 @@ export function metricsRoute({ metrics, token }: MetricsDeps) {
 function authorize({ headers }: Request, token: string) {
   if (equalInConstantTime(tokenIn(headers.get('authorization')) ?? '', token)) return
   throw new AppError('unauthenticated', 'The metrics token is missing or wrong.')
-}
-
-/** What a proxy on this machine passes on comes from elsewhere. */
-function isLocal({ headers }: Request, address = ''): boolean {
-  const isForwarded = ['forwarded', 'x-forwarded-for', 'via'].some((name) => headers.has(name))
-  return LOOPBACK.test(address) && !isForwarded
 }

@@ -191,6 +191,16 @@ test('a caller whom CONSOLE_NETWORKS names is let in', async () => {
   expect((await caller.ask('GET', '/console/api/me')).status).toBe(401)
 })
 
+test('what a proxy on this machine passes on does not come from this machine', async () => {
+  const environment = { CONSOLE_NETWORKS: '127.0.0.0/8' }
+  await using app = await createTestApp(environment)
+  await using hidden = await visit(app, { 'x-real-ip': '203.0.113.9' })
+  expect((await hidden.ask('GET', '/console/api/door/state')).status).toBe(404)
+  await using trusting = await createTestApp({ ...environment, TRUSTED_PROXIES: '127.0.0.1' })
+  await using named = await visit(trusting, { 'x-forwarded-for': '127.0.0.1' })
+  expect((await named.ask('GET', '/console/api/door/state')).status).toBe(200)
+})
+
 test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
   'with %j it is not here',
   async (environment) => {

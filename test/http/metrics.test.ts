@@ -1,5 +1,33 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../support/app.ts'
+import { serveApp } from '../support/served.ts'
+
+/** What nginx, Caddy, HAProxy, Envoy, Traefik and the large CDNs add. */
+const FORWARDING = [
+  'Forwarded',
+  'Via',
+  'X-Forwarded-For',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Host',
+  'X-Forwarded',
+  'X-Original-Forwarded-For',
+  'X-Real-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+  'X-ProxyUser-Ip',
+  'X-Azure-ClientIP',
+  'X-Envoy-External-Address',
+  'X-Scheme',
+  'True-Client-IP',
+  'Client-IP',
+  'CF-Connecting-IP',
+  'CF-Ray',
+  'CDN-Loop',
+  'Fastly-Client-IP',
+  'Fly-Client-IP',
+  'DO-Connecting-IP',
+  'X-Amzn-Trace-Id',
+]
 
 test('metrics tell requests by the pattern of their route, and nothing of who asked for what', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
@@ -51,6 +79,19 @@ test('metrics are for whoever has the token, and without one for this machine al
   expect((await closed.ask('GET', '/metrics')).status).toBe(401)
   await using open = await createTestApp()
   expect((await open.ask('GET', '/metrics')).status).toBe(404)
+})
+
+test('metrics are not for what a proxy on this machine passes on', async () => {
+  await using app = await createTestApp()
+  await using served = serveApp(app)
+  const prometheus = { 'x-prometheus-scrape-timeout-seconds': '10', 'user-agent': 'Prometheus' }
+  for (const own of [{}, prometheus, { traceparent: '00-0-0-00' }]) {
+    expect([own, (await served.ask('/metrics', own)).status]).toEqual([own, 200])
+  }
+  for (const name of FORWARDING) {
+    const { status } = await served.ask('/metrics', { ...prometheus, [name]: '203.0.113.9' })
+    expect([name, status]).toEqual([name, 404])
+  }
 })
 
 async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {

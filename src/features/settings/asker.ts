@@ -1,5 +1,7 @@
+import type { Server } from 'bun'
 import type { Session } from '../../http/authenticate.ts'
 import { tokenIn } from '../../http/authenticate.ts'
+import type { CountryOf } from '../../http/country.ts'
 import { isSealed } from '../../http/opened-request.ts'
 import { languagesOf } from '../../http/request-headers.ts'
 import type { Asker, Aspect } from './conditions.ts'
@@ -7,11 +9,12 @@ import type { Asker, Aspect } from './conditions.ts'
 export type AskerDeps = {
   /** The header in which a proxy says the country; null where none does. */
   countryHeader: string | null
+  countryOf: CountryOf
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
 }
 
 /** Reads who asks out of a request, and tells which headers that depends on. */
-export function createAskerReader({ countryHeader, checkSession }: AskerDeps) {
+export function createAskerReader({ countryHeader, countryOf, checkSession }: AskerDeps) {
   const headers: Record<Aspect, string[]> = {
     platform: ['App-Platform'],
     version: ['App-Version'],
@@ -21,15 +24,18 @@ export function createAskerReader({ countryHeader, checkSession }: AskerDeps) {
   }
   return { read, headersFor }
 
-  async function read(request: Request, aspects: Aspect[]): Promise<Asker> {
+  async function read(
+    request: Request,
+    server: Server<unknown> | null,
+    aspects: Aspect[],
+  ): Promise<Asker> {
     const { headers } = request
-    const country = countryHeader === null ? null : headers.get(countryHeader)
     const version = headers.get('app-version')
     return {
       platform: headers.get('app-platform')?.toLowerCase() ?? null,
       version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
       languages: languagesOf(headers.get('accept-language')),
-      country: country?.toUpperCase() ?? null,
+      country: countryOf(request, server),
       id: aspects.includes('id') ? await idOf(request) : null,
     }
   }

@@ -1,3 +1,4 @@
+import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, responses } from '../../http/envelope.ts'
@@ -15,11 +16,14 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
   const asker = createAskerReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
-    async ({ request, set }) => {
+    async ({ request, server, set }) => {
       const stored = await settings.read()
       const own = known.get(stored) ?? remember(stored)
       if (own.length === 0) return sendPublic(rendered(stored), { request, set }, MAX_AGE)
-      const values = valuesFor(stored.features, await asker.read(request, own))
+      const values = valuesFor(
+        stored.features,
+        await asker.read(request, server as Server<unknown> | null, own),
+      )
       for (const header of asker.headersFor(own)) varyBy(set, header)
       const isPrivate = own.includes('id')
       return sendPublic(rendered(stored, JSON.stringify(values)), { request, set }, MAX_AGE, {

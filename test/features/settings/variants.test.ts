@@ -4,6 +4,7 @@ import { type Features, valuesFor } from '../../../src/features/settings/conditi
 import { sha256 } from '../../../src/lib/crypto.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { signInOperator } from '../../support/operator.ts'
+import { serveApp } from '../../support/served.ts'
 
 type When = Features[string]['rules'][number]['when']
 
@@ -58,12 +59,11 @@ test.each<[When, string, string]>([
   [{ minVersion: '1' }, 'App-Version', 'public'],
   [{ maxVersion: '3' }, 'App-Version', 'public'],
   [{ languages: ['pt'] }, 'Accept-Language', 'public'],
-  [{ countries: ['BR'] }, 'CF-IPCountry', 'public'],
   [{ percent: 100 }, 'Authorization, Device-Id', 'private'],
   [{ platform: 'ios', languages: ['pt'] }, 'App-Platform, Accept-Language', 'public'],
   [{ percent: 100, platform: 'ios' }, 'App-Platform, Authorization, Device-Id', 'private'],
 ])('with the condition %j the reply varies by %s and is %s', async (when, vary, cache) => {
-  await using app = await createTestApp({ COUNTRY_HEADER: 'CF-IPCountry' })
+  await using app = await createTestApp()
   await publish(app, { own: { value: 'all', rules: [{ when, value: 'some' }] } })
   const meant = await app.ask('GET', PATH, { headers: EVERYTHING })
   expect(meant.json.response.features).toEqual({ own: 'some' })
@@ -86,21 +86,46 @@ test('a rule that asks for nothing is for all', async () => {
   expect(headers.get('vary')).toBeNull()
 })
 
-test('a country counts in the header that COUNTRY_HEADER names, and nowhere without one', async () => {
+describe('a country', () => {
   const features: Features = {
     own: { value: 0, rules: [{ when: { countries: ['BR'] }, value: 1 }] },
   }
-  const ask = async (app: TestApp, headers: Record<string, string>) =>
-    (await app.ask('GET', PATH, { headers })).json.response.features.own
-  await using app = await createTestApp({ COUNTRY_HEADER: 'X-Country' })
-  await publish(app, features)
-  expect(await ask(app, { 'x-country': 'br' })).toBe(1)
-  expect(await ask(app, { 'x-country': 'PT' })).toBe(0)
-  expect(await ask(app, { 'cf-ipcountry': 'BR' })).toBe(0)
-  await using without = await createTestApp()
-  await publish(without, features)
-  expect(await ask(without, { 'x-country': 'BR', 'cf-ipcountry': 'BR' })).toBe(0)
-  expect((await without.ask('GET', PATH)).headers.get('vary')).toBeNull()
+  const PROXY = { COUNTRY_HEADER: 'X-Country', TRUSTED_PROXIES: '127.0.0.1' }
+
+  test('counts in the header that COUNTRY_HEADER names', async () => {
+    await using app = await createTestApp(PROXY)
+    await publish(app, features)
+    await using served = serveApp(app)
+    expect(await readOwn(served, { 'x-country': 'br' })).toEqual([1, 'X-Country'])
+    expect(await readOwn(served, { 'x-country': 'PT' })).toEqual([0, 'X-Country'])
+    expect(await readOwn(served, { 'cf-ipcountry': 'BR' })).toEqual([0, 'X-Country'])
+  })
+
+  test('counts nowhere without COUNTRY_HEADER', async () => {
+    await using app = await createTestApp({ TRUSTED_PROXIES: '127.0.0.1' })
+    await publish(app, features)
+    await using served = serveApp(app)
+    const headers = { 'x-country': 'BR', 'cf-ipcountry': 'BR' }
+    expect(await readOwn(served, headers)).toEqual([0, null])
+  })
+
+  test('is believed only from a trusted proxy, and the log says so once', async () => {
+    await using app = await createTestApp({ ...PROXY, TRUSTED_PROXIES: '192.0.2.1' })
+    await publish(app, features)
+    await using served = serveApp(app)
+    for (let times = 0; times < 2; times++) {
+      expect(await readOwn(served, { 'x-country': 'BR' })).toEqual([0, 'X-Country'])
+    }
+    const warning = 'X-Country from 127.0.0.1 is ignored: it is not in TRUSTED_PROXIES'
+    expect(app.lines.filter((line) => line.includes(warning))).toHaveLength(1)
+  })
+
+  /** The value and what it varies by. */
+  async function readOwn(served: ReturnType<typeof serveApp>, headers: Record<string, string>) {
+    const reply = await served.ask(PATH, headers)
+    const { response } = (await reply.json()) as { response: { features: { own: number } } }
+    return [response.features.own, reply.headers.get('vary')]
+  }
 })
 
 test('what is no version or platform is none', async () => {

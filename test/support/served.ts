@@ -1,0 +1,11 @@
+import type { TestApp } from './app.ts'
+
+/** The application on a port of loopback, where requests have an address. */
+export function serveApp(app: TestApp) {
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  return {
+    ask: (path: string, headers: Record<string, string> = {}) =>
+      fetch(`http://127.0.0.1:${server.port}${path}`, { headers }),
+    [Symbol.asyncDispose]: () => server.stop(true),
+  }
+}
