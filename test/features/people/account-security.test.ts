@@ -1,12 +1,14 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
-import { PURPOSES } from '../../../src/features/people/credentials/one-time-tokens.ts'
+import { PURPOSES, type Purpose } from '../../../src/features/people/credentials/one-time-tokens.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
 const NEW_PASSWORD = 'another good one'
 const BASE = { BASE_URL: 'https://api.example.com' }
 const MINUTE = 60_000
+/** What a thief could have asked for. */
+const RISKY = PURPOSES.filter((purpose) => purpose !== 'verify-email')
 
 type Owner = Awaited<ReturnType<TestApp['register']>>
 
@@ -24,7 +26,7 @@ const ACTS: Record<string, (app: TestApp, owner: Owner, resetToken: string) => P
   'switching two-factor on': (app, owner) => enable(app, owner),
   'switching two-factor off': async (app, owner) => {
     const [code] = await enable(app, owner)
-    await issueAll(app, owner)
+    await issueAll(app, owner, RISKY)
     const json = { password: PASSWORD, code }
     return app.ask('DELETE', '/api/auth/two_factor/v1', { token: owner.accessToken, json })
   },
@@ -42,17 +44,19 @@ describe('no link and no pending change outlives', () => {
       const elsewhere = await login(app, PASSWORD)
       const tokens = await issueAll(app, owner)
       expect(await act(app, owner, tokens['reset-password'])).toMatchObject({ status: 200 })
-      for (const purpose of PURPOSES) {
-        const { people, db } = app.services
-        expect([
-          purpose,
-          await people.oneTimeTokens.find(db.read, purpose, tokens[purpose]),
-        ]).toEqual([purpose, null])
+      const { people, db } = app.services
+      const isGood = (purpose: Purpose) =>
+        people.oneTimeTokens.find(db.read, purpose, tokens[purpose])
+      for (const purpose of RISKY) {
+        expect([purpose, await isGood(purpose)]).toEqual([purpose, null])
       }
-      const { oneTimeTokens } = app.services.db.tables
-      expect(await app.services.db.read.$count(oneTimeTokens)).toBe(0)
+      // It can do nothing but confirm the account's own address.
+      expect(await isGood('verify-email')).not.toBeNull()
+      expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(1)
       const token = elsewhere.json.response.accessToken
       expect((await app.ask('GET', '/api/user/profile/v1', { token })).status).toBe(401)
+      const verified = await post(app, 'email/v1/verify', { token: tokens['verify-email'] })
+      expect(verified.status).toBe(200)
     })
   }
 })
@@ -109,6 +113,27 @@ test('every notice of a change cancels it, not only the last one', async () => {
   expect((await post(app, 'email/v1/verify', { token: pending })).status).toBe(401)
 })
 
+test('cancelling a change of address keeps the link that verifies the present one', async () => {
+  await using app = await createTestApp()
+  const owner = await app.register('ann@example.com')
+  const tokens = await issueAll(app, owner)
+  expect((await cancelByApi(app, tokens['cancel-email-change'])).status).toBe(200)
+  const verified = await post(app, 'email/v1/verify', { token: tokens['verify-email'] })
+  expect(verified.status).toBe(200)
+})
+
+test('a link that verifies an earlier address verifies nothing', async () => {
+  await using app = await createTestApp()
+  const owner = await app.register('ann@example.com')
+  const { db, people } = app.services
+  const issue = (purpose: 'verify-email' | 'change-email', email: string) =>
+    db.write((tx) => people.oneTimeTokens.issue(tx, purpose, owner.user._id, email))
+  const old = await issue('verify-email', 'ann@example.com')
+  const token = await issue('change-email', 'new@example.com')
+  expect((await post(app, 'email/v1/verify', { token })).status).toBe(200)
+  expect((await post(app, 'email/v1/verify', { token: old })).status).toBe(401)
+})
+
 test('a change that a thief began with the old password is not made after the owner’s new one', async () => {
   await using app = await createTestApp()
   const owner = await app.register('ann@example.com')
@@ -118,7 +143,8 @@ test('a change that a thief began with the old password is not made after the ow
   await post(app, 'password/v1/reset', { token: reset, newPassword: NEW_PASSWORD })
   const late = people.addresses.change(owner.user._id, 'thief@example.com', '::1', recheckPassword)
   await expect(late).rejects.toMatchObject({ code: 'invalid_credentials' })
-  expect(await db.read.$count(db.tables.oneTimeTokens)).toBe(0)
+  const left = await db.read.select().from(db.tables.oneTimeTokens)
+  expect(left.map(({ purpose }) => purpose)).toEqual(['verify-email'])
 })
 
 test('who registers somebody else’s address and sets two-factor up does not lock the owner out', async () => {
@@ -173,11 +199,11 @@ test('the only way to sign in cannot be unlinked', async () => {
 })
 
 /** One live token of each kind. */
-async function issueAll(app: TestApp, { user }: Owner) {
+async function issueAll(app: TestApp, { user }: Owner, purposes: readonly Purpose[] = PURPOSES) {
   const { people, db } = app.services
   return db.write(async (tx) => {
-    const tokens = {} as Record<(typeof PURPOSES)[number], string>
-    for (const purpose of PURPOSES) {
+    const tokens = {} as Record<Purpose, string>
+    for (const purpose of purposes) {
       tokens[purpose] = await people.oneTimeTokens.issue(tx, purpose, user._id, user.email)
     }
     return tokens

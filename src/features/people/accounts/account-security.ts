@@ -25,13 +25,13 @@ export function createAccountSecurity({
   return { secure, signOut, endOtherSessions, removeUnverifiedSignIns }
 
   /**
-   * Ends the sessions of a user but `keptSession` (null: all) and voids every one-time token and pending
-   * change, as part of the change that secures the account.
+   * Ends the sessions of a user but `keptSession` (null: all) and voids the one-time tokens and pending
+   * changes that a thief could have asked for, as part of the change that secures the account.
    */
   async function secure(tx: Tx, userId: string, keptSession: string | null) {
     if (keptSession === null) await endings.endAll(tx, userId)
     else await endings.endOthers(tx, userId, keptSession)
-    await oneTimeTokens.revokeAll(tx, userId)
+    await oneTimeTokens.revoke(tx, userId)
     await tx
       .update(users)
       .set({ twoFactorSecret: null })

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, eq, lt } from 'drizzle-orm'
+import { and, eq, lt, ne } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -32,7 +32,7 @@ export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 /** Tokens of 256 bits that work once. Only their hash is kept. */
 export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date }) {
   const { oneTimeTokens } = db.tables
-  return { issue, find, take, fail, list, revokeAll, sweep }
+  return { issue, find, take, fail, list, revoke, sweep }
 
   /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `MULTIPLE_ALLOWED`. */
   async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
@@ -85,9 +85,13 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
     }))
   }
 
-  /** Ends all tokens of a user, whatever they are for, as part of the change. */
-  async function revokeAll(tx: Tx, userId: string) {
-    await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
+  /**
+   * Revokes a user's tokens as part of the change. Verification links stay: they only confirm the
+   * address that they were mailed to, so a thief gains nothing by asking for one.
+   */
+  async function revoke(tx: Tx, userId: string) {
+    const isRisky = ne(oneTimeTokens.purpose, 'verify-email')
+    await tx.delete(oneTimeTokens).where(and(eq(oneTimeTokens.userId, userId), isRisky))
   }
 
   async function sweep() {

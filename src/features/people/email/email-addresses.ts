@@ -122,7 +122,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write(async (tx) => {
       const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
       if (!cancelled) throw invalidLink()
-      await oneTimeTokens.revokeAll(tx, cancelled.userId)
+      await oneTimeTokens.revoke(tx, cancelled.userId)
     })
   }
 
@@ -181,8 +181,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     await tx.update(users).set(changes).where(eq(users.id, userId))
-    // Links that the old address got are no longer valid.
-    await oneTimeTokens.revokeAll(tx, userId)
+    // A verification link that the old address got confirms no other address.
+    await oneTimeTokens.revoke(tx, userId)
     await notices.tell(tx, user, 'email-changed', { detail: email })
   }
 
