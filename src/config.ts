@@ -3,6 +3,7 @@ import { hostname } from 'node:os'
 import { resolve } from 'node:path'
 import { readConsoleSettings } from './lib/console-settings.ts'
 import { isCurrency } from './lib/locale.ts'
+import { readLogSettings } from './lib/log-settings.ts'
 import {
   anyText,
   appLink,
@@ -22,8 +23,6 @@ import { createSettingsReader, misspelledIn } from './lib/settings-reader.ts'
 
 const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
-const LOG_FORMATS = ['json', 'text'] as const
-const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
 
 /** What the operator chose. Paths are absolute, sizes in bytes. */
 export type Config = ReturnType<typeof readConfig>
@@ -240,17 +239,7 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       const count = wholeNumber(text, 1000)
       return count === 0 ? undefined : count
     }),
-    logLevel: read('LOG_LEVEL', 'info', `one of ${LOG_LEVELS.join(', ')}`, (text) =>
-      oneOf(LOG_LEVELS, text),
-    ),
-    logFile: read<string | null>('LOG_FILE', null, 'a path', (text) => resolve(text)),
-    /** Null: text on a terminal, else JSON. */
-    logFormat: read<(typeof LOG_FORMATS)[number] | null>(
-      'LOG_FORMAT',
-      null,
-      'json or text',
-      (text) => oneOf(LOG_FORMATS, text),
-    ),
+    ...readLogSettings(read, (text) => resolve(text)),
   }
   if (config.consolePort !== null && config.consolePort === config.port) {
     faults.push(

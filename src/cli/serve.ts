@@ -1,3 +1,4 @@
+import type { Config } from '../config.ts'
 import { timersOf } from '../features.ts'
 import { createLiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
@@ -43,8 +44,8 @@ export const serve: LocalCommand = {
     ['--demo', 'add demo people, events and pictures to an empty database'],
   ],
   run: async (config, { demo, takeover }) => {
-    const signals = stopSignals()
     const chosen = config()
+    const signals = stopSignals(chosen)
     const liveLines = createLiveLines()
     const log = await createServerLog(chosen, liveLines)
     const failed = watchForBugs(log)
@@ -117,11 +118,13 @@ function releaseMemory({ db }: Services) {
   Bun.gc(true)
 }
 
-function stopSignals() {
+/** SIGHUP has another meaning where the log is a file: see `createServerLog`. */
+function stopSignals({ logFile }: Config) {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()
   let count = 0
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+  const stopping = ['SIGTERM', 'SIGINT', ...(logFile === null ? ['SIGHUP'] : [])]
+  for (const signal of stopping) {
     process.on(signal, () => (count++ === 0 ? first : second).resolve(signal))
   }
   return { first: first.promise, second: second.promise }

@@ -1,17 +1,19 @@
 import { type Config, ConfigError } from '../config.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
-import { createLogFile } from '../lib/log-file.ts'
+import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { VERSION } from '../version.ts'
 import { localUrl } from './local-url.ts'
 
 /** The log of the server, which `live` keeps the end of: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
-  const { logFile, logLevel, instance } = config
+  const { logFile, logFileBytes: fullBytes, logFileKeep: kept, logLevel, instance } = config
   const base = instance === null ? null : { instance }
-  if (logFile !== null)
-    return createLog(logLevel, live.behind(createLogOutput(openLogFile(logFile))), base)
+  if (logFile !== null) {
+    const file = openLogFile(logFile, { fullBytes, kept })
+    return createLog(logLevel, live.behind(createLogOutput(file)), base)
+  }
   if (!isForPeople(config)) return createLog(logLevel, live.behind(createLogOutput(1)), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
@@ -47,9 +49,12 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     )
 }
 
-function openLogFile(path: string) {
+/** SIGHUP, which tools send after they have moved a log, opens a new one; the server goes on. */
+function openLogFile(path: string, limits: LogFileLimits) {
   try {
-    return createLogFile(path)
+    const file = createLogFile(path, limits)
+    process.on('SIGHUP', file.reopen)
+    return file
   } catch (error) {
     throw new ConfigError(
       `LOG_FILE cannot be opened (${(error as { code?: string }).code}): ${path}`,

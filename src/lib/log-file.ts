@@ -1,30 +1,61 @@
-import { closeSync, fstatSync, openSync, renameSync, rmSync, writeSync } from 'node:fs'
+import { closeSync, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 
-/** A file is full at so many bytes; so many older ones are kept, as `.1` (the newest) and so on. */
-const FULL_BYTES = 16 * 1024 * 1024
-const KEPT = 5
+/** A log of `fullBytes` moves aside; `kept` older ones stay, as `.1` (the newest) and so on. */
+export type LogFileLimits = { fullBytes: number; kept: number }
 
-/** Appends to the file at `path`, which moves aside when it is full. Throws what the system says when it cannot be opened. */
-export function createLogFile(path: string, fullBytes = FULL_BYTES, kept = KEPT) {
-  let descriptor = openSync(path, 'a', 0o600)
-  let size = fstatSync(descriptor).size
-  return { write }
+/**
+ * Appends to the file at `path`, which moves aside when it is full, and goes on in a new one when somebody else has moved
+ * it. Throws what the system says when it cannot be opened.
+ */
+export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) {
+  let descriptor = open()
+  return { write, reopen }
 
   /** Writes whole lines. */
   function write(bytes: Uint8Array) {
-    if (size > 0 && size + bytes.byteLength > fullBytes) rotate()
+    const size = sizeAt(path, descriptor)
+    if (size === null) reopen()
+    else if (size > 0 && size + bytes.byteLength > fullBytes) rotate()
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
-    size += bytes.byteLength
+  }
+
+  /** Goes on in the file that is at `path` now, or in a new one; where there can be none, in the one before. */
+  function reopen() {
+    const before = descriptor
+    try {
+      descriptor = open()
+    } catch {
+      return
+    }
+    closeSync(before)
   }
 
   function rotate() {
-    closeSync(descriptor)
-    rmSync(`${path}.${kept}`, { force: true })
-    for (let number = kept - 1; number >= 1; number--)
-      renameIfThere(`${path}.${number}`, `${path}.${number + 1}`)
-    renameIfThere(path, `${path}.1`)
-    descriptor = openSync(path, 'a', 0o600)
-    size = 0
+    try {
+      rmSync(kept === 0 ? path : `${path}.${kept}`, { force: true })
+      for (let number = kept - 1; number >= 1; number--)
+        renameIfThere(`${path}.${number}`, `${path}.${number + 1}`)
+      if (kept > 0) renameIfThere(path, `${path}.1`)
+    } catch {
+      // A log that is too long is better than none.
+      return
+    }
+    reopen()
+  }
+
+  function open(): number {
+    return openSync(path, 'a', 0o600)
+  }
+}
+
+/** The size of the file at `path`; null when it is not the one of `descriptor` any more. */
+function sizeAt(path: string, descriptor: number): number | null {
+  const own = fstatSync(descriptor)
+  try {
+    const { ino, dev } = statSync(path)
+    return ino === own.ino && dev === own.dev ? own.size : null
+  } catch {
+    return null
   }
 }
 

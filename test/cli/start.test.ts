@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { chown } from 'node:fs/promises'
+import { chown, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -108,4 +108,26 @@ test('an import that empties a catalogue is asked about, and the log says what w
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).toContain('"command":"settings set","changed":{"ios.latestVersion":"2.4.0"}')
+}, 30_000)
+
+test('a log that was moved is followed by a new one, and SIGHUP does not end the server', async () => {
+  await using homeport = await installExecutable()
+  const path = join(homeport.folder, 'server.log')
+  const server = await homeport.start({ LOG_FILE: path })
+  const askUntilLogged = async () => {
+    for (let tries = 0; tries < 300; tries++) {
+      await asker(server)('GET', '/api/user/app_settings/v1')
+      const text = await readFile(path, 'utf8').catch(() => '')
+      if (text.includes('/app_settings/')) return
+      await Bun.sleep(20)
+    }
+    throw new Error('the log has no line of a request')
+  }
+  await askUntilLogged()
+  await rename(path, `${path}.1`)
+  server.process.kill('SIGHUP')
+  await askUntilLogged()
+  await rename(path, `${path}.2`)
+  await askUntilLogged()
+  expect(await server.stop()).toBe(0)
 }, 30_000)

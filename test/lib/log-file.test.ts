@@ -1,20 +1,82 @@
-import { expect, test } from 'bun:test'
-import { mkdtemp, readdir, rm } from 'node:fs/promises'
+import { afterEach, beforeEach, expect, test } from 'bun:test'
+import { appendFileSync, existsSync, renameSync, truncateSync } from 'node:fs'
+import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createLogFile } from '../../src/lib/log-file.ts'
 
+let folder: string
+let path: string
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'homeport-log-'))
+  path = join(folder, 'log')
+})
+afterEach(() => rm(folder, { recursive: true }))
+
 test('a full log moves aside, whole lines at a time, and only so many are kept', async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'homeport-log-'))
-  const path = join(folder, 'log')
-  const line = (number: number) => Buffer.from(`${String(number).padStart(9)}\n`)
-  for (let number = 0; number < 60; number++) createLogFile(path, 100, 2).write(line(number))
+  const limits = { fullBytes: 100, kept: 2 }
+  for (let number = 0; number < 60; number++) createLogFile(path, limits).write(line(number))
   expect((await readdir(folder)).toSorted()).toEqual(['log', 'log.1', 'log.2'])
-  const text = await Promise.all(
-    ['log.2', 'log.1', 'log'].map((name) => Bun.file(join(folder, name)).text()),
-  )
+  const text = await Promise.all(['log.2', 'log.1', 'log'].map(read))
   expect(text.join('').trim().split('\n').map(Number)).toEqual(
     Array.from({ length: 30 }, (_, at) => at + 30),
   )
-  await rm(folder, { recursive: true })
 })
+
+test('keeps no older log when none is wanted', async () => {
+  const log = createLogFile(path, { fullBytes: 100, kept: 0 })
+  for (let number = 0; number < 25; number++) log.write(line(number))
+  expect(await readdir(folder)).toEqual(['log'])
+  expect(await read('log')).toBe([20, 21, 22, 23, 24].map(line).join(''))
+})
+
+test('goes on in a new file after the log was renamed or removed', async () => {
+  const log = createLogFile(path, { fullBytes: 100, kept: 2 })
+  log.write(line(1))
+  renameSync(path, `${path}.moved`)
+  log.write(line(2))
+  expect(await read('log.moved')).toBe(line(1).toString())
+  expect(await read('log')).toBe(line(2).toString())
+  await rm(path)
+  log.write(line(3))
+  expect(await read('log')).toBe(line(3).toString())
+})
+
+test('goes by the size that the log has, whoever else writes to it or empties it', async () => {
+  const log = createLogFile(path, { fullBytes: 100, kept: 2 })
+  log.write(line(1))
+  truncateSync(path)
+  for (let number = 0; number < 10; number++) log.write(line(number))
+  expect(existsSync(`${path}.1`)).toBe(false)
+  appendFileSync(path, 'of another process\n')
+  log.write(line(10))
+  expect(await read('log')).toBe(line(10).toString())
+})
+
+test('keeps writing to a full log that cannot be moved aside', async () => {
+  const log = createLogFile(path, { fullBytes: 20, kept: 1 })
+  log.write(line(1))
+  log.write(line(2))
+  // A folder in the way cannot be replaced by a file, not even by root.
+  await mkdir(join(folder, 'log.1', 'in the way'), { recursive: true })
+  for (const number of [3, 4]) log.write(line(number))
+  expect(await read('log')).toBe([1, 2, 3, 4].map(line).join(''))
+})
+
+test('keeps writing to a renamed log when no new one can be made', async () => {
+  const log = createLogFile(path, { fullBytes: 100, kept: 1 })
+  log.write(line(1))
+  renameSync(path, `${path}.moved`)
+  await mkdir(path)
+  log.write(line(2))
+  expect(await read('log.moved')).toBe([1, 2].map(line).join(''))
+})
+
+function line(number: number): Buffer {
+  return Buffer.from(`${String(number).padStart(9)}\n`)
+}
+
+function read(name: string): Promise<string> {
+  return Bun.file(join(folder, name)).text()
+}
