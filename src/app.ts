@@ -86,7 +86,7 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
     services
   const { people, profile, attachments, listing, staging, settings, plans, rates, content } =
     services
-  const { billing, subscription, appName } = services
+  const { billing, subscription, appName, admitUpload } = services
   const { countryHeader } = config
   const { webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
   const showsSandbox = config.billingSandbox === 'separate'
@@ -113,7 +113,9 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
         }),
       )
       .use(profileRoutes({ profile, deleteAccount, exportData, baseUrlOf, signedIn }))
-      .use(attachmentRoutes({ attachments, listing, staging, baseUrlOf, ipOf, signedIn }))
+      .use(
+        attachmentRoutes({ attachments, listing, staging, admitUpload, baseUrlOf, ipOf, signedIn }),
+      )
       .use(
         billingRoutes({
           planSchema: PlanReply,

@@ -124,9 +124,8 @@ async function addEdits({ settings, operators }: Services) {
 
 async function stagePicture({ staging }: Services, at: number) {
   const bytes = gradient(256, at * 40)
-  using room = await staging.reserve(bytes.length)
   const tooLarge = () => new Error('the picture of the demo is too large')
-  return await staging.receive(chunks(bytes), bytes.length, tooLarge, room)
+  return await staging.receive(chunks(bytes), bytes.length, tooLarge)
 }
 
 async function* chunks(bytes: Uint8Array) {

@@ -2,13 +2,13 @@ import { tokenIn } from '../http/authenticate.ts'
 import { announcedLength, hasBody, JSON_LIMIT, readBody, rejectTooLong } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
+import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
 import { createBudget } from '../lib/budget.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import type { KeyRing } from '../lib/key-ring.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
 import type { Replays } from './replays.ts'
-import { maxArrivalTime, readWithMinimumRate } from './timed-body.ts'
 
 export type OpenerDeps = {
   keys: Pick<KeyRing, 'find' | 'findJwk'>

@@ -11,6 +11,7 @@ import { createDiskSpace } from './storage/disk-space.ts'
 import { createFileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
+import { createAdmission } from './upload/admission.ts'
 import { createRetries } from './upload/idempotency.ts'
 import { createPreparer } from './upload/prepare-upload.ts'
 import { createQuota } from './upload/quota.ts'
@@ -64,5 +65,17 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
   })
   const orphans = createOrphans({ db, files, now, log })
   const usage = createUsage({ db, now, log })
-  return { usage, files, staging, retries, imageQueue, attachments, orphans, listing, space }
+  const admitUpload = createAdmission()
+  return {
+    usage,
+    files,
+    staging,
+    admitUpload,
+    retries,
+    imageQueue,
+    attachments,
+    orphans,
+    listing,
+    space,
+  }
 }

@@ -23,7 +23,8 @@ import {
 } from './model.ts'
 import type { Attachments } from './service.ts'
 import { serveFile } from './storage/serve.ts'
-import { receiveUploads } from './upload/receive-uploads.ts'
+import type { AdmitUpload } from './upload/admission.ts'
+import { receiveUploads, sizeOf } from './upload/receive-uploads.ts'
 import type { Staging } from './upload/staging.ts'
 
 export const ATTACHMENTS_PATH = '/api/user/attachments/v1'
@@ -34,6 +35,7 @@ type AttachmentRoutesDeps = {
   attachments: Attachments
   listing: Listing
   staging: Staging
+  admitUpload: AdmitUpload
   /** What URLs of files begin with. */
   baseUrlOf: (request: Request) => string
   ipOf: IpOf
@@ -44,6 +46,7 @@ export function attachmentRoutes({
   attachments,
   listing,
   staging,
+  admitUpload,
   baseUrlOf,
   ipOf,
   signedIn,
@@ -64,6 +67,8 @@ export function attachmentRoutes({
         const receive = () => receiveUploads(request, staging)
         const retryKey = idempotencyKeyOf(request)
         try {
+          const requester = { userId: session.userId, ip: from.ip }
+          using _place = await admitUpload(requester, sizeOf(request), request.signal)
           const stored = await attachments.store(session.userId, retryKey, receive, options, from)
           server?.timeout(request, IDLE_TIMEOUT)
           return data(stored)

@@ -3,67 +3,53 @@ import { join } from 'node:path'
 import { makeFolder } from '../../../lib/durable-file.ts'
 import { AppError } from '../../../lib/errors.ts'
 
-/** Room on the disk that was promised to somebody. Dispose of it when the bytes are kept or removed. */
-export type Reservation = {
-  /** Counts bytes that are on the disk by now. Throws `insufficient_storage` when it fills up all the same. */
-  recordWritten: (bytes: number) => Promise<void>
-} & Disposable
-
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
-/** Free space is checked again after this many bytes. */
-const CHECK_EVERY_BYTES = 1024 * 1024
-
-/** Keeps `minFreeBytes` of the disk that `folder` is on free: who wants to store must ask before. */
+/** Keeps `minFreeBytes` of the disk that `folder` is on free: whatever is written is reserved before. */
 export function createDiskSpace(folder: string, minFreeBytes: number) {
-  /** Promised, but not written yet, in bytes. */
-  let promised = 0
-  return { probe, reserve }
+  /** Reserved by writes under way, in bytes. */
+  let reserved = 0
+  return { probe, check, reserve }
 
-  /** Throws `insufficient_storage` when nothing more should be stored. */
-  async function check() {
-    await makeFolder(folder)
-    const { bavail, bsize } = await statfs(folder)
-    if (bavail * bsize - promised < minFreeBytes) throw noSpace()
-  }
-
-  /** Throws unless a file can be stored now: enough room, and a disk that takes it. */
+  /** Throws unless a file can be stored now: enough room, and a disk that takes it. Writes under way do not count. */
   async function probe() {
-    await check()
+    await makeFolder(folder)
+    if ((await freeBytes()) < minFreeBytes) throw noSpace()
     const path = join(folder, 'probe')
     await writeFile(path, '')
     await rm(path)
   }
 
-  /** Promises `bytes`, or throws `insufficient_storage` when they would go below the floor. */
-  async function reserve(bytes: number): Promise<Reservation> {
+  /** Throws `insufficient_storage` when `bytes` more would go below the floor. */
+  async function check(bytes: number) {
+    await makeFolder(folder)
+    if ((await freeBytes()) - reserved - bytes < minFreeBytes) throw noSpace()
+  }
+
+  /**
+   * Reserves `bytes` for a write that begins at once, or throws `insufficient_storage`. Dispose of it when they are
+   * on the disk. What is still on its way to us reserves nothing: a sender who stalls would hold it for long.
+   */
+  async function reserve(bytes: number): Promise<Disposable> {
     // Before the disk is asked, so that two at once cannot both count on the same room.
-    promised += bytes
-    let left = bytes
-    let bytesSinceCheck = 0
-    const reservation = { recordWritten, [Symbol.dispose]: giveBack }
+    reserved += bytes
+    let isHeld = true
+    const release = () => {
+      if (isHeld) reserved -= bytes
+      isHeld = false
+    }
     try {
-      await check()
-      return reservation
+      if ((await freeBytes()) - reserved < minFreeBytes) throw noSpace()
     } catch (error) {
-      giveBack()
+      release()
       throw error
     }
+    return { [Symbol.dispose]: release }
+  }
 
-    async function recordWritten(written: number) {
-      const kept = Math.min(written, left)
-      left -= kept
-      promised -= kept
-      bytesSinceCheck += written
-      if (bytesSinceCheck < CHECK_EVERY_BYTES) return
-      bytesSinceCheck = 0
-      await check()
-    }
-
-    function giveBack() {
-      promised -= left
-      left = 0
-    }
+  async function freeBytes(): Promise<number> {
+    const { bavail, bsize } = await statfs(folder)
+    return bavail * bsize
   }
 }
 

@@ -1,50 +1,53 @@
 import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
-import {
-  announcedLength,
-  chunksOf,
-  rejectEncodedBody,
-  rejectTooLong,
-  tooLarge,
-} from '../../../http/body.ts'
+import { announcedLength, rejectEncodedBody, rejectTooLong, tooLarge } from '../../../http/body.ts'
 import { malformed } from '../../../http/errors.ts'
 import { decodedHeader } from '../../../http/request-headers.ts'
+import { chunksAtMinimumRate, MIN_RATE } from '../../../http/timed-body.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { Reservation } from '../storage/disk-space.ts'
 import type { Staged, Staging } from './staging.ts'
 
 const FILE_LIMIT = 25 * 1024 * 1024
 const REQUEST_LIMIT = 64 * 1024 * 1024
 const FILES_LIMIT = 10
 const PARTS_LIMIT = 50
+/** A phone in a tunnel may pause; a sender who stalls for longer gives his place to others. */
+const SLOWEST = { bytesPerSecond: MIN_RATE, grace: 30 }
 
 /** A file as it was sent: staged on disk, with the name that the sender gave it. */
 export type Upload = Staged & { fileName: string }
 
+/** The bytes that an upload may bring: those it announces, else as many as are allowed. Throws when it announces more. */
+export function sizeOf(request: Request): number {
+  rejectEncodedBody(request)
+  const limit = isForm(request) ? REQUEST_LIMIT : FILE_LIMIT
+  rejectTooLong(request, limit)
+  return announcedLength(request) ?? limit
+}
+
 /** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
 export async function receiveUploads(
   request: Request,
-  staging: Pick<Staging, 'reserve' | 'receive' | 'discard'>,
+  staging: Pick<Staging, 'check' | 'receive' | 'discard'>,
 ): Promise<Upload[]> {
-  rejectEncodedBody(request)
-  const type = request.headers.get('content-type') ?? ''
-  const isForm = /^multipart\/form-data/i.test(type)
-  const limit = isForm ? REQUEST_LIMIT : FILE_LIMIT
-  rejectTooLong(request, limit)
-  // Before a byte is taken: what does not say its length may be as long as it is allowed to be.
-  using room = await staging.reserve(announcedLength(request) ?? limit)
-  if (isForm) return await receiveForm(request, type, staging, room)
-  const staged = await staging.receive(chunksOf(request), FILE_LIMIT, fileTooLarge, room)
+  // What cannot fit is refused before a byte is taken.
+  await staging.check(sizeOf(request))
+  const chunks = chunksAtMinimumRate(request, SLOWEST)
+  if (isForm(request)) return await receiveForm(request, chunks, staging)
+  const staged = await staging.receive(chunks, FILE_LIMIT, fileTooLarge)
   return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
 }
 
+function isForm({ headers }: Request): boolean {
+  return /^multipart\/form-data/i.test(headers.get('content-type') ?? '')
+}
+
 async function receiveForm(
-  request: Request,
-  contentType: string,
+  { headers }: Request,
+  chunks: AsyncIterable<Uint8Array>,
   { receive, discard }: Pick<Staging, 'receive' | 'discard'>,
-  room: Reservation,
 ): Promise<Upload[]> {
-  const parser = parserOf(contentType)
+  const parser = parserOf(headers.get('content-type') ?? '')
   const arriving: Promise<Upload>[] = []
   const parts: { destroy(error: unknown): unknown }[] = []
   let fault: Error | null = null
@@ -53,7 +56,7 @@ async function receiveForm(
     stream.on('limit', () => stream.destroy(fileTooLarge()))
     // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
     stream.on('error', (error) => stream.destroy(error))
-    const arrival = receive(stream, FILE_LIMIT, fileTooLarge, room)
+    const arrival = receive(stream, FILE_LIMIT, fileTooLarge)
     // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
     arrival.catch((error: Error) => {
       fault ??= error
@@ -64,7 +67,7 @@ async function receiveForm(
   parser.on('filesLimit', () => parser.destroy(tooManyFiles()))
   parser.on('partsLimit', () => parser.destroy(tooManyFiles()))
   try {
-    await pipeline(limited(chunksOf(request)), parser)
+    await pipeline(limited(chunks), parser)
     return await Promise.all(arriving)
   } catch (error) {
     // A part that was cut off ends with the request; its reader would wait for ever.

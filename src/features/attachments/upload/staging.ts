@@ -2,7 +2,7 @@ import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../lib/durable-file.ts'
 import { newKey } from '../../../lib/ids.ts'
-import { type DiskSpace, noSpace, type Reservation } from '../storage/disk-space.ts'
+import { type DiskSpace, noSpace } from '../storage/disk-space.ts'
 
 /** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind; `hash` its SHA-256. */
 export type Staged = { path: string; size: number; head: Uint8Array; hash: string }
@@ -15,17 +15,16 @@ const ABANDONED_AFTER = 60 * 60 * 1000
 
 /** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
 export function createStaging(folder: string, space: DiskSpace) {
-  return { reserve: space.reserve, receive, newPath, discard, sweep }
+  return { check: space.check, receive, newPath, discard, sweep }
 
   /**
-   * Streams `source` into a temporary file, in room that was reserved. Throws `tooLarge()` beyond `limit`
-   * bytes and `insufficient_storage` when the disk fills up; nothing is left behind then.
+   * Streams `source` into a temporary file. Throws `tooLarge()` beyond `limit` bytes and
+   * `insufficient_storage` when the disk fills up; nothing is left behind then.
    */
   async function receive(
     source: AsyncIterable<Uint8Array>,
     limit: number,
     tooLarge: () => Error,
-    room: Reservation,
   ): Promise<Staged> {
     const path = await newPath()
     try {
@@ -38,9 +37,9 @@ export function createStaging(folder: string, space: DiskSpace) {
         size += chunk.byteLength
         hasher.update(chunk)
         if (size > limit) throw tooLarge()
+        using _room = await space.reserve(chunk.byteLength)
         // writeFile on a handle goes on after a short write; a bare write would lose the rest.
         await file.writeFile(chunk)
-        await room.recordWritten(chunk.byteLength)
       }
       return { path, size, head: Buffer.concat(head), hash: hasher.digest('base64url') }
     } catch (error) {

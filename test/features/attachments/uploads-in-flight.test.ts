@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { statfs } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { filesOf, PATH, uploadBody } from '../../support/attachments.ts'
+
+const MIB = 1024 * 1024
+
+test('uploads that announce more than the disk has and stall refuse no one else', async () => {
+  await using app = await createTestApp(await withHeadroom(400 * MIB))
+  const { accessToken: token } = await app.register()
+  const server = listen(app)
+  const stalled = await Promise.all(
+    Array.from({ length: 36 }, () => stall(server, token, 25 * MIB)),
+  )
+  await Bun.sleep(100)
+  expect((await app.ask('GET', '/ready')).json.storage).toBe('ok')
+  const other = await app.register()
+  const reply = await uploadBody(app, other.accessToken, 'x', 'text/plain', 'supportTicket')
+  expect(reply.status).toBe(200)
+  for (const socket of stalled) socket.terminate()
+  await server.stop(true)
+})
+
+test('room reserved for writes under way does not make the server unready', async () => {
+  await using app = await createTestApp(await withHeadroom(400 * MIB))
+  const { space } = app.services
+  await space.probe()
+  using _room = await space.reserve(300 * MIB)
+  await expect(space.reserve(300 * MIB)).rejects.toThrow('no space')
+  await expect(space.check(300 * MIB)).rejects.toThrow('no space')
+  using _rest = await space.reserve(90 * MIB)
+  await space.probe()
+  expect((await app.ask('GET', '/ready')).json.storage).toBe('ok')
+})
+
+test('a user with 32 uploads in flight waits for one of them to end, and no one else does', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const server = listen(app)
+  const stalled = await Promise.all(Array.from({ length: 32 }, () => stall(server, token, 10)))
+  const send = (as: string) => uploadBody(app, as, 'x', 'text/plain', 'supportTicket')
+  while ((await filesOf(app)).length < 32) await Bun.sleep(10)
+  const replies = Array.from({ length: 33 }, () => send(token))
+  const first = await Promise.race(replies)
+  expect([first.status, first.json.code]).toEqual([503, 'unavailable'])
+  const other = await app.register()
+  expect((await send(other.accessToken)).status).toBe(200)
+  for (const socket of stalled) socket.terminate()
+  const statuses = (await Promise.all(replies)).map(({ status }) => status)
+  expect(statuses.filter((status) => status === 200)).toHaveLength(32)
+  await server.stop(true)
+})
+
+/** An environment in which uploads may take so many bytes of the disk. */
+async function withHeadroom(bytes: number) {
+  const { bavail, bsize } = await statfs(tmpdir())
+  return { MIN_FREE_BYTES: String(bavail * bsize - bytes) }
+}
+
+function listen(app: TestApp) {
+  return app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+}
+
+/** Begins an upload with a single byte of the announced ones. */
+async function stall({ port }: Bun.Server<unknown>, token: string, announced: number) {
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port: port ?? 0,
+    socket: { data() {} },
+  })
+  const head = `POST ${PATH}?type=supportTicket HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${token}`
+  socket.write(`${head}\r\nContent-Type: text/plain\r\nContent-Length: ${announced}\r\n\r\nx`)
+  return socket
+}
