@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, mkdir, readdir } from 'node:fs/promises'
+import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readMigrations } from '../db/migrations.ts'
@@ -14,7 +14,7 @@ import {
   reasonNotToOpen,
 } from '../db/sqlite/open.ts'
 import { buildTables } from '../features.ts'
-import { syncPath } from '../lib/durable-file.ts'
+import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { DataError } from './data-error.ts'
@@ -102,8 +102,15 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
   const folder = join(config.dataDir, 'snapshots')
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
-  copyDatabase(client, path)
-  await chmod(path, 0o600)
-  await syncPath(path)
-  await syncPath(folder)
+  const partial = join(folder, 'unfinished.partial')
+  // One that was cut off is in the way of the next.
+  await rm(partial, { force: true })
+  try {
+    copyDatabase(client, partial)
+    await chmod(partial, 0o600)
+    await syncPath(partial)
+    await renameDurably(partial, path)
+  } finally {
+    await rm(partial, { force: true })
+  }
 }

@@ -1,0 +1,46 @@
+import { Database } from 'bun:sqlite'
+import { beforeAll, expect } from 'bun:test'
+import { readdir, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readMigrations } from '../../src/db/migrations.ts'
+import { migrate } from '../../src/db/sqlite/migrate.ts'
+import { openDatabase } from '../../src/db/sqlite/open.ts'
+import { onSqlite } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+const MB = 1024 * 1024
+
+beforeAll(buildExecutable, 60_000)
+
+onSqlite('a snapshot is a copy of its file')(
+  'a snapshot that is cut off while it is written does not get the name of one',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const dataDir = join(homeport.folder, 'data')
+    const path = join(dataDir, 'homeport.db')
+    const fileLimit = ['prlimit', `--fsize=${MB}`]
+    for (const suffix of ['', '-wal', '-shm']) await rm(path + suffix, { force: true })
+    const old = openDatabase(path)
+    migrate(old, readMigrations('sqlite').slice(0, 5))
+    old.run("INSERT INTO outbox VALUES ('1', 'mail', ?, 0, ?)", ['x'.repeat(3 * MB), 1e14])
+    old.run('PRAGMA wal_checkpoint(TRUNCATE)')
+    old.close()
+
+    const { process } = await homeport.launch({ PORT: '0' }, fileLimit)
+    expect(await process.exited).not.toBe(0)
+    expect((await snapshots(dataDir)).filter((name) => name.endsWith('.db'))).toEqual([])
+
+    await (await homeport.start()).stop()
+    const [name = '', ...others] = await snapshots(dataDir)
+    expect([name, others]).toEqual([expect.stringMatching(/^before-migration-6-\d+\.db$/), []])
+    using whole = new Database(join(dataDir, 'snapshots', name), { readonly: true })
+    expect(whole.query('PRAGMA integrity_check').values()).toEqual([['ok']])
+    expect(whole.query('SELECT length(content) FROM outbox').values()).toEqual([[3 * MB]])
+  },
+  30_000,
+)
+
+function snapshots(dataDir: string): Promise<string[]> {
+  return readdir(join(dataDir, 'snapshots'))
+}
