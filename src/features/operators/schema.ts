@@ -62,6 +62,10 @@ export function operatorTables(columns: Columns) {
       lastSeenAt: ms().notNull(),
       /** When a passkey or a code was last shown in it. */
       provenAt: ms().notNull(),
+      /** The id of the passkey that opened it, or `password`; null before this was kept. */
+      openedWith: text(),
+      /** The same of what was shown at `provenAt`. */
+      provenWith: text(),
     },
     (t) => [index('operator_sessions_operator').on(t.operatorId)],
   )
