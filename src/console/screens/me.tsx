@@ -51,7 +51,10 @@ export function MeScreen() {
                         await remote.reload()
                       }}
                     >
-                      <p>It does not sign you in any more.</p>
+                      <p>
+                        It no longer signs you in. Sessions that it opened end, this one too if it
+                        did.
+                      </p>
                     </Confirm>
                   </span>
                 </li>

@@ -139,8 +139,9 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/me/passkeys/:id/remove',
       async ({ request, params }) => {
-        await signIn.removePasskey(operatorOf(request), params.id)
-        await record(request, { action: 'operators.remove-passkey', target: params.id })
+        const sessionsEnded = await signIn.removePasskey(operatorOf(request), params.id)
+        const after = { sessionsEnded }
+        await record(request, { action: 'operators.remove-passkey', target: params.id, after })
         return data(null)
       },
       { params: IdParam, ...stepUp() },

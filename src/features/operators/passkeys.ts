@@ -35,13 +35,13 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Checks what a browser has made. Returns what keeps it, as part of the change. */
+  /** Checks what a browser has made. Returns its id and what keeps it, as part of the change. */
   async function register(
     { id: operatorId }: OperatorRow,
     response: RegistrationResponseJSON,
     origin: string,
     name: string,
-  ): Promise<(tx: Tx) => Promise<void>> {
+  ) {
     const { verifyRegistrationResponse } = await loadWebAuthn()
     const host = hostOf(origin)
     const verified = await verifyRegistrationResponse({
@@ -53,7 +53,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     }).catch(asRefusal)
     if (!verified.registrationInfo) throw refusal()
     const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
-    return async (tx) => {
+    const store = async (tx: Tx) => {
       if ((await countOf(tx, operatorId)) >= MOST_PASSKEYS) {
         throw new AppError('conflict', 'There are 20 passkeys: remove one first.')
       }
@@ -70,6 +70,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
         createdAt: now(),
       })
     }
+    return { credential: id, store }
   }
 
   /** What a browser needs in order to show a passkey; with an operator, one of theirs. */
@@ -119,7 +120,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
         .returning({ id: operatorPasskeys.id })
       if (kept.length === 0) throw refusal()
     }
-    return { operatorId: row.operatorId, settle }
+    return { operatorId: row.operatorId, credential: row.id, settle }
   }
 
   async function list(operatorId: string) {

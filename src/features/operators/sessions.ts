@@ -1,4 +1,4 @@
-import { and, desc, eq, lt, ne, or } from 'drizzle-orm'
+import { and, desc, eq, isNull, lt, or } from 'drizzle-orm'
 import type { Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
@@ -14,6 +14,10 @@ export type OperatorSession = {
   provenAt: Date
 }
 
+/** What a session was opened or proven with: the id of a passkey, or a password or code. */
+export type Credential = string
+export const PASSWORD: Credential = 'password'
+
 /** Where somebody sits. */
 export type Browser = { device: string; ip: string }
 
@@ -28,10 +32,15 @@ const LIFE = 7 * 24 * 60 * MINUTE
 /** Sessions of the console: idle for 12 hours at most, 7 days in all. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
   const { operators, operatorSessions } = db.tables
-  return { open, check, prove, end, endOthers, list, sweep }
+  return { open, check, prove, end, endOpenedWith, list, sweep }
 
   /** Opens a session as part of the change that signs somebody in. Returns the token for the cookie. */
-  async function open(tx: Tx, operatorId: string, { device, ip }: Browser): Promise<string> {
+  async function open(
+    tx: Tx,
+    operatorId: string,
+    credential: Credential,
+    { device, ip }: Browser,
+  ): Promise<string> {
     const token = newToken()
     const at = now()
     await tx.insert(operatorSessions).values({
@@ -43,6 +52,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
       createdAt: at,
       lastSeenAt: at,
       provenAt: at,
+      openedWith: credential,
+      provenWith: credential,
     })
     return token
   }
@@ -78,8 +89,9 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /** Notes, as part of the change, that a passkey or a code was shown. */
-  async function prove(tx: Tx, id: string) {
-    await tx.update(operatorSessions).set({ provenAt: now() }).where(eq(operatorSessions.id, id))
+  async function prove(tx: Tx, id: string, credential: Credential) {
+    const proof = { provenAt: now(), provenWith: credential }
+    await tx.update(operatorSessions).set(proof).where(eq(operatorSessions.id, id))
   }
 
   /** Ends one session of an operator. Throws `not_found` when it is not theirs. */
@@ -93,11 +105,22 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     if (ended.length === 0) throw new AppError('not_found', 'There is no such session.')
   }
 
-  /** Ends all sessions of an operator but one, as part of the change. */
-  async function endOthers(tx: Tx, operatorId: string, keptId: string) {
-    await tx
+  /**
+   * Ends the sessions that a passkey has opened, and voids what it has proven in others, as part of the
+   * change that removes it. A session that may have been opened with it counts. Returns how many end.
+   */
+  async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
+    const isOwn = eq(operatorSessions.operatorId, operatorId)
+    const { openedWith, provenWith } = operatorSessions
+    const ended = await tx
       .delete(operatorSessions)
-      .where(and(eq(operatorSessions.operatorId, operatorId), ne(operatorSessions.id, keptId)))
+      .where(and(isOwn, or(eq(openedWith, passkeyId), isNull(openedWith))))
+      .returning({ id: operatorSessions.id })
+    await tx
+      .update(operatorSessions)
+      .set({ provenAt: new Date(0) })
+      .where(and(isOwn, eq(provenWith, passkeyId)))
+    return ended.length
   }
 
   /** Where an operator is signed in, the last one seen first. */

@@ -1,12 +1,11 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
-import type { Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../limits/limits.ts'
 import type { OperatorAccounts, OperatorRow } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { OperatorPassword } from './password.ts'
 import type { OperatorsDb } from './schema.ts'
-import type { Browser, OperatorSession, OperatorSessions } from './sessions.ts'
+import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } from './sessions.ts'
 
 /** A browser, with where its page was loaded from. */
 export type Visitor = Browser & { origin: string }
@@ -59,11 +58,11 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   async function setUp(token: string, choice: Choice, visitor: Visitor) {
     await countVisit(visitor.ip)
     const operator = await accounts.waitingFor(db.read, token)
-    const { store, codes } = await chosen(operator, choice, visitor)
+    const { store, codes, credential } = await chosen(operator, choice, visitor)
     const session = await db.write(async (tx) => {
       const { id } = await accounts.useLink(tx, token)
       await store(tx)
-      return sessions.open(tx, id, visitor)
+      return sessions.open(tx, id, credential, visitor)
     })
     return { name: operator.name, session, recoveryCodes: codes }
   }
@@ -80,15 +79,21 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     visitor: Visitor,
   ): Promise<{ name: string; session: string }> {
     await countVisit(visitor.ip)
-    const { operatorId, settle } =
+    const { operatorId, settle, credential } =
       'passkey' in proof
         ? await passkeys.verify(proof.passkey, visitor.origin, null)
-        : await password.verify(proof.name, proof.password, proof.code)
+        : {
+            ...(await password.verify(proof.name, proof.password, proof.code)),
+            credential: PASSWORD,
+          }
     return db.write(async (tx) => {
       await settle(tx)
       const operator = await accounts.find(tx, operatorId)
       if (!operator) throw new AppError('invalid_credentials', 'This operator was removed.')
-      return { name: operator.name, session: await sessions.open(tx, operatorId, visitor) }
+      return {
+        name: operator.name,
+        session: await sessions.open(tx, operatorId, credential, visitor),
+      }
     })
   }
 
@@ -103,12 +108,14 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     proof: { passkey: AuthenticationResponseJSON } | { code: string },
     { origin }: Visitor,
   ) {
-    let settle = async (_tx: Tx) => {}
-    if ('code' in proof) await password.prove(operatorId, proof.code)
-    else settle = (await passkeys.verify(proof.passkey, origin, operatorId)).settle
+    if ('code' in proof) {
+      await password.prove(operatorId, proof.code)
+      return db.write((tx) => sessions.prove(tx, id, PASSWORD))
+    }
+    const { settle, credential } = await passkeys.verify(proof.passkey, origin, operatorId)
     await db.write(async (tx) => {
       await settle(tx)
-      await sessions.prove(tx, id)
+      await sessions.prove(tx, id, credential)
     })
   }
 
@@ -122,15 +129,21 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     name: string,
     { origin }: Visitor,
   ) {
-    await db.write(await passkeys.register(await own(operatorId), response, origin, name))
+    const { store } = await passkeys.register(await own(operatorId), response, origin, name)
+    await db.write(store)
   }
 
-  /** Throws `conflict` where nothing would be left to sign in with. */
-  async function removePasskey({ operatorId }: OperatorSession, id: string) {
-    await db.write(async (tx) => {
+  /**
+   * Removes a passkey and ends the sessions that it has opened, perhaps this one too. Returns how many end.
+   * Throws `conflict` where nothing would be left to sign in with.
+   */
+  async function removePasskey({ operatorId }: OperatorSession, id: string): Promise<number> {
+    return db.write(async (tx) => {
       await passkeys.remove(tx, operatorId, id)
       const operator = await accounts.find(tx, operatorId)
-      if (operator?.passwordHash || (await passkeys.countOf(tx, operatorId)) > 0) return
+      if (operator?.passwordHash || (await passkeys.countOf(tx, operatorId)) > 0) {
+        return sessions.endOpenedWith(tx, operatorId, id)
+      }
       throw new AppError('conflict', 'This is the only way to sign in: add another passkey first.')
     })
   }
@@ -142,9 +155,11 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   async function chosen(operator: OperatorRow, choice: Choice, { origin }: Visitor) {
-    if ('password' in choice) return password.setUp(operator, choice)
+    if ('password' in choice) {
+      return { ...(await password.setUp(operator, choice)), credential: PASSWORD }
+    }
     const { passkey, passkeyName } = choice
-    return { store: await passkeys.register(operator, passkey, origin, passkeyName), codes: [] }
+    return { ...(await passkeys.register(operator, passkey, origin, passkeyName)), codes: [] }
   }
 
   async function countVisit(ip: string) {

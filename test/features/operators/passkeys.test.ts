@@ -1,7 +1,8 @@
 import { expect, test } from 'bun:test'
-import { createTestApp, type TestApp } from '../../support/app.ts'
+import { eq } from 'drizzle-orm'
+import { type Answer, createTestApp, type TestApp } from '../../support/app.ts'
 import { cookieIn, signInOperator } from '../../support/operator.ts'
-import { createPasskey } from '../../support/passkey.ts'
+import { createPasskey, type Passkey } from '../../support/passkey.ts'
 
 const ORIGIN = 'http://localhost'
 const MINUTE = 60_000
@@ -163,12 +164,54 @@ test('the only way to sign in cannot be removed, one of two can', async () => {
   expect(options.excludeCredentials).toMatchObject([{ id: key.id }])
   const added = { passkey: second.make(options), passkeyName: 'Key ring' }
   expect((await ask('POST', 'me/passkeys', added)).status).toBe(200)
+  const bySecond = await sessionOf(app, second)
   expect(await remove(key.id)).toBe(200)
-  expect(await remove(key.id)).toBe(404)
-  expect(await remove(second.id)).toBe(409)
+  expect((await bySecond('POST', `me/passkeys/${key.id}/remove`)).status).toBe(404)
+  expect((await bySecond('POST', `me/passkeys/${second.id}/remove`)).status).toBe(409)
   const challenge = (await door(app, 'passkey')).json.response
   const passkey = key.show(challenge)
   expect((await door(app, 'sign-in', { passkey })).status).toBe(401)
+})
+
+test('a session ends with the passkey that opened it, and so does what that has proven elsewhere', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const key = createPasskey()
+  const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
+  const json = { passkey: key.make(options), passkeyName: 'Lost phone' }
+  expect((await ann.ask('POST', 'me/passkeys', { json })).status).toBe(200)
+  const [thief, other] = [await sessionOf(app, key), await sessionOf(app, key)]
+  expect((await thief('POST', 'me/proof', { code: ann.recoveryCodes[0] })).status).toBe(200)
+  const bob = await signInWithPasskey(app, 'bob')
+  app.clock.advance(11 * MINUTE)
+  const asked = (await ann.ask('POST', 'me/proof/passkey')).json.response
+  const proof = { passkey: key.show(asked) }
+  expect((await ann.ask('POST', 'me/proof', { json: proof })).status).toBe(200)
+  expect((await ann.ask('POST', `me/passkeys/${key.id}/remove`)).status).toBe(200)
+  for (const ask of [thief, other]) expect((await ask('GET', 'me')).status).toBe(401)
+  expect((await ann.ask('GET', 'me')).status).toBe(200)
+  expect((await ann.ask('GET', 'audit/export')).status).toBe(403)
+  expect((await bob.ask('GET', 'me')).status).toBe(200)
+  const { entries } = await ann.read('audit?action=operators.remove-passkey')
+  expect(entries).toMatchObject([{ target: key.id, after: { sessionsEnded: 2 } }])
+})
+
+test('a session of which nothing tells what opened it ends with any passkey of its operator', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const key = createPasskey()
+  const options = (await ann.ask('POST', 'me/passkeys/options')).json.response
+  const json = { passkey: key.make(options), passkeyName: '' }
+  await ann.ask('POST', 'me/passkeys', { json })
+  const before = await sessionOf(app, key)
+  const { db } = app.services
+  const { operatorSessions } = db.tables
+  await db.write(async (tx) => {
+    const unknown = { openedWith: null, provenWith: null }
+    await tx.update(operatorSessions).set(unknown).where(eq(operatorSessions.openedWith, key.id))
+  })
+  expect((await ann.ask('POST', `me/passkeys/${key.id}/remove`)).status).toBe(200)
+  expect((await before('GET', 'me')).status).toBe(401)
 })
 
 test('who has a password can do without a passkey, but cannot remove those of others', async () => {
@@ -214,10 +257,18 @@ async function signInWithPasskey(app: TestApp, name = 'ann') {
   const json = { token, passkey: key.make(offered.passkey), passkeyName: 'Phone' }
   const done = await door(app, 'set-up', json)
   expect(done.json.response).toEqual({ name, recoveryCodes: [] })
-  const cookie = cookieIn(done.headers.get('set-cookie'))
-  return { key, ask }
+  return { key, ask: asking(app, done) }
+}
 
-  function ask(method: string, path: string, json: unknown = {}, origin = ORIGIN) {
+/** Asks on in a new session that a passkey opens. */
+async function sessionOf(app: TestApp, key: Passkey) {
+  const passkey = key.show((await door(app, 'passkey')).json.response)
+  return asking(app, await door(app, 'sign-in', { passkey }))
+}
+
+function asking(app: TestApp, { headers }: Answer) {
+  const cookie = cookieIn(headers.get('set-cookie'))
+  return (method: string, path: string, json: unknown = {}, origin = ORIGIN) => {
     const headers = { cookie, 'sec-fetch-site': 'same-origin', origin, ...hostOf(origin) }
     const how = method === 'GET' ? { headers: { cookie } } : { json, headers }
     return app.ask(method, `/console/api/${path}`, how)
