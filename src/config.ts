@@ -201,6 +201,9 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       const length = wholeNumber(text, 256)
       return length !== undefined && length >= 8 ? length : undefined
     }),
+    passwordHashing: read('PASSWORD_HASHING', 'standard', 'standard or strong', (text) =>
+      oneOf(['standard', 'strong'], text),
+    ),
     attachmentQuotaBytes: read('ATTACHMENT_QUOTA_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
       wholeNumber(text, Number.MAX_SAFE_INTEGER),
     ),

@@ -11,7 +11,7 @@ import { createAccounts } from './features/people/accounts/accounts.ts'
 import type { PeopleOutbox } from './features/people/outbox-messages.ts'
 import { createPeople } from './features/people/people.ts'
 import { createProfile } from './features/people/profile/service.ts'
-import { ACCESS_TOKEN_TTL_SECONDS, createTokens } from './features/people/sessions/tokens.ts'
+import { createTokens } from './features/people/sessions/tokens.ts'
 import { APPLE_URL } from './features/people/social/apple-grants.ts'
 import { createIdentities } from './features/people/social/identities.ts'
 import {
@@ -34,10 +34,9 @@ import {
 import { createCountryOf } from './http/country.ts'
 import type { PasswordCost } from './lib/argon2.ts'
 import { newId, newKey } from './lib/ids.ts'
-import { createKeyRing } from './lib/key-ring.ts'
 import { createLiveLines, type LiveLines } from './lib/live-lines.ts'
 import type { Log } from './lib/log.ts'
-import { createPasswords, PASSWORD_COST } from './lib/passwords.ts'
+import { createPasswords, PASSWORD_COSTS } from './lib/passwords.ts'
 import type { TimerRun } from './lib/timer.ts'
 import { createLimits } from './limits/limits.ts'
 import { createOutbox } from './outbox/outbox.ts'
@@ -48,6 +47,7 @@ import { createDeleteAccount } from './usecases/delete-account.ts'
 import { createExportData } from './usecases/export-data.ts'
 import { filesOf } from './usecases/file-settings.ts'
 import { createFindPeople } from './usecases/find-people.ts'
+import { createKeyRings } from './usecases/key-rings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createMonitoring } from './usecases/monitoring.ts'
 import { consoleUrlOf, linksOf, mailerOf, publicUrl } from './usecases/public-settings.ts'
@@ -79,38 +79,25 @@ export type ServicesDeps = {
   timerRuns?: Map<string, TimerRun | null>
   /** How folding is cut; only tests say other sizes. */
   foldingSizes?: FoldingSizes
+  /** What passwords cost and how many wait for their turn; only tests say others. */
   passwordCost?: PasswordCost
+  passwordQueueLimit?: number
 }
-
-/** Apps pin the key that they seal for, and are updated slowly: a month. */
-const SEALED_REQUESTS_ACCEPTED_MS = 30 * 24 * 60 * 60 * 1000
 
 export type Services = Awaited<ReturnType<typeof createServices>>
 
 /** Who gets what: the only wiring. */
 export async function createServices(deps: ServicesDeps) {
   const { config, secrets, db, log, pegs, imageCommand, now = () => new Date() } = deps
-  const { appleUrl = APPLE_URL, passwordCost = PASSWORD_COST } = deps
+  const { appleUrl = APPLE_URL, passwordQueueLimit } = deps
+  const { passwordCost = PASSWORD_COSTS[config.passwordHashing] } = deps
   const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = deps
 
   const appName = config.appName ?? config.tokenAudience
   const limits = createLimits({ db, now, enabled: config.rateLimits })
   const outbox: PeopleOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
-  const encryptionKeys = await createKeyRing({
-    kept: secrets.encryptionKeys,
-    use: 'enc',
-    alg: 'ECDH-ES',
-    acceptedAfter: SEALED_REQUESTS_ACCEPTED_MS,
-    now,
-  })
-  const signingKeys = await createKeyRing({
-    kept: secrets.accessTokenKeys,
-    use: 'sig',
-    alg: 'ES256',
-    acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
-    now,
-  })
-  const passwords = createPasswords(passwordCost, log)
+  const { encryptionKeys, signingKeys } = await createKeyRings(secrets, now)
+  const passwords = createPasswords(passwordCost, log, passwordQueueLimit)
   const replays = createReplays({ db, now })
   const addressOf = createAddressOf({ trusted: config.trustedProxies, log })
   const isFromProxy = createProxyCheck(config.trustedProxies)

@@ -35,6 +35,7 @@ type Overrides = Pick<
   | 'appleUrl'
   | 'foldingSizes'
   | 'passwordCost'
+  | 'passwordQueueLimit'
   | 'servingSince'
   | 'areCertificatesFailing'
   | 'backups'

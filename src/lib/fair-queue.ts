@@ -11,8 +11,6 @@ type FairQueueRules = {
   onFull: () => Error
 }
 
-export type FairQueue = ReturnType<typeof createFairQueue>
-
 /**
  * Runs a few pieces of work side by side and gives every holder, such as an address or an account, its turn: whoever
  * queues a hundred pieces delays the others by one. When the queue is full, the piece that would run last makes room.

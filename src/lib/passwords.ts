@@ -1,37 +1,58 @@
 import { randomBytes } from 'node:crypto'
 import { type Argon2, loadArgon2, type PasswordCost } from './argon2.ts'
 import { AppError } from './errors.ts'
+import { createFairQueue } from './fair-queue.ts'
 import type { Log } from './log.ts'
-import { createSemaphore } from './semaphore.ts'
 
-/** OWASP's argon2id: 64 MiB, two passes, one lane. */
-export const PASSWORD_COST: PasswordCost = { memoryCost: 65_536, timeCost: 2 }
+/** What a hash costs by `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or more than three times its memory. */
+export const PASSWORD_COSTS = {
+  standard: { memoryCost: 19_456, timeCost: 2 },
+  strong: { memoryCost: 65_536, timeCost: 2 },
+} satisfies Record<string, PasswordCost>
 
-/** Each hash takes 64 MiB and a core for some 50 ms: the limits on concurrent hashes, on waiting ones, and on the wait in ms. */
-const QUEUE = { limit: 2, queueLimit: 256, maxWait: 2_000, onFull: tooMany }
+/** A standard hash keeps a core busy for about 10 ms: a full queue lasts some five seconds on two cores. */
+const QUEUE = { concurrency: 2, maxWait: 20_000, onFull: tooMany }
+const QUEUE_LIMIT = 1_024
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** Hashes and verifies off the event loop, a few at a time. Throws `unavailable` when too many wait. */
-export function createPasswords(cost: PasswordCost, log: Log) {
+/** What a caller may do once it is its turn. */
+type Hasher = {
+  hash: (password: string) => Promise<string>
+  verify: (password: string, stored: string | null) => Promise<boolean>
+}
+
+/** Hashes and verifies off the event loop, two at a time. Throws `unavailable` when too many wait. */
+export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE_LIMIT) {
   const { memoryCost, timeCost } = cost
   let argon2: Promise<Argon2> | null = null
   /** What a stored hash of today's cost begins with. */
   const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
-  const inTurn = createSemaphore(QUEUE)
+  const queue = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
-  return { hash, verify, isOutdated }
+  const hasher: Hasher = { hash: hashNow, verify: verifyNow }
+  return { inTurn, hash, isOutdated }
 
-  function hash(password: string): Promise<string> {
-    return inTurn(async () => (await load()).hash(password))
+  /**
+   * Runs `work` when the turn of `holders` has come: the address and the account of an attempt. An attempt that is
+   * refused here never began, so it is counted inside.
+   */
+  function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
+    return queue(holders, 1, () => work(hasher))
+  }
+
+  function hash(password: string, holders: string[]): Promise<string> {
+    return inTurn(holders, () => hashNow(password))
+  }
+
+  async function hashNow(password: string): Promise<string> {
+    return (await load()).hash(password)
   }
 
   /** Without a hash (no such user) a hash that no password has is tried: the same work is done, so that the time tells nothing. */
-  function verify(password: string, stored: string | null): Promise<boolean> {
-    return inTurn(async () => {
-      const matches = await (await load()).verify(stored ?? decoy, password)
-      return matches && stored !== null
-    })
+  async function verifyNow(password: string, stored: string | null): Promise<boolean> {
+    const matches = await (await load()).verify(stored ?? decoy, password)
+    return matches && stored !== null
   }
 
   function load(): Promise<Argon2> {

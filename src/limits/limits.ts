@@ -10,8 +10,8 @@ export type WindowRule = { name: string; max: number; seconds: number }
 export type BackoffRule = { name: string; free: number; maxDelay: number }
 export type Claim = { rule: WindowRule | BackoffRule; key: string }
 
-/** What was counted. Giving it back is for what turned out to be no abuse: a sign-in that succeeded. */
-export type Reservation = { release: (tx: Tx) => Promise<void> }
+/** Attempts that were counted. `release` is for those that succeeded. */
+type Reservation = { release: (tx: Tx) => Promise<void> }
 
 export type Limits = ReturnType<typeof createLimits>
 
@@ -30,17 +30,21 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
-  return { reserve, allows, forget, inForce, sweep }
+  return { check, reserve, allows, forget, inForce, sweep }
+
+  /** Throws `rate_limited` when one of `claims` would be refused now. Counts nothing. */
+  async function check(claims: Claim[]) {
+    const [first] = enabled ? await inForce(claims) : []
+    if (first) throw limited(first.until, now())
+  }
 
   /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
   async function reserve(claims: Claim[]): Promise<Reservation> {
     if (!enabled) return { release: async () => {} }
-    await db.write(async (tx) => {
-      for (const claim of claims) await count(tx, claim)
-    })
+    const rows = await db.write((tx) => countAll(tx, claims))
     return {
       async release(tx) {
-        for (const claim of claims) await uncount(tx, claim)
+        for (const [at, claim] of claims.entries()) await uncount(tx, claim, rows[at])
       },
     }
   }
@@ -83,7 +87,13 @@ export function createLimits({
     })
   }
 
-  async function count(tx: Tx, claim: Claim) {
+  async function countAll(tx: Tx, claims: Claim[]): Promise<Row[]> {
+    const rows = []
+    for (const claim of claims) rows.push(await count(tx, claim))
+    return rows
+  }
+
+  async function count(tx: Tx, claim: Claim): Promise<Row> {
     const key = keyOf(claim)
     const at = now()
     const [row] = await tx.select().from(limits).where(eq(limits.key, key))
@@ -93,14 +103,18 @@ export function createLimits({
       .insert(limits)
       .values({ key, ...next })
       .onConflictDoUpdate({ target: limits.key, set: next })
+    return next
   }
 
-  async function uncount(tx: Tx, claim: Claim) {
-    if ('free' in claim.rule) return forget(tx, claim)
+  /** A window that began after `counted` does not hold it. */
+  async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
+    if ('free' in claim.rule || !counted) return forget(tx, claim)
     await tx
       .update(limits)
       .set({ count: sql`${limits.count} - 1` })
-      .where(and(eq(limits.key, keyOf(claim)), gt(limits.count, 0)))
+      .where(
+        and(eq(limits.key, keyOf(claim)), eq(limits.until, counted.until), gt(limits.count, 0)),
+      )
   }
 }
 

@@ -62,6 +62,27 @@ test('63: a locked account goes on where it is signed in, and can be reset', asy
   expect((await login(app, 'ann@example.com', newPassword)).status).toBe(200)
 })
 
+test('wrong sign-ins by a stranger block nothing that a signed-in user confirms', async () => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register('ann@example.com')
+  for (let at = 0; at < 6; at++) await login(app, 'ann@example.com', 'wrong password')
+  const json = { currentPassword: PASSWORD, newPassword: 'another good one' }
+  const changed = await app.ask('PATCH', '/api/auth/password/v1', { token: accessToken, json })
+  expect(changed.status).toBe(200)
+})
+
+test('wrong passwords of a signed-in user are limited too', async () => {
+  await using app = await createTestApp()
+  const { accessToken } = await app.register('ann@example.com')
+  const json = { currentPassword: 'wrong password', newPassword: 'another good one' }
+  const statuses: number[] = []
+  for (let at = 0; at < 6; at++) {
+    const { status } = await app.ask('PATCH', '/api/auth/password/v1', { token: accessToken, json })
+    statuses.push(status)
+  }
+  expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
+})
+
 test('62: one address may fail 100 times in 5 minutes, people elsewhere are not hindered', async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')

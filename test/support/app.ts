@@ -35,6 +35,7 @@ type World = {
   appleUrl?: string
   foldingSizes?: FoldingSizes
   passwordCost?: PasswordCost
+  passwordQueueLimit?: number
   mode?: Mode
   /** The database and the clock of another instance, whose tests look after them. */
   shared?: { database: TestDatabase; clock: Clock }

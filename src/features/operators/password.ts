@@ -28,6 +28,8 @@ export type OperatorPassword = ReturnType<typeof createOperatorPassword>
 const MIN_LENGTH = 10
 const PER_OPERATOR: BackoffRule = { name: 'operator-sign-in', free: 5, maxDelay: 15 * 60 }
 const PER_CODE: WindowRule = { name: 'operator-code', max: 10, seconds: 15 * 60 }
+/** Counted apart, so that nobody who only knows a name blocks what its operator is about to confirm. */
+const PER_PROOF: WindowRule = { name: 'operator-proof', max: 10, seconds: 15 * 60 }
 
 /** A password with TOTP (RFC 6238), for those who have no passkey at hand; recovery codes stand in for TOTP. */
 export function createOperatorPassword(deps: OperatorPasswordDeps) {
@@ -53,7 +55,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     const secret = offered(name, sealed)
     const totpStep = acceptedStep(secret, code, now(), null)
     if (totpStep === null) throw wrongCode()
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, [id])
     const codes = newRecoveryCodes()
     const store = async (tx: Tx) => {
       const chosen = { passwordHash, totpSecret: seal(sealKey, secret), totpStep }
@@ -66,30 +68,28 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 
   /** Who a name and a password belong to. Returns what uses the code up, as part of the change. Every wrong answer is the same one. */
-  async function verify(name: string, password: string, code: string) {
-    const reservation = await limits.reserve([claimOf(PER_OPERATOR, name), claimOf(PER_CODE, name)])
-    const operator = await accounts.findByName(db.read, name)
-    const matches = await passwords
-      .verify(password, operator?.passwordHash ?? null)
-      .catch(async (error) => {
-        // What was refused because too many wait was no try.
-        await db.write(reservation.release)
-        throw error
-      })
-    if (!operator || !matches) throw wrongCredentials()
-    const { id } = operator
-    const settle = async (tx: Tx) => {
-      if (!(await use(tx, id, code))) throw wrongCredentials()
-      await reservation.release(tx)
-    }
-    return { operatorId: id, settle }
+  async function verify(name: string, password: string, code: string, ip: string) {
+    const attempts = [claimOf(PER_OPERATOR, name)]
+    await limits.check(attempts)
+    return passwords.inTurn([ip, name], async (hasher) => {
+      const attempt = await limits.reserve(attempts)
+      const operator = await accounts.findByName(db.read, name)
+      const matches = await hasher.verify(password, operator?.passwordHash ?? null)
+      if (!operator || !matches) throw wrongCredentials()
+      const { id } = operator
+      const codeTry = await limits.reserve([claimOf(PER_CODE, id)])
+      const settle = async (tx: Tx) => {
+        if (!(await use(tx, id, code))) throw wrongCredentials()
+        await attempt.release(tx)
+        await codeTry.release(tx)
+      }
+      return { operatorId: id, settle }
+    })
   }
 
   /** Throws unless a code is right; it is used up. */
   async function prove(operatorId: string, code: string) {
-    const operator = await accounts.find(db.read, operatorId)
-    if (!operator) throw wrongCode()
-    const reservation = await limits.reserve([claimOf(PER_CODE, operator.name)])
+    const reservation = await limits.reserve([claimOf(PER_PROOF, operatorId)])
     await db.write(async (tx) => {
       if (!(await use(tx, operatorId, code))) throw wrongCode()
       await reservation.release(tx)

@@ -83,7 +83,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
       'passkey' in proof
         ? await passkeys.verify(proof.passkey, visitor.origin, null)
         : {
-            ...(await password.verify(proof.name, proof.password, proof.code)),
+            ...(await password.verify(proof.name, proof.password, proof.code, visitor.ip)),
             credential: PASSWORD,
           }
     return db.write(async (tx) => {

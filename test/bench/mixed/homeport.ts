@@ -35,7 +35,7 @@ export async function startHomeportContender(
     name: 'Homeport',
     pid: server.pid,
     port,
-    about: 'argon2id 64 MiB t=2; SQLite, synchronous=FULL, commits shared; WebP at the upload',
+    about: 'argon2id 19 MiB t=2; SQLite, synchronous=FULL, commits shared; WebP at the upload',
     speaks: 'homeport',
     prepare: () => prepareWorld(port, size, photo),
     stop: server.stop,

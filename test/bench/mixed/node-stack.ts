@@ -45,7 +45,7 @@ export async function startNodeStack(
     name: 'Node stack',
     pid: server.pid,
     port,
-    about: `node ${await versionOfNode()}, ${PACKAGES.join(', ')}; argon2id 64 MiB t=2; SQLite, synchronous=FULL; WebP at the upload`,
+    about: `node ${await versionOfNode()}, ${PACKAGES.join(', ')}; argon2id 19 MiB t=2; SQLite, synchronous=FULL; WebP at the upload`,
     speaks: 'homeport',
     prepare: () => prepareWorld(port, size, photo),
     async stop() {

@@ -1,6 +1,7 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
 import { hashToken } from '../../../src/features/people/sessions/tokens.ts'
+import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 
 export const PASSWORD = 'correct horse battery'
@@ -40,8 +41,7 @@ export async function* addPeople(tables: Tables, insert: Insert, size: Size, dat
   const { users, sessions, refreshTokens, knownDevices } = tables
   const passwordHash = await Bun.password.hash(PASSWORD, {
     algorithm: 'argon2id',
-    memoryCost: 65_536,
-    timeCost: 2,
+    ...PASSWORD_COSTS.standard,
   })
   for (let at = 0; at < size.people; at++) {
     const id = personId(at)

@@ -146,6 +146,31 @@ test('20 wrong codes of who is signed in lock the proof for 15 minutes', async (
   expect((await prove(ann, ann.codeNow())).status).toBe(200)
 })
 
+test('wrong sign-ins with a name block nothing of what its operator confirms', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  for (let at = 0; at < 10; at++) {
+    await signIn(app, { name: 'ann', password: 'not her password' }, '000000')
+    app.clock.advance(20 * SECOND)
+  }
+  expect((await prove(ann, ann.codeNow())).status).toBe(200)
+})
+
+test('a code is spent only once the password is right', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  for (let at = 0; at < 14; at++) {
+    await signIn(app, { name: 'ann', password: 'not her password' }, '000000')
+    app.clock.advance(MINUTE)
+  }
+  app.clock.advance(15 * MINUTE)
+  const { db } = app.services
+  expect((await db.read.select().from(db.tables.limits)).map(({ key }) => key)).not.toContainEqual(
+    expect.stringMatching(/^operator-code:/),
+  )
+  expect((await signIn(app, ann, ann.codeNow())).status).toBe(200)
+})
+
 test('who knows no password knocks 60 times in 5 minutes at most', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { PASSWORD_COST } from '../../../src/lib/passwords.ts'
+import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
@@ -138,23 +138,28 @@ test.each([
   expect(refused.json.details).toEqual([{ path: 'password', message }])
 })
 
-test('a hash of other parameters is renewed at the next sign-in', async () => {
-  await using app = await createTestApp({}, { passwordCost: PASSWORD_COST })
-  await app.register('ann@example.com')
-  const { users } = app.services.db.tables
-  const old = await Bun.password.hash(PASSWORD, {
-    algorithm: 'argon2id',
-    memoryCost: 4_096,
-    timeCost: 1,
-  })
-  await app.services.db.write(
-    async (tx) => void (await tx.update(users).set({ passwordHash: old })),
-  )
-  expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(200)
-  const [row] = await app.services.db.read.select().from(users)
-  expect(row?.passwordHash).toStartWith('$argon2id$v=19$m=65536,t=2,p=1$')
-  expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(200)
-})
+test.each([
+  ['standard', 'strong', 'm=19456,t=2,p=1'],
+  ['strong', 'standard', 'm=65536,t=2,p=1'],
+] as const)(
+  'PASSWORD_HASHING=%s renews %s hashes at the next sign-in',
+  async (now, before, cost) => {
+    await using app = await createTestApp({}, { passwordCost: PASSWORD_COSTS[now] })
+    await app.register('ann@example.com')
+    const { users } = app.services.db.tables
+    const old = await Bun.password.hash(PASSWORD, {
+      algorithm: 'argon2id',
+      ...PASSWORD_COSTS[before],
+    })
+    await app.services.db.write(
+      async (tx) => void (await tx.update(users).set({ passwordHash: old })),
+    )
+    expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(200)
+    const [row] = await app.services.db.read.select().from(users)
+    expect(row?.passwordHash).toStartWith(`$argon2id$v=19$${cost}$`)
+    expect((await login(app, 'ann@example.com', PASSWORD)).status).toBe(200)
+  },
+)
 
 test('a new device is told of by mail, a known one is not', async () => {
   await using smtp = await startSmtp()

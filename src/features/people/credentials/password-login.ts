@@ -50,10 +50,14 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   ) {
     requireMailbox(email)
     await check(password, 'password', email, hints.name)
-    const registration = await limits.reserve([{ rule: REGISTRATIONS, key: ip }])
-    // Told early, a taken address costs no hash; the change below decides.
-    if (await accounts.findByEmail(db.read, email)) throw emailTaken()
-    const passwordHash = await proof.counted(registration, () => passwords.hash(password))
+    const claims = [{ rule: REGISTRATIONS, key: ip }]
+    await limits.check(claims)
+    const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
+      await limits.reserve(claims)
+      // Told early, a taken address costs no hash; the change below decides.
+      if (await accounts.findByEmail(db.read, email)) throw emailTaken()
+      return hash(password)
+    })
     const grant = await db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       const login = { email, emailKey: emailKeyOf(email), passwordHash }
@@ -77,7 +81,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   }: { email: string; password: string } & AccountDefaults) {
     requireMailbox(email)
     await check(password, 'password', email, hints.name)
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, [emailKeyOf(email)])
     return db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
       return accounts.create(tx, 'email', hints, {
@@ -91,7 +95,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   async function login(email: string, password: string, origin: RequestOrigin) {
     const { user, settle } = await proof.attempt(email, password, origin.ip)
     const rehash = passwords.isOutdated(user.passwordHash ?? '')
-      ? await passwords.hash(password)
+      ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
       : null
     const result = await db.write(async (tx) => {
       // The account may have gone, or its password changed, while the hash was verified.
@@ -109,7 +113,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     const recheckPassword = await proof.verifyOwnPassword(userId, current)
     const { email, name } = await accounts.find(db.read, userId)
     await check(next, 'newPassword', email ?? '', name)
-    const passwordHash = await passwords.hash(next)
+    const passwordHash = await passwords.hash(next, [userId])
     await db.write(async (tx) => {
       await recheckPassword(tx)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, userId))
@@ -121,7 +125,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   async function set(token: string, password: string) {
     const asked = await addresses.ownerOfReset(db.read, token)
     await check(password, 'newPassword', asked.email ?? '', asked.name)
-    const passwordHash = await passwords.hash(password)
+    const passwordHash = await passwords.hash(password, [asked.id])
     await db.write(async (tx) => {
       const user = await addresses.takeReset(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))

@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Passwords } from '../../../lib/passwords.ts'
-import type { BackoffRule, Claim, Limits, Reservation, WindowRule } from '../../../limits/limits.ts'
+import type { BackoffRule, Claim, Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { PeopleDb } from '../schema.ts'
 
@@ -19,20 +19,25 @@ export type PasswordProof = ReturnType<typeof createPasswordProof>
 export type RecheckPassword = (tx: Tx) => Promise<void>
 
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
+/** Counted apart, so that a stranger who only knows the address blocks nothing of a session. */
+const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60 }
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
 
-/** Checks passwords, each try counted before its hash is verified, so that many at once cannot slip through. */
+/** Checks passwords. Each attempt is counted before its hash is verified, so that many at once cannot slip through. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
-  return { attempt, prove, verifyOwnPassword, counted, forgetFailures, claimsOf }
+  return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
 
   /** The account that an address and a password belong to; `settle` ends the count, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
-    const reservation = await limits.reserve([accountClaim(email), { rule: PER_IP, key: ip }])
-    const user = await accounts.findByEmail(db.read, email)
-    const stored = user?.passwordHash ?? null
-    const matches = await counted(reservation, () => passwords.verify(password, stored))
-    if (!user || !matches) throw wrongCredentials()
-    return { user, settle: (tx: Tx) => reservation.release(tx) }
+    const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
+    await limits.check(claims)
+    return passwords.inTurn([ip, emailKeyOf(email)], async ({ verify }) => {
+      const { release } = await limits.reserve(claims)
+      const user = await accounts.findByEmail(db.read, email)
+      const matches = await verify(password, user?.passwordHash ?? null)
+      if (!user || !matches) throw wrongCredentials()
+      return { user, settle: release }
+    })
   }
 
   /** The same for somebody who is not about to sign in. */
@@ -47,35 +52,28 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
    * repeat inside the change that follows: another password may have been set meanwhile.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
-    const { email, passwordHash } = await accounts.find(db.read, userId)
-    const reservation = await limits.reserve([accountClaim(email ?? userId)])
-    const matches = await counted(reservation, () => passwords.verify(password, passwordHash))
-    if (!matches) throw wrongPassword()
-    await db.write(reservation.release)
+    const { passwordHash } = await accounts.find(db.read, userId)
+    const claims = [{ rule: PER_USER, key: userId }]
+    await limits.check(claims)
+    await passwords.inTurn([userId], async ({ verify }) => {
+      const { release } = await limits.reserve(claims)
+      if (!(await verify(password, passwordHash))) throw wrongPassword()
+      await db.write(release)
+    })
     return async (tx) => {
       const current = await accounts.find(tx, userId)
       if (current.passwordHash !== passwordHash) throw wrongPassword()
     }
   }
 
-  /** Work that is refused because too many wait for it was no try. */
-  async function counted<T>({ release }: Reservation, work: () => Promise<T>): Promise<T> {
-    try {
-      return await work()
-    } catch (error) {
-      await db.write(release)
-      throw error
-    }
-  }
-
   /** A new password ends the delays that wrong ones have brought. */
   async function forgetFailures(tx: Tx, { id, email }: Account) {
-    await limits.forget(tx, accountClaim(email ?? id))
+    for (const claim of claimsOf({ id, email })) await limits.forget(tx, claim)
   }
 
   /** The limits that passwords of an account count against. */
-  function claimsOf({ id, email }: Account): Claim[] {
-    return [accountClaim(email ?? id)]
+  function claimsOf({ id, email }: Pick<Account, 'id' | 'email'>): Claim[] {
+    return [accountClaim(email ?? id), { rule: PER_USER, key: id }]
   }
 }
 

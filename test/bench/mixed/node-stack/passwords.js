@@ -2,7 +2,7 @@ import { Algorithm, hash as hashPassword, verify as verifyPassword } from '@node
 import { createTurns } from './turns.js'
 
 /** Those of Homeport. */
-const OPTIONS = { algorithm: Algorithm.Argon2id, memoryCost: 65_536, timeCost: 2, parallelism: 1 }
+const OPTIONS = { algorithm: Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
 /** As many at once as there are cores: more would only make each of them slower. */
 const inTurn = createTurns(2)
