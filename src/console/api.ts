@@ -71,6 +71,12 @@ export async function download(path: string) {
   location.assign(API + path)
 }
 
+/** Opens what is read on a page of its own, once it is certain who asks. */
+export async function openPage(path: string) {
+  if (!(await prove())) return
+  window.open(API + path, '_blank', 'noopener')
+}
+
 /** Whether a passkey or a code was shown lately, or is now. */
 async function prove(): Promise<boolean> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')

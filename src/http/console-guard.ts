@@ -26,6 +26,8 @@ export type RecordAct = (
     target?: string
     before?: Record<string, unknown>
     after?: Record<string, unknown>
+    /** What changed is what apps get: nothing in it is masked. */
+    isPublic?: boolean
   },
 ) => Promise<void>
 

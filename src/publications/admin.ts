@@ -72,6 +72,7 @@ export function publicationAdmin(
       action: `${kind}.${act}`,
       target: `version ${version}`,
       ...sidesOf(differences),
+      isPublic: true,
     })
   }
 }

@@ -29,6 +29,7 @@ const STEP_UP = [
   'POST people/:id/two-factor/reset',
   'GET people/:id/export',
   'POST people/:id/delete',
+  'GET people/:id/files/:key/open',
   'POST people/:id/files/:key/delete',
   'POST keys/rotate',
   'GET backups/:name/download',

@@ -1,4 +1,4 @@
-import { send } from '../api.ts'
+import { openPage, send } from '../api.ts'
 import { bytes } from '../format.ts'
 import type { FilesPage, Me } from '../types.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -18,15 +18,16 @@ export function PersonFiles({ id, me }: { id: string; me: Me }) {
             <ul class="list">
               {rows.map(({ key, fileName, type, size, url, createdAt }) => (
                 <li key={key}>
-                  <a href={url} target="_blank" rel="noreferrer">
-                    {fileName}
-                  </a>
+                  <FileName name={fileName} url={url} />
                   <Badge>{type}</Badge>
                   <span class="soft">
                     {bytes(size)}, <Ago at={createdAt} />
                   </span>
                   {me.role !== 'reader' && (
                     <span class="actions">
+                      {url === null && (
+                        <Act act={() => openPage(`${path}/${key}/open`)}>Open {fileName}</Act>
+                      )}
                       <Confirm
                         label={`Delete ${fileName}`}
                         done={`${fileName} is deleted.`}
@@ -47,5 +48,15 @@ export function PersonFiles({ id, me }: { id: string; me: Me }) {
         )}
       </Loaded>
     </Card>
+  )
+}
+
+/** A link where everybody may read the file. */
+function FileName({ name, url }: { name: string; url: string | null }) {
+  if (url === null) return <span>{name}</span>
+  return (
+    <a href={url} target="_blank" rel="noreferrer">
+      {name}
+    </a>
   )
 }

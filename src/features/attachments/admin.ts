@@ -28,12 +28,24 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       '/people/:id/files',
       async ({ request, params: { id }, query }) => {
         const page = { limit: PAGE_SIZE, after: query.after ?? null }
-        return data(await listing.page(id, page, baseUrlOf(request)))
+        const { records, next } = await listing.page(id, page, baseUrlOf(request))
+        // Whoever opens a private file shows who they are first.
+        const listed = records.map((one) => (one.expiresAt === null ? one : { ...one, url: null }))
+        return data({ records: listed, next })
       },
       {
         params: strict({ id: t.String({ maxLength: 100 }) }),
         query: strict({ after: t.Optional(t.String({ maxLength: 100 })) }),
       },
+    )
+    .get(
+      '/people/:id/files/:key/open',
+      async ({ request, params: { id, key }, redirect }) => {
+        const { fileName, url } = await attachments.describe(id, key, baseUrlOf(request))
+        await record(request, { action: 'files.open', target: id, after: { key, fileName } })
+        return redirect(url, 303)
+      },
+      { params: FileParams, ...stepUp() },
     )
     .post(
       '/people/:id/files/:key/delete',

@@ -12,6 +12,7 @@ import {
 } from '../../http/console-guard.ts'
 import { data } from '../../http/envelope.ts'
 import { requestInfo } from '../../http/request-id.ts'
+import { AppError } from '../../lib/errors.ts'
 import {
   AddPasskey,
   AuditQuery,
@@ -75,9 +76,15 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/door/sign-in',
       async ({ request, body, set }) => {
-        const { name, session } = await signIn.signIn(proofIn(body), visitorOf(request))
+        const proof = proofIn(body)
+        const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {
+          const failed = isWrongProof(error) ? await signIn.failedName(proof) : null
+          if (failed) await note(request, failed, 'operators.sign-in-failed', wayOf(proof))
+          throw error
+        })
+        const { name, session } = signedIn
         set.headers['set-cookie'] = sessionCookie(session)
-        await note(request, name, 'operators.sign-in')
+        await note(request, name, 'operators.sign-in', wayOf(proof))
         return data({ name })
       },
       { ...json(SignIn) },
@@ -95,8 +102,9 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       })
     })
     .post('/me/sign-out', async ({ request, set }) => {
-      const { id, operatorId } = operatorOf(request)
+      const { id, operatorId, name } = operatorOf(request)
       await sessions.end(operatorId, id)
+      await note(request, name, 'operators.sign-out')
       set.headers['set-cookie'] = sessionCookie(null)
       return data(null)
     })
@@ -106,7 +114,15 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/me/proof',
       async ({ request, body }) => {
-        await signIn.prove(operatorOf(request), proofIn(body), visitorOf(request))
+        const operator = operatorOf(request)
+        const proof = proofIn(body)
+        await signIn.prove(operator, proof, visitorOf(request)).catch(async (error) => {
+          if (isWrongProof(error)) {
+            await note(request, operator.name, 'operators.proof-failed', wayOf(proof))
+          }
+          throw error
+        })
+        await note(request, operator.name, 'operators.proof', wayOf(proof))
         return data(null)
       },
       { ...json(Proof) },
@@ -114,7 +130,8 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post(
       '/me/sessions/:id/end',
       async ({ request, params }) => {
-        await sessions.end(operatorOf(request).operatorId, params.id)
+        const { device, ip } = await sessions.end(operatorOf(request).operatorId, params.id)
+        await record(request, { action: 'operators.end-session', before: { device, ip } })
         return data(null)
       },
       { params: IdParam },
@@ -193,25 +210,36 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     })
     .get(
       '/audit/export',
-      async ({ query, set }) => {
+      async ({ request, query, set }) => {
         set.headers['content-disposition'] = 'attachment; filename="audit.json"'
         const { entries } = await audit.list({ ...filterOf(query), limit: EXPORT_LIMIT })
+        await record(request, { action: 'audit.export', after: query })
         return entries
       },
       { query: AuditQuery, ...stepUp() },
     )
 
-  /** Of somebody who is only coming in. */
-  async function note(request: Request, operator: string, action: string) {
+  /** Records what happens at sign-in and sign-out, with the device. */
+  async function note(request: Request, operator: string, action: string, way: object = {}) {
     const { ip, device } = visitorOf(request)
     const { id } = requestInfo(request)
-    await audit.record({ operator, origin: ip, action, after: { device }, requestId: id })
+    await audit.record({ operator, origin: ip, action, after: { device, ...way }, requestId: id })
   }
 }
 
 /** The schema has looked at as much of a passkey as is used. */
 function proofIn<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
+}
+
+/** What was shown, by its kind. */
+function wayOf(proof: object) {
+  return { with: ['passkey', 'password'].find((way) => way in proof) ?? 'code' }
+}
+
+/** Whether somebody has shown the wrong thing, rather than too often or to a server that was busy. */
+function isWrongProof(error: unknown): boolean {
+  return error instanceof AppError && error.code === 'invalid_credentials'
 }
 
 function filterOf({ since, ...rest }: typeof AuditQuery.static) {

@@ -12,6 +12,8 @@ type AuditEntry = {
   before?: AuditValues | null
   after?: AuditValues | null
   requestId?: string | null
+  /** What changed is what apps get: nothing in it is secret, whatever its name. */
+  isPublic?: boolean
 }
 
 export type AuditFilter = {
@@ -30,8 +32,16 @@ type AuditDeps = { db: OperatorsDb; keptDays: number; now: () => Date; newId: ()
 const PAGE_SIZE = 50
 const DAY = 24 * 60 * 60 * 1000
 const MASK = '[secret]'
-/** Names of values that nobody reads again. */
-const SECRET = /password|secret|token|^code$|recoveryCodes|hash|signature|private/i
+/** Fields that may hold a secret, by their whole name: an app's `tokenShop` is none of them. */
+const SECRET_FIELDS = new Set(
+  [
+    ['password', 'currentPassword', 'newPassword', 'passwordHash', 'hash'],
+    ['token', 'tokens', 'accessToken', 'refreshToken', 'idToken', 'challengeToken'],
+    ['secret', 'totpSecret', 'twoFactorSecret', 'code', 'recoveryCode', 'recoveryCodes'],
+    ['signature', 'privateKey', 'authorizationCode', 'sealed'],
+  ].flat(),
+)
+const NONE = new Set<string>()
 /** Longer text is cut in the log, in characters. */
 const TEXT_LIMIT = 2_000
 
@@ -41,7 +51,9 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   return { record, list, sweep }
 
   async function record(entry: AuditEntry) {
-    const { operator, origin, action, target, before, after, requestId } = entry
+    const { operator, origin, action, target, before, after, requestId, isPublic } = entry
+    const secretFields = isPublic ? NONE : SECRET_FIELDS
+    const kept = (values: AuditValues) => shown(values, secretFields) as AuditValues
     await db.write(async (tx) => {
       await tx.insert(auditEntries).values({
         id: newId(),
@@ -50,8 +62,8 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
         origin,
         action,
         target: target ?? null,
-        before: before ? masked(before) : null,
-        after: after ? masked(after) : null,
+        before: before ? kept(before) : null,
+        after: after ? kept(after) : null,
         requestId: requestId ?? null,
       })
     })
@@ -85,17 +97,14 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   }
 }
 
-/** The values without secrets, at any depth. */
-function masked(values: AuditValues): AuditValues {
-  const entries = Object.entries(values)
-  return Object.fromEntries(
-    entries.map(([name, value]) => [name, SECRET.test(name) ? MASK : shown(value)]),
-  )
-}
-
-function shown(value: unknown): unknown {
+/** A value without the secret fields in it, at any depth, and with long text cut. */
+function shown(value: unknown, secretFields: Set<string>): unknown {
   if (typeof value === 'string')
     return value.length > TEXT_LIMIT ? `${value.slice(0, TEXT_LIMIT)}…` : value
-  if (Array.isArray(value)) return value.map(shown)
-  return value !== null && typeof value === 'object' ? masked(value as AuditValues) : value
+  if (Array.isArray(value)) return value.map((item) => shown(item, secretFields))
+  if (value === null || typeof value !== 'object') return value
+  const entries = Object.entries(value)
+  return Object.fromEntries(
+    entries.map(([name, one]) => [name, secretFields.has(name) ? MASK : shown(one, secretFields)]),
+  )
 }

@@ -17,7 +17,7 @@ const MOST_PASSKEYS = 20
 /** Passkeys (WebAuthn level 3): made for one host, and always with the device's own check of who holds it. */
 export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   const { operatorPasskeys, operatorTokens } = db.tables
-  return { startRegistration, register, startSignIn, verify, list, remove, countOf, sweep }
+  return { startRegistration, register, startSignIn, verify, ownerOf, list, remove, countOf, sweep }
 
   /** What a browser needs in order to make a passkey for an operator at `origin`. */
   async function startRegistration({ id, name }: OperatorRow, origin: string) {
@@ -121,6 +121,12 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       if (kept.length === 0) throw refusal()
     }
     return { operatorId: row.operatorId, credential: row.id, settle }
+  }
+
+  /** The operator of a passkey, by its id; null for an unknown one. */
+  async function ownerOf(id: string): Promise<string | null> {
+    const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
+    return row?.operatorId ?? null
   }
 
   async function list(operatorId: string) {

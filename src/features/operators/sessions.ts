@@ -94,15 +94,16 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     await tx.update(operatorSessions).set(proof).where(eq(operatorSessions.id, id))
   }
 
-  /** Ends one session of an operator. Throws `not_found` when it is not theirs. */
-  async function end(operatorId: string, id: string) {
-    const ended = await db.write((tx) =>
+  /** Ends one session of an operator and returns it. Throws `not_found` when it is not theirs. */
+  async function end(operatorId: string, id: string): Promise<Browser> {
+    const [ended] = await db.write((tx) =>
       tx
         .delete(operatorSessions)
         .where(and(eq(operatorSessions.id, id), eq(operatorSessions.operatorId, operatorId)))
-        .returning({ id: operatorSessions.id }),
+        .returning({ device: operatorSessions.device, ip: operatorSessions.ip }),
     )
-    if (ended.length === 0) throw new AppError('not_found', 'There is no such session.')
+    if (!ended) throw new AppError('not_found', 'There is no such session.')
+    return ended
   }
 
   /**

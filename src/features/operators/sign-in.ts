@@ -29,6 +29,10 @@ type OperatorSignInDeps = {
   limits: Limits
 }
 
+/** Stands in the audit log for an operator who does not exist; no operator can have this name. */
+const UNKNOWN = '(unknown)'
+/** Strangers may try for ever: the audit log keeps as many of their failures. */
+const UNKNOWN_RECORDED: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
 const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
 
 /** How operators come in: by the link that sets them up, and from then on by what they have chosen. */
@@ -39,6 +43,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     setUp,
     startPasskey,
     signIn,
+    failedName,
     startProof,
     prove,
     addPasskey,
@@ -95,6 +100,18 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
         session: await sessions.open(tx, operatorId, credential, visitor),
       }
     })
+  }
+
+  /** Under which name a failed sign-in is recorded; null for one too many. Never what was typed. */
+  async function failedName(proof: Proof): Promise<string | null> {
+    const id = 'passkey' in proof ? await passkeys.ownerOf(proof.passkey.id) : null
+    const operator =
+      'passkey' in proof
+        ? id && (await accounts.find(db.read, id))
+        : await accounts.findByName(db.read, proof.name)
+    if (operator) return operator.name
+    const claim = { rule: UNKNOWN_RECORDED, key: '' }
+    return (await db.write((tx) => limits.allows(tx, claim))) ? UNKNOWN : null
   }
 
   /** What a browser needs in order to show a passkey of the operator who sits there. */

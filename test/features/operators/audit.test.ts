@@ -151,6 +151,27 @@ test('secrets are masked at any depth, and all else is kept', async () => {
   }
 })
 
+test('a feature or a plan of the app is shown whatever its name, by console and by command', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { version, content } = await ann.read('settings')
+  const on = { value: true, rules: [] }
+  const features = { ...content.features, tokenX: on, token: on, secretMenu: on }
+  const json = { base: version, note: '', content: { ...content, features } }
+  expect((await ann.ask('POST', 'settings/publish', { json })).status).toBe(200)
+  await typeCommand(app, 'settings set', ['features.passwordless=true'])
+  const plans = await ann.read('plans')
+  const [plan] = plans.content
+  const changed = [...plans.content, { ...plan, code: 'secret', name: { en: 'New' } }]
+  const edit = { base: plans.version, note: '', content: changed }
+  expect((await ann.ask('POST', 'plans/publish', { json: edit })).status).toBe(200)
+  const { entries } = await ann.read('audit')
+  const shown = { 'features.tokenX': on, 'features.token': on, 'features.secretMenu': on }
+  const command = { changed: { 'features.passwordless': true } }
+  const created = { [plans.content.length]: { code: 'secret' } }
+  expect(entries).toMatchObject([{ after: created }, { after: command }, { after: shown }, {}])
+})
+
 test('long text is cut, and the link of a new operator is in no log', async () => {
   await using app = await createTestApp()
   const { audit } = app.services.operators

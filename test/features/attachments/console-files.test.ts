@@ -1,0 +1,55 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { signInOperator } from '../../support/operator.ts'
+import { phonePhoto } from '../../support/pictures.ts'
+
+const MINUTE = 60_000
+
+test('a private file opens in the console with a fresh proof, not for readers, and is audited', async () => {
+  await using app = await createTestApp()
+  const { user, key } = await store(app, 'supportTicket')
+  const path = `people/${user._id}/files`
+  const reader = await signInOperator(app, { name: 'rita', role: 'reader' })
+  const ann = await signInOperator(app)
+  for (const who of [reader, ann]) {
+    const listed = (await who.read(path)).records
+    expect(listed).toMatchObject([{ key, url: null }])
+    expect(JSON.stringify(listed)).not.toContain('signature')
+  }
+  expect((await reader.ask('GET', `${path}/${key}/open`)).status).toBe(403)
+  app.clock.advance(11 * MINUTE)
+  const old = await ann.ask('GET', `${path}/${key}/open`)
+  expect([old.status, old.json.details[0].message]).toEqual([403, 'step_up_required'])
+  expect((await ann.ask('POST', 'me/proof', { json: { code: ann.codeNow() } })).status).toBe(200)
+
+  const opened = await ann.ask('GET', `${path}/${key}/open`)
+  expect(opened.status).toBe(303)
+  const url = new URL(opened.headers.get('location') ?? '')
+  expect((await app.ask('GET', url.pathname + url.search)).text).toBe('text')
+  const { entries } = await ann.read('audit?action=files.open')
+  expect(entries).toMatchObject([
+    { operator: 'ann', target: user._id, after: { key, fileName: expect.any(String) } },
+  ])
+})
+
+test('a file opens under its own user alone, and a public one has its address in the list', async () => {
+  await using app = await createTestApp()
+  const { key } = await store(app, 'supportTicket')
+  const other = await store(app, 'publicAsset')
+  const ann = await signInOperator(app)
+  const path = `people/${other.user._id}/files`
+  expect((await ann.ask('GET', `${path}/${key}/open`)).status).toBe(404)
+  const [listed] = (await ann.read(path)).records
+  expect(listed.url).toEndWith(`/files/${other.key}`)
+  expect((await ann.read('audit?action=files.open')).entries).toEqual([])
+})
+
+async function store(app: TestApp, type: string) {
+  const { user, accessToken: token } = await app.register()
+  const isPublic = type === 'publicAsset'
+  const headers = { 'content-type': isPublic ? 'image/jpeg' : 'text/plain' }
+  const body = isPublic ? await phonePhoto() : 'text'
+  const path = `/api/user/attachments/v1?type=${type}`
+  const { json } = await app.ask('POST', path, { token, body, headers })
+  return { user, key: json.response[0].key as string }
+}

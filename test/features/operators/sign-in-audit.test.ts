@@ -1,0 +1,95 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { cookieIn, type OperatorBrowser, signInOperator } from '../../support/operator.ts'
+import { createPasskey } from '../../support/passkey.ts'
+
+const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost', device: 'Laptop' }
+const MINUTE = 60_000
+
+test('a failed sign-in of an operator is audited with the address, not with what was typed', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const typed = { name: 'ann', password: 'not her password', code: '000000' }
+  expect((await door(app, 'sign-in', typed)).status).toBe(401)
+  const stranger = { ...typed, name: 'correct horse battery' }
+  expect((await door(app, 'sign-in', stranger)).status).toBe(401)
+  const options = (await door(app, 'passkey')).json.response
+  expect((await door(app, 'sign-in', { passkey: createPasskey().show(options) })).status).toBe(401)
+  const { entries } = await ann.read('audit?action=operators.sign-in-failed')
+  const entry = { origin: 'unknown', requestId: expect.any(String) }
+  expect(entries).toMatchObject([
+    { ...entry, operator: '(unknown)', after: { device: 'Laptop', with: 'passkey' } },
+    { ...entry, operator: '(unknown)', after: { device: 'Laptop', with: 'password' } },
+    { ...entry, operator: 'ann', after: { device: 'Laptop', with: 'password' } },
+  ])
+  for (const text of ['correct horse', 'not her password', '000000']) {
+    expect(JSON.stringify(entries)).not.toContain(text)
+  }
+})
+
+test('failed sign-ins with unknown names are audited 100 times an hour at most', async () => {
+  await using app = await createTestApp()
+  const statuses: number[] = []
+  for (let at = 0; at < 110; at++) {
+    // An address may try 60 times in 5 minutes.
+    if (at === 60) app.clock.advance(5 * MINUTE)
+    const typed = { name: `nobody ${at}`, password: 'x', code: '000000' }
+    statuses.push((await door(app, 'sign-in', typed)).status)
+  }
+  expect(new Set(statuses)).toEqual(new Set([401]))
+  const failed = { action: 'operators.sign-in-failed', limit: 200 }
+  const { entries } = await app.services.operators.audit.list(failed)
+  expect(entries).toHaveLength(100)
+})
+
+test('what is refused by a limit, or fails for want of the server, is no failed sign-in', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const typed = { name: 'ann', password: 'not her password', code: '000000' }
+  for (let at = 0; at < 8; at++) await door(app, 'sign-in', typed)
+  const { entries } = await ann.read('audit?action=operators.sign-in-failed')
+  expect(entries).toHaveLength(5)
+})
+
+test('proofs are audited, those that fail too', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  expect((await prove(ann, '000000')).status).toBe(401)
+  app.clock.advance(MINUTE)
+  expect((await prove(ann, ann.codeNow())).status).toBe(200)
+  const [done, failed] = (await ann.read('audit')).entries
+  expect(done).toMatchObject({
+    action: 'operators.proof',
+    operator: 'ann',
+    after: { with: 'code' },
+  })
+  expect(failed).toMatchObject({ action: 'operators.proof-failed', operator: 'ann' })
+})
+
+test('sign-outs are audited, here and of another session', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const there = await door(app, 'sign-in', {
+    name: 'ann',
+    password: ann.password,
+    code: ann.recoveryCodes[0],
+  })
+  const cookie = cookieIn(there.headers.get('set-cookie'))
+  const { session } = (await ann.ask('GET', 'me', { headers: { cookie } })).json.response
+  expect((await ann.ask('POST', `me/sessions/${session}/end`)).status).toBe(200)
+  expect((await ann.ask('POST', 'me/sessions/unknown/end')).status).toBe(404)
+  expect((await ann.ask('POST', 'me/sign-out')).status).toBe(200)
+  const { entries } = await app.services.operators.audit.list({ limit: 2 })
+  expect(entries).toMatchObject([
+    { action: 'operators.sign-out', operator: 'ann' },
+    { action: 'operators.end-session', operator: 'ann', before: { device: 'Laptop' } },
+  ])
+})
+
+function door(app: TestApp, path: string, json: unknown = {}) {
+  return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
+}
+
+function prove(browser: OperatorBrowser, code: string) {
+  return browser.ask('POST', 'me/proof', { json: { code } })
+}
