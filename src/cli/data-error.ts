@@ -2,3 +2,6 @@
 export class DataError extends Error {
   override readonly name = 'DataError'
 }
+
+/** The two sides of a copy are not the same, and going on with it would not change that. */
+export class CopyDiffers extends DataError {}

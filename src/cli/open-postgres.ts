@@ -19,7 +19,9 @@ export async function openPostgres(config: Config): Promise<Engine> {
   )
   if (await db.isCopyUnfinished()) {
     await close()
-    throw new DataError(`The copy into ${db.place} is unfinished: run "homeport db copy" again.`)
+    throw new DataError(
+      `The copy into ${db.place} is unfinished: run the "homeport db copy" or "homeport restore" again that was cut off.`,
+    )
   }
   return { db, migrated, replaced: [], keep, [Symbol.asyncDispose]: close }
 }

@@ -60,13 +60,23 @@ export function movedMark({ dataDir }: Config): string {
   return join(dataDir, 'moved-to.txt')
 }
 
-async function refuseMoved(config: Config) {
+/** Where the data went, or is about to; null when it is here. */
+export async function movedTo(config: Config): Promise<string | null> {
   const mark = Bun.file(movedMark(config))
-  if (!(await mark.exists())) return
-  const place = (await mark.text()).trim()
+  return (await mark.exists()) ? (await mark.text()).trim() : null
+}
+
+async function refuseMoved(config: Config) {
+  const place = await movedTo(config)
+  if (place === null) return
   throw new DataError(
-    `The data was moved to ${place}: set DATABASE_URL, or remove ${mark.name} to go on with what stayed here.`,
+    `The data was moved to ${place}: set DATABASE_URL, or remove ${movedMark(config)} to go on with what stayed here.`,
   )
+}
+
+/** Where the SQLite file of a copy grows until it is whole. */
+export function unfinishedCopy(dataDir: string): string {
+  return join(dataDir, 'copy.tmp')
 }
 
 export function databasePath(config: Config): string {
@@ -87,6 +97,12 @@ export async function migrationStatus(
 async function refuseUnusable(config: Config, path: string, refusal: string | null) {
   if (refusal !== null) throw new DataError(refusal)
   const missing = !existsSync(path) || Bun.file(path).size === 0
+  const unfinished = unfinishedCopy(config.dataDir)
+  if (missing && existsSync(join(unfinished, 'homeport.db'))) {
+    throw new DataError(
+      `The copy into ${config.dataDir} is unfinished: run "homeport db copy" again, or remove ${unfinished} to begin without it.`,
+    )
+  }
   const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
   if (missing && secrets.length > 0) {
     throw new DataError(

@@ -130,7 +130,8 @@ function explain(thrown: unknown): number {
   if (error instanceof DataError || error instanceof ArchiveError)
     return say(error.message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
-  if (path && /^E[A-Z]+$/.test(code ?? '')) {
+  // Of a request it is the URL, which may have a key in it.
+  if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {
     return say(
       `${path} cannot be used (${code}): check that its disk takes writes and has space, and that it belongs to this user.`,
       EXIT.failed,

@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { readdir } from 'node:fs/promises'
+import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
+import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { register, uploadText } from '../support/requests.ts'
@@ -40,6 +41,89 @@ onPostgres(
   },
   30_000,
 )
+
+onPostgres(
+  'no server starts on a copy back that was cut off, and what has changed since is copied anew',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run } = homeport
+    await run(['user', 'create', 'ann@example.com'])
+    const { DATABASE_URL: url = '' } = homeport.environment
+    const back = { ...ON_DISK, DATA_DIR: 'back' }
+    await run(['db', 'copy', '--from', url], back)
+    // As it is just before the end.
+    const folder = join(homeport.folder, 'back')
+    await mkdir(join(folder, 'copy.tmp'))
+    for (const name of ['homeport.db', 'secrets'])
+      await rename(join(folder, name), join(folder, 'copy.tmp', name))
+    for (const args of [['serve'], ['init'], ['doctor']]) {
+      const { exitCode, stderr } = await run(args, back)
+      expect([args, exitCode, stderr]).toEqual([
+        args,
+        1,
+        expect.stringMatching(args[0] === 'doctor' ? /no data/ : /"homeport db copy" again/),
+      ])
+    }
+    const server = await homeport.start()
+    await register(server, 'bea@example.com')
+    await server.stop()
+    await changeEveryUser(url)
+    const differs = await run(['db', 'copy', '--from', url], back)
+    expect([differs.exitCode, differs.stderr]).toEqual([
+      1,
+      expect.stringContaining('copy again, from the beginning'),
+    ])
+    expect(await run(['db', 'copy', '--from', url], back)).toMatchObject({ exitCode: 0 })
+    const { stdout } = await run(['user', 'list'], back)
+    expect(stdout).toContain('bea@example.com')
+    expect(await readdir(folder)).not.toContain('copy.tmp')
+  },
+  30_000,
+)
+
+onPostgres(
+  'a copy is done once: again it says so, and what stayed behind is copied nowhere else',
+  async () => {
+    await using homeport = await installExecutable()
+    await using elsewhere = await createTestDatabase({ isEmpty: true })
+    const { DATABASE_URL: url = '' } = homeport.environment
+    const { DATABASE_URL: other = '' } = elsewhere.environment
+    await homeport.run(['init'], ON_DISK)
+    const copy = (to: string) => homeport.run(['db', 'copy', '--to', to], ON_DISK)
+    expect(await copy(url)).toMatchObject({ exitCode: 0 })
+    expect((await copy(url)).stderr).toContain('the copy is done, set DATABASE_URL')
+    expect((await copy(other)).stderr).toContain('The data was moved to')
+    // As it is when the copy is killed just before the end.
+    await markUnfinished(url)
+    const served = await homeport.run(['status'])
+    expect([served.exitCode, served.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
+    expect(await copy(url)).toMatchObject({ exitCode: 0 })
+    expect((await homeport.run(['user', 'list'])).exitCode).toBe(0)
+  },
+  30_000,
+)
+
+test.each([
+  'mysql://root:s3cr3t@127.0.0.1/app',
+  'postgres://root:s3cr3t@127.0.0.1:1/app?password=s3cr3t',
+  // It has to be percent-encoded, and has not been.
+  'postgres://root:1/s3cr3t@127.0.0.1/app',
+  's3cr3t',
+])('no part of a password is printed where %s cannot be used', async (url) => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'], ON_DISK)
+  const environment = { ...ON_DISK, SECRET_KEY: 'the secret key of all tests here' }
+  for (const args of [
+    ['db', 'copy', '--to', url],
+    ['db', 'copy', '--from', url],
+    ['files', 'copy', '--to', url],
+  ]) {
+    const { exitCode, stdout, stderr } = await homeport.run(args, environment)
+    expect([exitCode === 0, (stdout + stderr).match(/s3c|stack|\n.*\n/)]).toEqual([false, null])
+  }
+  const served = await homeport.run(['status'], { ...environment, DATABASE_URL: url })
+  expect([served.exitCode === 0, served.stderr.match(/s3c/)]).toEqual([false, null])
+})
 
 onPostgres(
   'a copy that is killed goes on where it was, and nothing is served from it before',
@@ -117,6 +201,16 @@ test('files are copied to a store and back, and each is read again', async () =>
     expect.stringContaining('is not the same'),
   ])
 }, 30_000)
+
+async function changeEveryUser(url: string) {
+  await using sql = new SQL({ url, max: 1 })
+  await sql`UPDATE users SET created_at = created_at + 1`
+}
+
+async function markUnfinished(url: string) {
+  await using sql = new SQL({ url, max: 1 })
+  await sql`INSERT INTO shared_versions (name, version) VALUES ('copy', 0)`
+}
 
 async function startStore() {
   const s3 = await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' })

@@ -59,7 +59,8 @@ export async function installExecutable() {
   await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
   const database = await createTestDatabase({ isEmpty: true })
   const started: Bun.Subprocess[] = []
-  return { folder, run, start, launch, untilLogged, [Symbol.asyncDispose]: dispose }
+  const { environment } = database
+  return { folder, environment, run, start, launch, untilLogged, [Symbol.asyncDispose]: dispose }
 
   async function dispose() {
     for (const process of started) process.kill('SIGKILL')

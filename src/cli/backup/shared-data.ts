@@ -46,11 +46,15 @@ export async function scatterData(config: Config, folder: string, onProgress: On
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
     await using from = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
-    await using to = await postgresTarget(databaseUrl, config)
-    await copyAll(from, to)
+    await using to = await postgresTarget(databaseUrl, config, 'take an empty database')
+    await copyAll(from, to, 'take an empty database and restore again')
+    await moveFiles()
+    // Until then no server starts on it.
     await to.noteCopy(false)
+  } else if (filesUrl) await moveFiles()
+
+  async function moveFiles() {
+    await copyFiles(createFiles(join(folder, 'files')), config, join(dataDir, 'files'), onProgress)
+    await rm(join(folder, 'files'), { recursive: true, force: true })
   }
-  if (databaseUrl === null && !filesUrl) return
-  await copyFiles(createFiles(join(folder, 'files')), config, join(dataDir, 'files'), onProgress)
-  await rm(join(folder, 'files'), { recursive: true, force: true })
 }

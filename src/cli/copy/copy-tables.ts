@@ -1,7 +1,9 @@
 import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
 import type { Db, Reader } from '../../db/db.ts'
+import { sqlState } from '../../db/postgres/errors.ts'
+import { sqliteCode } from '../../db/sqlite/storage-error.ts'
 import { keyOf } from '../../db/table-key.ts'
-import { DataError } from '../data-error.ts'
+import { CopyDiffers } from '../data-error.ts'
 import type { OnProgress } from '../progress.ts'
 
 type Row = Record<string, unknown>
@@ -37,12 +39,17 @@ export async function copyTables(
     const last = await lastKey(to.read, table)
     for await (const page of pages(from.read, from.tables[name], last)) {
       for (const rows of parts(page)) {
-        await to.write(async (tx) => {
-          await tx
-            .insert(table)
-            .values(rows as never)
-            .onConflictDoNothing()
-        })
+        await to
+          .write(async (tx) => {
+            await tx
+              .insert(table)
+              .values(rows as never)
+              .onConflictDoNothing()
+          })
+          .catch((cause) => {
+            if (!isConstraint(cause)) throw cause
+            throw new CopyDiffers(`The copy of ${name} lacks rows that others refer to`, { cause })
+          })
         done += rows.length
         onProgress('Copying', done, total)
       }
@@ -57,12 +64,19 @@ export async function copyTables(
     const left = await digest(from.read, from.tables[name], onRows)
     const right = await digest(to.read, to.tables[name], onRows)
     if (left.rows !== right.rows || left.hash !== right.hash) {
-      throw new DataError(
-        `The copy of ${name} is not the same (${left.rows} and ${right.rows} rows): take an empty database and copy again.`,
+      throw new CopyDiffers(
+        `The copy of ${name} is not the same (${left.rows} and ${right.rows} rows)`,
       )
     }
   }
   return total
+}
+
+/** Where the source has changed since a copy was begun, what others refer to may lie before the place of going on. */
+function isConstraint(error: unknown): boolean {
+  return (
+    sqlState(error)?.startsWith('23') ?? sqliteCode(error)?.startsWith('SQLITE_CONSTRAINT') ?? false
+  )
 }
 
 /** How many rows there are in all. */

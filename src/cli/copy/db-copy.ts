@@ -2,22 +2,16 @@ import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { withoutPassword } from '../../db/postgres/open.ts'
 import { UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { lockData, requireData } from '../data-directory.ts'
-import { DataError } from '../data-error.ts'
-import { databasePath, movedMark } from '../open-sqlite.ts'
+import { CopyDiffers, DataError } from '../data-error.ts'
+import { databasePath, movedMark, movedTo, unfinishedCopy } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
 import { copyTables } from './copy-tables.ts'
-import {
-  copySecrets,
-  postgresSource,
-  postgresTarget,
-  type Side,
-  sqliteSide,
-  unfinishedCopy,
-} from './sides.ts'
+import { copySecrets, postgresSource, postgresTarget, type Side, sqliteSide } from './sides.ts'
 
 type Outcome = { from: string; to: string; rows: number; seconds: number }
 
@@ -38,7 +32,7 @@ export const dbCopy: LocalCommand = {
     if ((to === undefined) === (from === undefined) || typeof url !== 'string')
       throw new UsageError('Say where to copy: --to or --from a postgres:// URL.')
     if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
-      throw new UsageError(`${url.slice(0, 20)}… is no postgres:// URL.`)
+      throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
     if (config.secretKey === null)
       throw new UsageError('Set SECRET_KEY: it seals the secrets in the database.')
     process.umask(0o077)
@@ -54,9 +48,17 @@ export const dbCopy: LocalCommand = {
 
 async function copyUp(config: Config, url: string) {
   await requireData({ ...config, databaseUrl: null })
+  const place = withoutPassword(url)
+  const moved = await movedTo(config)
+  if (moved !== null && moved !== place) {
+    throw new DataError(
+      `The data was moved to ${moved}: remove ${movedMark(config)} to copy what stayed here.`,
+    )
+  }
+  const advice = moved === place ? 'the copy is done, set DATABASE_URL' : 'take an empty database'
   await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'))
-  await using to = await postgresTarget(url, config)
-  const rows = await copyAll(from, to)
+  await using to = await postgresTarget(url, config, advice)
+  const rows = await copyAll(from, to, 'take an empty database and copy again')
   await writeDurably(movedMark(config), `${to.db.place}\n`, 0o600)
   await to.noteCopy(false)
   return { from: from.db.place, to: to.db.place, rows }
@@ -81,19 +83,33 @@ async function copyDown(config: Config, url: string) {
   return { ...done, to: path }
 }
 
-/** Copies the database of a server and its secrets into `folder`, as a data directory has them. */
+/**
+ * Copies the database of a server and its secrets into `folder`, as a data directory has them. A copy that turns out
+ * to differ is removed.
+ */
 export async function copyInto(folder: string, url: string, config: Config) {
   await makeFolder(folder)
-  await using from = await postgresSource(url, config)
-  await using to = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
-  return { rows: await copyAll(from, to), from: from.db.place }
+  try {
+    await using from = await postgresSource(url, config)
+    await using to = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
+    const rows = await copyAll(from, to, 'copy again, from the beginning')
+    return { rows, from: from.db.place }
+  } catch (error) {
+    if (error instanceof CopyDiffers) await rm(folder, { recursive: true })
+    throw error
+  }
 }
 
-export async function copyAll(from: Side, to: Side): Promise<number> {
+/** Copies secrets and rows and compares them. Throws `CopyDiffers`, with `advice` of what to do. */
+export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
   const progress = createProgress()
   try {
     await copySecrets(from, to)
     return await copyTables(from.db, to.db, progress.show)
+  } catch (cause) {
+    if (!(cause instanceof CopyDiffers)) throw cause
+    const message = `${cause.message}, such as after a change since the copy was begun: ${advice}.`
+    throw new CopyDiffers(message, { cause })
   } finally {
     progress.end()
   }

@@ -1,5 +1,5 @@
 import { mkdir } from 'node:fs/promises'
-import { dirname, join } from 'node:path'
+import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { OpenDb } from '../../db/db.ts'
 import { readMigrations } from '../../db/migrations.ts'
@@ -9,7 +9,7 @@ import { migrate } from '../../db/sqlite/migrate.ts'
 import { absorbLog, createDb, openDatabase } from '../../db/sqlite/open.ts'
 import { buildTables, type Tables } from '../../features.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
-import { DataError } from '../data-error.ts'
+import { CopyDiffers, DataError } from '../data-error.ts'
 import { connectPostgres } from '../open-postgres.ts'
 import { countAll } from './copy-tables.ts'
 
@@ -61,12 +61,15 @@ export async function postgresSource(url: string, config: Config): Promise<Side>
   }
 }
 
-/** The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use. */
-export async function postgresTarget(url: string, config: Config) {
+/**
+ * The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use, with
+ * `advice` of what to do.
+ */
+export async function postgresTarget(url: string, config: Config, advice: string) {
   const { db, keep, close } = await connectPostgres(url, config, CONNECTIONS, PATIENCE)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
-      throw new DataError(`${db.place} has data already: take an empty database.`)
+      throw new DataError(`${db.place} has data already: ${advice}.`)
     }
     await db.noteCopy(true)
     return { db, secrets: keep, noteCopy: db.noteCopy, [Symbol.asyncDispose]: close }
@@ -84,11 +87,6 @@ export async function copySecrets(from: Side, to: Side) {
     }
     const text = await from.secrets(name).readOrMake(missing)
     const kept = await to.secrets(name).readOrMake(async () => text)
-    if (kept !== text) throw new DataError(`The secret ${name} is another one at the other side.`)
+    if (kept !== text) throw new CopyDiffers(`The secret ${name} is another one at the other side`)
   }
-}
-
-/** Where the SQLite file of a copy grows until it is whole. */
-export function unfinishedCopy(dataDir: string): string {
-  return join(dataDir, 'copy.tmp')
 }

@@ -101,6 +101,9 @@ async function isWritable(pool: Pool): Promise<boolean> {
 /** What may be shown of the URL of a database. */
 export function withoutPassword(url: string): string {
   const shown = new URL(url)
+  // A password that is not percent-encoded goes on behind what is taken for the host.
+  if (shown.href.lastIndexOf('@') > shown.href.indexOf('/', shown.protocol.length + 2))
+    return 'the server of the URL (percent-encode its password)'
   shown.password = ''
   shown.search = ''
   return shown.href
