@@ -1,7 +1,6 @@
 import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
+import { isConstraintError } from '../../db/constraint.ts'
 import type { Db, Reader } from '../../db/db.ts'
-import { sqlState } from '../../db/postgres/errors.ts'
-import { sqliteCode } from '../../db/sqlite/storage-error.ts'
 import { keyOf } from '../../db/table-key.ts'
 import { CopyDiffers } from '../data-error.ts'
 import type { OnProgress } from '../progress.ts'
@@ -47,7 +46,8 @@ export async function copyTables(
               .onConflictDoNothing()
           })
           .catch((cause) => {
-            if (!isConstraint(cause)) throw cause
+            // What others refer to may have come, since the copy was begun, before where it goes on.
+            if (!isConstraintError(cause)) throw cause
             throw new CopyDiffers(`The copy of ${name} lacks rows that others refer to`, { cause })
           })
         done += rows.length
@@ -70,13 +70,6 @@ export async function copyTables(
     }
   }
   return total
-}
-
-/** Where the source has changed since a copy was begun, what others refer to may lie before the place of going on. */
-function isConstraint(error: unknown): boolean {
-  return (
-    sqlState(error)?.startsWith('23') ?? sqliteCode(error)?.startsWith('SQLITE_CONSTRAINT') ?? false
-  )
 }
 
 /** How many rows there are in all. */
