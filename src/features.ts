@@ -55,7 +55,7 @@ export function buildTables(columns: Columns) {
     ...operatorTables(columns),
     ...publicationTables(columns),
     ...historyTables(columns),
-    ...outboxTables(columns),
+    ...outboxTables(columns, people.users),
     ...limitTables(columns),
     ...encryptionTables(columns),
   }
