@@ -112,6 +112,7 @@ export async function createServices(deps: ServicesDeps) {
     now,
     newId,
   })
+  const mailer = mailerOf(config, appName)
   const accounts = createAccounts({ db, now, newId })
   const identities = createIdentities({ db, outbox, sealKey: secrets.sealKey })
 
@@ -187,7 +188,7 @@ export async function createServices(deps: ServicesDeps) {
     passwords,
     appName,
     links: linksOf(config),
-    sendMail: mailerOf(config, appName),
+    sendMail: mailer.send,
     verifyIdToken: createIdTokenVerifier(providers, now),
     appleGrants: appleGrantsOf(config, appleUrl, now),
     readProfile: profile.read,
@@ -257,6 +258,7 @@ export async function createServices(deps: ServicesDeps) {
     db,
     limits,
     outbox,
+    mailer,
     accounts,
     encryptionKeys,
     signingKeys,

@@ -115,6 +115,7 @@ async function openLocked(
     ...overrides,
   })
   opening.defer(() => services.imageQueue.stop())
+  opening.defer(() => services.mailer.close())
   opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
   await seed(services)

@@ -1,12 +1,15 @@
-import { asc, eq, lte } from 'drizzle-orm'
+import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
 import type { Tx } from '../db/db.ts'
+import { hmac } from '../lib/crypto.ts'
 import type { Log } from '../lib/log.ts'
-import { oneAtATime } from '../lib/one-at-a-time.ts'
 import { seal, unseal } from '../lib/seal.ts'
 import type { OutboxDb } from './schema.ts'
 
 /** Something to be done outside of changes, such as a mail to be sent. */
 type OutboxMessage = { kind: string }
+
+/** `source` is what caused a message, such as an IP address; with the account of `userId` it is removed. */
+type Handling = { priority: number; userId: string | null; source: string | null }
 
 type OutboxDeps = {
   db: OutboxDb
@@ -17,6 +20,14 @@ type OutboxDeps = {
 }
 
 export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
+
+/** Thrown by whoever delivers when another try would be refused as well. */
+export class PermanentRefusal extends Error {
+  override readonly name = 'PermanentRefusal'
+}
+
+/** How many messages are on their way at once. */
+export const SENDERS = 4
 
 const MINUTE = 60_000
 /** Waits before the next tries, in ms; after the last one the message is given up. */
@@ -31,10 +42,12 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
   type Row = typeof outbox.$inferSelect
+  const senders = new Set<Promise<void>>()
+  /** The sources of the messages that are on their way. */
+  let busySources: string[] = []
+  let timesAsked = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
-  /** Sends everything that is due. */
-  const flush = oneAtATime(sendAll)
   return { deliverWith, add, nudge, flush, count, clear, stop }
 
   /** Says who delivers; until then messages wait. */
@@ -43,20 +56,29 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   }
 
   /** Leaves a message as part of the change. Call `nudge` after it. */
-  async function add(tx: Tx, message: Message) {
-    const content = seal(key, JSON.stringify(message))
-    await tx
-      .insert(outbox)
-      .values({ id: newId(), kind: message.kind, content, attempts: 0, dueAt: now() })
+  async function add(tx: Tx, message: Message, { priority, userId, source }: Handling) {
+    await tx.insert(outbox).values({
+      id: newId(),
+      kind: message.kind,
+      content: seal(key, JSON.stringify(message)),
+      attempts: 0,
+      dueAt: now(),
+      priority,
+      userId,
+      source: source && hmac(key, source),
+    })
   }
 
   /** Sends once the reply that is being made is on its way: its time must not tell what there is to send. */
   function nudge() {
-    setTimeout(() => {
-      flush().catch((err) => {
-        if (!stopped) log.error({ err }, 'the outbox cannot be read')
-      })
-    }, AFTER_REPLY)
+    setTimeout(flush, AFTER_REPLY)
+  }
+
+  /** Sends everything that is due. */
+  async function flush() {
+    timesAsked++
+    startSender()
+    while (senders.size > 0) await Promise.all(senders)
   }
 
   /** How many messages wait. */
@@ -75,11 +97,25 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT)])
   }
 
-  async function sendAll() {
+  function startSender() {
+    if (stopped || senders.size >= SENDERS) return
+    const sender = sendWhileDue().catch((err) => {
+      if (!stopped) log.error({ err }, 'the outbox cannot be read')
+    })
+    senders.add(sender)
+    sender.finally(() => senders.delete(sender))
+  }
+
+  async function sendWhileDue() {
     while (!stopped && deliver) {
+      const asked = timesAsked
       const claimed = await claimNext()
-      if (claimed === null) return
-      await sendOne(claimed)
+      if (claimed) {
+        startSender()
+        await sendOne(claimed).finally(() => {
+          busySources = without(busySources, claimed.source)
+        })
+      } else if (asked === timesAsked) return
     }
   }
 
@@ -88,26 +124,33 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     const isDue = lte(outbox.dueAt, now())
     const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
     if (!due) return null
-    return db.write(async (tx) => {
-      const [row] = await tx.select().from(outbox).where(isDue).orderBy(asc(outbox.dueAt)).limit(1)
-      if (!row) return null
+    const claimed = await db.write(async (tx) => {
+      const isBusy = sql`CASE WHEN ${inArray(outbox.source, busySources)} THEN 1 ELSE 0 END`
+      const [next] = await tx
+        .select({ id: outbox.id })
+        .from(outbox)
+        .where(isDue)
+        .orderBy(asc(outbox.priority), asc(isBusy), asc(outbox.dueAt))
+        .limit(1)
+      if (!next) return null
       const dueAt = new Date(now().getTime() + CLAIM)
-      await tx.update(outbox).set({ dueAt }).where(eq(outbox.id, row.id))
-      return row
+      const isSame = eq(outbox.id, next.id)
+      const [row] = await tx.update(outbox).set({ dueAt }).where(isSame).returning()
+      return row ?? null
     })
+    if (claimed?.source) busySources.push(claimed.source)
+    return claimed
   }
 
   async function sendOne({ id, kind, content, attempts }: Row) {
+    const isSame = eq(outbox.id, id)
     try {
       await deliver?.(JSON.parse(unseal(key, content)))
-      await db.write(async (tx) => {
-        await tx.delete(outbox).where(eq(outbox.id, id))
-      })
+      await db.write(async (tx) => void (await tx.delete(outbox).where(isSame)))
     } catch (err) {
-      const wait = RETRIES[attempts]
+      const wait = err instanceof PermanentRefusal ? undefined : RETRIES[attempts]
       log.warn({ kind, attempt: attempts + 1, willRetry: wait !== undefined, err }, 'not delivered')
       await db.write(async (tx) => {
-        const isSame = eq(outbox.id, id)
         if (wait === undefined) await tx.delete(outbox).where(isSame)
         else {
           const dueAt = new Date(now().getTime() + wait)
@@ -119,4 +162,10 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       })
     }
   }
+}
+
+/** All of `sources` but one of those that equal `source`. */
+function without(sources: string[], source: string | null): string[] {
+  const at = source === null ? -1 : sources.indexOf(source)
+  return at < 0 ? sources : sources.toSpliced(at, 1)
 }

@@ -114,7 +114,8 @@ testInstances('mails that go out slowly are sent once as well', async () => {
   }
   await here.services.db.write(async (tx) => {
     for (const number of times(20)) {
-      await here.services.outbox.add(tx, { kind: 'test', number } as never)
+      const handling = { priority: 0, userId: null, source: null }
+      await here.services.outbox.add(tx, { kind: 'test', number } as never, handling)
     }
   })
   await here.services.outbox.flush()

@@ -1,24 +1,34 @@
-import { SMTPServer } from 'smtp-server'
+import { SMTPServer, type SMTPServerAddress } from 'smtp-server'
 
 export type Received = { to: string; subject: string; text: string; raw: string }
 
-/** A mail server on loopback. It keeps what it gets; `fail` makes it refuse for a while. */
+type Refusal = { code: number; text: string }
+
+/**
+ * A mail server on loopback. It keeps what it gets. While it is `failing` it takes none for now; `refusals` says which
+ * senders and recipients it refuses, by the start of the address; while it is `held` mails are not answered until the promise resolves.
+ */
 export async function startSmtp() {
   const mails: Received[] = []
-  const state = { failing: false }
+  const refusals = new Map<string, Refusal>()
+  const state = { failing: false, connections: 0, held: null as Promise<void> | null }
   const server = new SMTPServer({
     authOptional: true,
     disabledCommands: ['STARTTLS'],
     logger: false,
-    onRcptTo(_address, _session, done) {
-      done(state.failing ? new Error('try later') : null)
+    onConnect(_session, done) {
+      state.connections++
+      done()
     },
+    onMailFrom: judge,
+    onRcptTo: judge,
     onData(stream, session, done) {
       let raw = ''
       stream.on('data', (chunk) => {
         raw += chunk.toString()
       })
-      stream.on('end', () => {
+      stream.on('end', async () => {
+        await state.held
         mails.push(read(raw, session.envelope.rcptTo.map(({ address }) => address).join()))
         done()
       })
@@ -31,9 +41,20 @@ export async function startSmtp() {
   return {
     url: `smtp://127.0.0.1:${port}`,
     mails,
+    refusals,
     state,
     next,
     [Symbol.asyncDispose]: () => new Promise<void>((done) => server.close(() => done())),
+  }
+
+  function judge(
+    { address }: SMTPServerAddress,
+    _session: unknown,
+    done: (error?: Error | null) => void,
+  ) {
+    const refusal = [...refusals].find(([start]) => address.startsWith(start))?.[1]
+    if (state.failing) done(smtpError({ code: 450, text: 'try later' }))
+    else done(refusal ? smtpError(refusal) : null)
   }
 
   /** Waits for a mail to `to`, takes it out and returns it. */
@@ -45,6 +66,10 @@ export async function startSmtp() {
     }
     throw new Error(`no mail came to ${to}`)
   }
+}
+
+function smtpError({ code, text }: Refusal): Error {
+  return Object.assign(new Error(text), { responseCode: code })
 }
 
 /** The token in the link of a mail. */

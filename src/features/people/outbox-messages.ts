@@ -16,7 +16,10 @@ type PeopleMessage =
       page?: string
       detail?: string
     }
-  | { kind: 'forgotten-password'; email: string }
+  | { kind: 'forgotten-password'; email: string; ip?: string }
   | { kind: 'apple-revocation'; clientId: string; token: string }
 
 export type PeopleOutbox = Outbox<PeopleMessage>
+
+/** What is sent first has the lowest number: without a reset somebody cannot get in, and nobody waits for a notice. */
+export const PRIORITY = { reset: 0, confirmation: 1, notice: 2 }

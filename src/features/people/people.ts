@@ -141,7 +141,8 @@ export function createPeople(deps: PeopleDeps) {
   const directory = createDirectory({ db, accounts, now })
   outbox.deliverWith(async (message) => {
     if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message, appName) })
-    else if (message.kind === 'forgotten-password') await addresses.sendReset(message.email)
+    else if (message.kind === 'forgotten-password')
+      await addresses.sendReset(message.email, message.ip ?? null)
     else await appleGrants?.revoke(message.token, message.clientId)
   })
   return {

@@ -67,7 +67,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
         guest?.loginType === 'guest'
           ? await accounts.upgrade(tx, guest, 'email', named)
           : await accounts.create(tx, 'email', hints, login)
-      await addresses.sendVerification(tx, user)
+      await addresses.sendVerification(tx, user, ip)
       return signIn.openSession(tx, user, device)
     })
     return signIn.asSession(grant, baseUrl)

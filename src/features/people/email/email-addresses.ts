@@ -7,7 +7,7 @@ import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
 import type { RecheckPassword } from '../credentials/password-proof.ts'
-import type { PeopleOutbox } from '../outbox-messages.ts'
+import { type PeopleOutbox, PRIORITY } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
@@ -57,13 +57,13 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
-  async function sendVerification(tx: Tx, user: Account) {
+  async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
     const isAllowed = await limits.allows(tx, {
       rule: UNVERIFIED_MAIL_LIMIT,
       key: emailKeyOf(user.email),
     })
-    if (isAllowed) await sendLink(tx, user, 'verify-email', 'verify', user.email)
+    if (isAllowed) await sendLink(tx, user, 'verify-email', user.email, ip)
   }
 
   async function resend(userId: string, ip: string) {
@@ -73,7 +73,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     }
     const { email } = user
     await reserveMail(email, ip)
-    await db.write((tx) => sendLink(tx, user, 'verify-email', 'verify', email))
+    await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
     outbox.nudge()
   }
 
@@ -106,7 +106,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const user = await accounts.find(tx, userId)
       const holder = await accounts.findByEmail(tx, email)
       if (holder && holder.id !== userId) throw addressTaken()
-      await sendLink(tx, user, 'change-email', 'verify', email)
+      await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
       // Older apps do not know this link.
       const link = `${links.page ?? links.app}/cancel?token=${token}`
@@ -129,15 +129,16 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** Leaves word that a link to choose a new password is wanted: known or not, the same is done until the reply. */
   async function forgot(email: string, ip: string) {
     await reserveMail(email, ip)
-    await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email }))
+    const handling = { priority: PRIORITY.reset, userId: null, source: ip }
+    await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
     outbox.nudge()
   }
 
   /** Sends a link to choose a new password, if there is such an account. */
-  async function sendReset(email: string) {
+  async function sendReset(email: string, ip: string | null) {
     await db.write(async (tx) => {
       const user = await accounts.findByEmail(tx, email)
-      if (user?.email) await sendLink(tx, user, 'reset-password', 'reset', user.email)
+      if (user?.email) await sendLink(tx, user, 'reset-password', user.email, ip)
     })
   }
 
@@ -190,15 +191,18 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     tx: Tx,
     user: Account,
     purpose: Purpose & MailKind,
-    page: 'verify' | 'reset',
     to: string,
+    ip: string | null,
   ) {
+    const page = purpose === 'reset-password' ? 'reset' : 'verify'
     const token = await oneTimeTokens.issue(tx, purpose, user.id, to)
     const link = `${links.app ?? links.page}/${page}?token=${token}`
     const inBrowser =
       links.app && links.page ? { page: `${links.page}/${page}?token=${token}` } : {}
-    const { locale } = user
-    await outbox.add(tx, { kind: 'mail', mail: purpose, to, locale, link, ...inBrowser })
+    const { id: userId, locale } = user
+    const priority = page === 'reset' ? PRIORITY.reset : PRIORITY.confirmation
+    const mail = { kind: 'mail', mail: purpose, to, locale, link, ...inBrowser } as const
+    await outbox.add(tx, mail, { priority, userId, source: ip })
   }
 
   async function reserveMail(email: string, ip: string) {

@@ -2,7 +2,7 @@ import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
-import type { PeopleOutbox } from '../outbox-messages.ts'
+import { type PeopleOutbox, PRIORITY } from '../outbox-messages.ts'
 import type { MailKind } from './mail-texts.ts'
 
 type NoticesDeps = { limits: Limits; outbox: PeopleOutbox }
@@ -23,14 +23,15 @@ export function createNotices({ limits, outbox }: NoticesDeps) {
   /** Leaves a notice to the account's own address as part of the change; false when too many were sent. */
   async function tell(
     tx: Tx,
-    { email, emailVerifiedAt, locale }: Account,
+    { id: userId, email, emailVerifiedAt, locale }: Account,
     mail: MailKind,
     filling: { detail: string; link?: string },
   ): Promise<boolean> {
     if (email === null) return true
     const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
     if (!(await limits.allows(tx, { rule, key: emailKeyOf(email) }))) return false
-    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...filling })
+    const handling = { priority: PRIORITY.notice, userId, source: userId }
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...filling }, handling)
     return true
   }
 }

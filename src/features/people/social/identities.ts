@@ -1,7 +1,7 @@
 import { and, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { unseal } from '../../../lib/seal.ts'
-import type { PeopleOutbox } from '../outbox-messages.ts'
+import { type PeopleOutbox, PRIORITY } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProviderName } from './identity-providers.ts'
 
@@ -47,7 +47,9 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     for (const { grant } of rows) {
       if (grant === null) continue
       const { clientId, token } = JSON.parse(unseal(sealKey, grant))
-      await outbox.add(tx, { kind: 'apple-revocation', clientId, token })
+      // It outlives the account, and says nothing of it but to Apple.
+      const handling = { priority: PRIORITY.notice, userId: null, source: null }
+      await outbox.add(tx, { kind: 'apple-revocation', clientId, token }, handling)
     }
   }
 }

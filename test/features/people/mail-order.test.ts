@@ -1,0 +1,121 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { startSmtp } from '../../support/smtp.ts'
+
+/** How many mails are on their way at once. */
+const SENDERS = 4
+
+test('a password reset does not wait for the mails of a flood of registrations', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createMailApp(smtp.url)
+  await app.register('ann@example.com')
+  await app.services.outbox.flush()
+  const { promise, resolve: release } = Promise.withResolvers<void>()
+  smtp.state.held = promise
+  for (let at = 0; at < 20; at++) await app.register(`flood${at}@example.com`)
+  const json = { email: 'ann@example.com' }
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json })
+  smtp.mails.length = 0
+  await Bun.sleep(5)
+  release()
+  await app.services.outbox.flush()
+  const reset = smtp.mails.findIndex(({ to }) => to === 'ann@example.com')
+  expect(smtp.mails).toHaveLength(21)
+  expect(reset).toBeGreaterThanOrEqual(0)
+  expect(reset).toBeLessThan(2 * SENDERS)
+})
+
+test('a backlog is sent over a few connections', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createMailApp(smtp.url)
+  smtp.state.failing = true
+  for (let at = 0; at < 20; at++) await app.register(`p${at}@example.com`)
+  await app.services.outbox.flush()
+  const before = smtp.state.connections
+  smtp.state.failing = false
+  app.clock.advance(61_000)
+  await app.services.outbox.flush()
+  expect(smtp.mails).toHaveLength(20)
+  expect(smtp.state.connections - before).toBeLessThanOrEqual(SENDERS)
+})
+
+test('resets are sent before confirmations, and those before notices', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createMailApp(smtp.url)
+  smtp.state.failing = true
+  const json = { email: 'ann@example.com', password: 'correct horse battery' }
+  await app.register(json.email, { device: 'first' })
+  for (const device of ['second', 'third', 'fourth', 'fifth', 'sixth']) {
+    await app.ask('POST', '/api/auth/login/v1', { json, headers: { device } })
+  }
+  for (let at = 0; at < 5; at++) await app.register(`p${at}@example.com`)
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: json.email } })
+  await app.services.outbox.flush()
+  smtp.state.failing = false
+  app.clock.advance(61_000)
+  await app.services.outbox.flush()
+  const kinds = smtp.mails.map(({ subject }) => kindOf(subject))
+  expect(kinds).toHaveLength(12)
+  expect(kinds.indexOf('reset')).toBeLessThan(SENDERS)
+  expect(kinds.indexOf('notice')).toBeGreaterThan(7 - SENDERS)
+  expect(kinds.lastIndexOf('confirmation')).toBeLessThan(7 + SENDERS)
+})
+
+test('a mail of another source does not wait for all of one source', async () => {
+  await using app = await createTestApp()
+  const { outbox, db } = app.services
+  const sent: string[] = []
+  outbox.deliverWith(async (message) => {
+    sent.push((message as unknown as { source: string }).source)
+    await Bun.sleep(1)
+  })
+  await db.write(async (tx) => {
+    for (const source of [...Array(30).fill('flood'), 'other', 'third']) {
+      const handling = { priority: 1, userId: null, source }
+      await outbox.add(tx, { kind: 'test', source } as never, handling)
+    }
+  })
+  await outbox.flush()
+  expect(sent).toHaveLength(32)
+  expect(sent.slice(0, SENDERS).toSorted()).toEqual(['flood', 'flood', 'other', 'third'])
+})
+
+test('a mail that is refused for good is given up with one line, which names nobody', async () => {
+  await using smtp = await startSmtp()
+  await using app = await createMailApp(smtp.url)
+  const link = 'https://api.example.com/auth/verify?token=abc'
+  const text = `5.1.1 <Ann.Canary@Example.com>: ann.canary at example.com unknown, see ${link} ${'x'.repeat(40)}`
+  smtp.refusals.set('ann.canary', { code: 550, text })
+  await app.register('ann.canary@example.com')
+  await app.services.outbox.flush()
+  expect(await app.services.outbox.count()).toBe(0)
+  const lines = app.lines.filter((line) => line.includes('not delivered'))
+  expect(lines).toHaveLength(1)
+  expect(lines[0]).toContain('"willRetry":false')
+  expect(lines[0]).toContain('550 5.1.1 <[masked]>: [masked] at [masked] unknown, see [masked]')
+  expect(app.lines.join('')).not.toMatch(/canary|example\.com|xxxx/i)
+})
+
+test.each([
+  ['a recipient for now', 'ann', 451],
+  ['our sender for good', 'no-reply', 550],
+])('a mail is tried again when the server refuses %s', async (_what, start, code) => {
+  await using smtp = await startSmtp()
+  await using app = await createMailApp(smtp.url)
+  smtp.refusals.set(start, { code, text: 'not from here to ann@example.com' })
+  await app.register('ann@example.com')
+  await app.services.outbox.flush()
+  expect(app.lines.join('')).toContain('"willRetry":true')
+  expect(app.lines.join('')).not.toContain('ann@example.com')
+  expect(await app.services.outbox.count()).toBe(1)
+})
+
+function createMailApp(url: string): Promise<TestApp> {
+  const page = { BASE_URL: 'https://api.example.com' }
+  return createTestApp({ SMTP_URL: url, RATE_LIMITS: 'off', ...page })
+}
+
+function kindOf(subject: string): string {
+  if (subject.includes('Choose a new password')) return 'reset'
+  return subject.includes('Confirm') ? 'confirmation' : 'notice'
+}
