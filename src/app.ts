@@ -43,9 +43,10 @@ export function createApp(services: Services) {
     ipOf,
     now,
   } = services
+  const { isTls } = config
   // It looks for the path behind as many characters as `http://` has, or with the short cut four more, which is
   // behind `https://` and three: `host` refuses shorter ones there, or another path than we judge would be routed.
-  const app = new Elysia({ normalize: false, handler: { standardHostname: config.isTls } })
+  const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   const api = createApi(services, translator)
   const isRequired = config.payloadEncryption === 'required'
@@ -55,7 +56,7 @@ export function createApp(services: Services) {
   const hasOperators = services.operators.accounts.exist
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
-    .use(observe({ log, metrics }))
+    .use(observe({ log, metrics, isTls }))
     .use(host())
     .use(cors({ origins: config.corsOrigins, log }))
     .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
@@ -69,12 +70,13 @@ export function createApp(services: Services) {
 
 /** The operator's console alone, for a port of its own. */
 export function createConsoleApp(services: Services) {
-  const { log, metrics } = services
-  const app = new Elysia({ normalize: false, handler: { standardHostname: services.config.isTls } })
+  const { log, metrics, config } = services
+  const { isTls } = config
+  const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
-    .use(observe({ log, metrics }))
+    .use(observe({ log, metrics, isTls }))
     .use(host())
     .get('/', ({ redirect }) => redirect('/console'))
     .use(createConsole(services))

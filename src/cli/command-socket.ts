@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -18,6 +18,7 @@ type Answer =
   | { outcome: unknown }
   | { error: { code: ErrorCode; message: string; details?: ErrorDetail[] } }
 
+const NAME = 'homeport.sock'
 /** The path of a unix socket has 107 bytes at most. */
 const SOCKET_PATH_LIMIT = 107
 /** Asks what a command would lose, instead of for the work. */
@@ -26,16 +27,23 @@ const RISK = '?risk'
 const USER = 'operator-user'
 const INPUT_LIMIT = 16 * 1024 * 1024
 
-/** Where the server listens for commands: in the data directory, or under a short name where that is too deep. */
-function socketPath({ dataDir }: Config): string {
-  const path = join(dataDir, 'homeport.sock')
-  if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return path
-  return join(tmpdir(), `homeport-${sha256(dataDir, 'hex').slice(0, 16)}.sock`)
+/** Where the server listens for commands: in the data directory, which has a short name for as long as it is open. */
+function openSocketPath({ dataDir }: Config): { path: string } & Disposable {
+  const path = join(dataDir, NAME)
+  if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return { path, [Symbol.dispose]() {} }
+  if (process.platform !== 'linux') {
+    // macOS gives each user a temporary folder of their own.
+    const short = join(tmpdir(), `homeport-${sha256(dataDir, 'hex').slice(0, 16)}.sock`)
+    return { path: short, [Symbol.dispose]() {} }
+  }
+  const folder = openSync(dataDir, 'r')
+  return { path: `/proc/self/fd/${folder}/${NAME}`, [Symbol.dispose]: () => closeSync(folder) }
 }
 
 /** Carries out commands that come over the socket, which only our own user can open. */
 export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
-  const path = socketPath(services.config)
+  // It stays open: the socket is removed under the same name.
+  const { path } = openSocketPath(services.config)
   // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
   await rm(path, { force: true })
   const server = Bun.serve({
@@ -67,9 +75,10 @@ export async function serveCommands(services: Services, commands: ServiceCommand
 
 /** Whether a server carries out commands for this data directory. */
 export async function isServing(config: Config): Promise<boolean> {
-  const unix = socketPath(config)
-  if (!isOurSocket(unix)) return false
-  return fetch('http://localhost/', { unix }).then(
+  if (!existsSync(config.dataDir)) return false
+  using socket = openSocketPath(config)
+  if (!isOurSocket(socket.path)) return false
+  return await fetch('http://localhost/', { unix: socket.path }).then(
     () => true,
     () => false,
   )
@@ -82,7 +91,9 @@ export async function askServer(
   input: unknown,
   part: 'risk' | 'work',
 ): Promise<{ outcome: unknown } | null> {
-  const path = socketPath(config)
+  if (!existsSync(config.dataDir)) return null
+  using socket = openSocketPath(config)
+  const { path } = socket
   if (!isOurSocket(path)) return null
   let response: Response
   try {

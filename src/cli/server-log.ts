@@ -5,6 +5,7 @@ import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { VERSION } from '../version.ts'
 import { localUrl } from './local-url.ts'
+import { openFolders } from './open-folders.ts'
 
 /** The log of the server, which `live` keeps the end of: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
@@ -26,6 +27,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
   for (const { name, meant } of misspelled) {
     log.warn(`${name} is not a variable of homeport: did you mean ${meant}?`)
   }
+  for (const sentence of openFolders(config)) log.warn(sentence)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
   if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
   if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')

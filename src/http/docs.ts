@@ -4,7 +4,7 @@ import script from 'swagger-ui-dist/swagger-ui-bundle.js' with { type: 'file' }
 import { normalizeOpenApi, type OpenApi } from './openapi.ts'
 
 const CSP =
-  "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
+  "default-src 'none'; connect-src 'self'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 const PAGE = `<!doctype html>
 <html lang="en">

@@ -3,12 +3,15 @@ import { type Log, plainLines } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
-type ObserveDeps = { log: Log; metrics: Pick<Metrics, 'observeRequest'> }
+/** `isTls`: browsers are told to come back by https only, which a proxy says otherwise. */
+type ObserveDeps = { log: Log; metrics: Pick<Metrics, 'observeRequest'>; isTls: boolean }
+
+const HSTS = 'max-age=31536000'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
 /** Gives every reply its id and security headers, logs one line a request, and measures it. */
-export function observe({ log, metrics }: ObserveDeps) {
+export function observe({ log, metrics, isTls }: ObserveDeps) {
   const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
     .onRequest(({ request, set }) => {
@@ -16,6 +19,7 @@ export function observe({ log, metrics }: ObserveDeps) {
       set.headers['x-content-type-options'] = 'nosniff'
       set.headers['cache-control'] = 'no-store'
       set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
+      if (isTls) set.headers['strict-transport-security'] = HSTS
     })
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const status =

@@ -38,6 +38,7 @@ onSqlite('its list is of a data directory')(
       configuration: 'ok',
       server: 'ok',
       disk: 'ok',
+      folders: 'ok',
       database: 'ok',
       secrets: 'ok',
       backup: 'ok',
@@ -61,6 +62,7 @@ onSqlite('its list is of a data directory')(
     using feed = serveFeed(new Date(Date.now() - HOUR))
     const data = join(homeport.folder, 'data')
     await chmod(join(data, 'secrets', 'seal.key'), 0o644)
+    await chmod(data, 0o777)
     const database = join(data, 'homeport.db')
     const bytes = await Bun.file(database).bytes()
     bytes.fill(0xff, 20_000, 60_000)
@@ -73,7 +75,16 @@ onSqlite('its list is of a data directory')(
       BACKUP_KEEEP: '3',
     })
     expect(exitCode).toBe(1)
-    const wrong = ['disk', 'database', 'secrets', 'mail', 'clock', 'address', 'certificate']
+    const wrong = [
+      'disk',
+      'folders',
+      'database',
+      'secrets',
+      'mail',
+      'clock',
+      'address',
+      'certificate',
+    ]
     for (const name of wrong) expect(stdout).toMatch(new RegExp(`✗ ${name} .*\\n {16}\\S`))
     expect(stdout).toContain('Did you mean BACKUP_KEEP?')
     expect(stdout).toMatch(/(3599|360[01]) s off/)

@@ -73,7 +73,7 @@ test('78: the socket is for its owner alone and survives garbage', async () => {
   await server.stop()
 }, 30_000)
 
-test('a data directory of a hundred characters has its socket elsewhere, and commands find it', async () => {
+test('a data directory of a hundred characters has its socket in it, and commands find it', async () => {
   await using homeport = await installExecutable()
   const DATA_DIR = join(homeport.folder, 'd'.repeat(100), 'data')
   const server = await homeport.start({ DATA_DIR })
@@ -81,7 +81,11 @@ test('a data directory of a hundred characters has its socket elsewhere, and com
   expect(set).toMatchObject({ exitCode: 0, stderr: '' })
   const settings = await asker(server)('GET', '/api/user/app_settings/v1')
   expect(settings.body.response.hardPaywall).toBe(true)
-  await server.stop()
+  expect(((await stat(join(DATA_DIR, 'homeport.sock'))).mode & 0o777).toString(8)).toBe('600')
+  expect((await homeport.run(['restart'], { DATA_DIR })).exitCode).toBe(0)
+  const { pid } = JSON.parse((await homeport.run(['restart', '--json'], { DATA_DIR })).stdout)
+  process.kill(pid, 'SIGTERM')
+  expect(await server.process.exited).toBe(0)
 }, 30_000)
 
 onSqlite('a data directory without data is none there')(

@@ -1,5 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { chown, readFile, rename } from 'node:fs/promises'
+import { chmod, chown, mkdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -9,11 +9,14 @@ beforeAll(buildExecutable, 60_000)
 
 test('the log of a terminal is lines for people, and says where to look', async () => {
   await using homeport = await installExecutable()
+  await mkdir(join(homeport.folder, 'data'))
+  await chmod(join(homeport.folder, 'data'), 0o777)
   const server = await homeport.start({ LOG_FORMAT: 'text', HOST: '0.0.0.0', SMTP_URI: 'x' })
   await asker(server)('GET', '/api/user/app_settings/v1')
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).toContain('SMTP_URI is not a variable of homeport: did you mean SMTP_URL?')
+  expect(log).toContain(`may write to ${homeport.folder}/data: run "chmod o-w`)
   expect(log).toContain(
     `listens on 0.0.0.0:${server.port}, its data is in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
   )

@@ -18,6 +18,39 @@ test('the reply headers stand on successes and failures', async () => {
   }
 })
 
+test('no page can be framed by another one', async () => {
+  await using app = await createTestApp()
+  for (const path of [
+    '/',
+    '/docs',
+    '/console',
+    '/console/people',
+    '/auth/verify?token=x',
+    '/auth/reset?token=x',
+  ]) {
+    const { headers } = await app.ask('GET', path, { headers: { accept: 'text/html' } })
+    expect(headers.get('content-type')).toStartWith('text/html')
+    expect([path, headers.get('content-security-policy')]).toEqual([
+      path,
+      expect.stringContaining("frame-ancestors 'none'"),
+    ])
+  }
+})
+
+test('browsers are told to come back by https where TLS is our own, and only there', async () => {
+  const paths = ['/docs', '/docs/style.css', '/docs/json', '/console', '/nowhere', '/health']
+  for (const [environment, expected] of [
+    [{}, null],
+    [{ TLS_DOMAINS: 'api.example.com' }, 'max-age=31536000'],
+  ] as const) {
+    await using app = await createTestApp(environment)
+    for (const path of paths) {
+      const { headers } = await app.ask('GET', path)
+      expect([path, headers.get('strict-transport-security')]).toEqual([path, expected])
+    }
+  }
+})
+
 test('a plain X-Request-Id is taken over, any other is replaced', async () => {
   await using app = await createTestApp()
   const idFor = async (id: string) => {

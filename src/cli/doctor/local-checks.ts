@@ -8,6 +8,7 @@ import { checkSecrets } from '../../secrets.ts'
 import { filesOf } from '../../usecases/file-settings.ts'
 import { backupDirOf, listBackups } from '../backup/backups.ts'
 import { isServing } from '../command-socket.ts'
+import { openFolders } from '../open-folders.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { type Check, failed, ok, warning } from './check.ts'
@@ -21,6 +22,7 @@ export function localChecks(config: Config): Check[] {
     { name: 'configuration', run: configuration },
     { name: 'server', run: server },
     { name: 'disk', run: disk },
+    { name: 'folders', run: folders },
     ...(config.databaseUrl === null
       ? [
           { name: 'database', run: database },
@@ -56,6 +58,13 @@ export function localChecks(config: Config): Check[] {
     if (free < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
     if (free < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
     return ok(text)
+  }
+
+  async function folders() {
+    const [sentence] = openFolders(config)
+    return sentence === undefined
+      ? ok('nobody else may write to them')
+      : failed('are open to others', sentence)
   }
 
   async function databaseServer() {
