@@ -7,7 +7,7 @@ import { readBody, readJson } from '../http/body.ts'
 import { decodedHeader } from '../http/request-headers.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
-import { AppError, type ErrorCode, type ErrorDetail } from '../lib/errors.ts'
+import { AppError, type ErrorDetail, type UndeniedCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
 import { carryOut, currentUser } from './carry-out.ts'
@@ -16,7 +16,7 @@ import type { ServiceCommand } from './command.ts'
 /** What the server answers to a command over its socket. */
 type Answer =
   | { outcome: unknown }
-  | { error: { code: ErrorCode; message: string; details?: ErrorDetail[] } }
+  | { error: { code: UndeniedCode; message: string; details?: ErrorDetail[] } }
 
 const NAME = 'homeport.sock'
 /** The path of a unix socket has 107 bytes at most. */

@@ -44,8 +44,7 @@ export function authenticate(checkSession: CheckSession) {
       detail: { security: [{ bearer: [] }] },
       // Before validation, so that a stranger learns nothing of a route's fields.
       transform: async ({ bearer: token, request }) => {
-        if (!token)
-          throw new AppError('unauthenticated', 'A bearer token is required: sign in first.')
+        if (!token) throw noToken(request)
         const session = await checkSession(token, isSealed(request))
         sessions.set(request, session)
         requestInfo(request).userId = session.userId
@@ -54,5 +53,11 @@ export function authenticate(checkSession: CheckSession) {
         return { session: sessions.get(request) as Session }
       },
     },
+  })
+}
+
+function noToken({ headers }: Request): AppError {
+  return new AppError('unauthenticated', 'A bearer token is required: sign in first.', {
+    denial: { reason: headers.has('authorization') ? 'malformed' : 'missing' },
   })
 }

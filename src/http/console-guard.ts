@@ -97,7 +97,12 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     if (!path.startsWith(OPEN)) {
       const token = sessionTokenOf(request)
       const operator = token === null ? null : await checkSession(token)
-      if (!operator) throw new AppError('unauthenticated', 'Sign in to the console first.')
+      if (!operator) {
+        const reason = token === null ? 'missing' : 'session_ended'
+        throw new AppError('unauthenticated', 'Sign in to the console first.', {
+          denial: { reason },
+        })
+      }
       operators.set(request, operator)
       requestInfo(request).userId = operator.operatorId
       if (now().getTime() - operator.provenAt.getTime() < PROOF_LIFE) proven.add(request)

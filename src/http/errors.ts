@@ -54,6 +54,7 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
       const info = requestInfo(request)
       const { id: requestId } = info
       info.failure = failure.code
+      if (failure.denial) info.denial = failure.denial
       if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
         log.error({ requestId, err: error }, 'request failed')
       }

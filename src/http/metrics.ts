@@ -27,5 +27,7 @@ export function metricsRoute({ metrics, token }: MetricsDeps) {
 
 function authorize({ headers }: Request, token: string) {
   if (equalInConstantTime(tokenIn(headers.get('authorization')) ?? '', token)) return
-  throw new AppError('unauthenticated', 'The metrics token is missing or wrong.')
+  throw new AppError('unauthenticated', 'The metrics token is missing or wrong.', {
+    denial: { reason: headers.has('authorization') ? 'wrong_token' : 'missing' },
+  })
 }

@@ -1,5 +1,13 @@
-/** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`, `failure` the code of the error. */
-type RequestInfo = { id: string; startedAt: number; userId?: string; failure?: string }
+import type { Denial } from '../lib/errors.ts'
+
+/** What we keep of a request while it is served. `startedAt` in ms of `performance.now()`, `failure` the code of the error, `denial` why it got 401. */
+type RequestInfo = {
+  id: string
+  startedAt: number
+  userId?: string
+  failure?: string
+  denial?: Denial
+}
 
 const seen = new WeakMap<Request, RequestInfo>()
 const PLAIN = /^[\w.-]{1,64}$/

@@ -4,7 +4,11 @@ import type { Metrics } from '../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
 /** `isTls`: browsers are told to come back by https only, which a proxy says otherwise. */
-type ObserveDeps = { log: Log; metrics: Pick<Metrics, 'observeRequest'>; isTls: boolean }
+type ObserveDeps = {
+  log: Log
+  metrics: Pick<Metrics, 'observeRequest' | 'countDenial'>
+  isTls: boolean
+}
 
 const HSTS = 'max-age=31536000'
 
@@ -24,23 +28,26 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
     .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
       const status =
         responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
-      const { id, startedAt, userId, failure } = requestInfo(request)
+      const { id, startedAt, userId, failure, denial } = requestInfo(request)
       const ms = performance.now() - startedAt
       const { method } = request
       // Never the URL: keys of files and whatever else somebody writes into a path stay out of the log.
       const pattern = route ?? 'none'
       logRequest(status >= 500 ? 'warn' : 'info', {
         requestId: id,
-        userId,
+        userId: denial?.userId ?? userId,
+        sessionId: denial?.sessionId,
         method,
         route: pattern,
         status,
         code: failure,
+        reason: denial?.reason,
         ms: Math.round(ms * 100) / 100,
       })
       const code = failure ?? codeIn(responseValue)
       const known = METHODS.has(method) ? method : 'other'
       metrics.observeRequest({ method: known, route: pattern, status, code }, ms / 1000)
+      if (denial) metrics.countDenial(denial.reason)
     })
 }
 

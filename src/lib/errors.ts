@@ -29,6 +29,39 @@ export type ErrorCode =
 /** Where a value was wrong (a JSON path such as `profile.name`) and why. Never repeats the value. */
 export type ErrorDetail = { path: string; message: string }
 
+/** The codes that are answered with 401. */
+type DenialCode = 'unauthenticated' | 'token_expired' | 'invalid_credentials'
+export type UndeniedCode = Exclude<ErrorCode, DenialCode>
+
+/** Why a request got 401: for the log and the metrics, the reply does not tell. */
+export const DENIAL_REASONS = [
+  'missing',
+  'malformed',
+  'forged',
+  'unknown_key',
+  'wrong_issuer',
+  'expired',
+  'signed_out',
+  'revoked',
+  'token_reused',
+  'session_expired',
+  'session_ended',
+  'account_deleted',
+  'unknown_token',
+  'wrong_token',
+  'wrong_signature',
+  'wrong_id_token',
+  'wrong_password',
+  'wrong_code',
+  'wrong_passkey',
+  'unknown_account',
+] as const
+
+export type DenialReason = (typeof DENIAL_REASONS)[number]
+
+/** `userId` and `sessionId` where it is certain whom the request speaks for, or which account it tries. */
+export type Denial = { reason: DenialReason; userId?: string; sessionId?: string }
+
 type ErrorExtras = { details?: ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown }
 
 /** A failure with a sentence that is safe to show. Anything else that is thrown is a bug of ours. */
@@ -36,12 +69,22 @@ export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetail[] | undefined
   readonly retryAfterSeconds: number | undefined
+  readonly denial: Denial | undefined
 
-  constructor(code: ErrorCode, message: string, extras: ErrorExtras = {}) {
+  constructor(code: DenialCode, message: string, extras: ErrorExtras & { denial: Denial })
+  constructor(code: UndeniedCode, message: string, extras?: ErrorExtras)
+  constructor(code: ErrorCode, message: string, extras: ErrorExtras & { denial?: Denial } = {}) {
     super(message, { cause: extras.cause })
     this.name = 'AppError'
     this.code = code
     this.details = extras.details
     this.retryAfterSeconds = extras.retryAfterSeconds
+    this.denial = extras.denial
   }
+}
+
+export function accountDeleted(userId: string): AppError {
+  return new AppError('unauthenticated', 'This account no longer exists.', {
+    denial: { reason: 'account_deleted', userId },
+  })
 }

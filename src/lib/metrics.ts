@@ -1,4 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
+import { DENIAL_REASONS, type DenialReason } from './errors.ts'
 
 /** Upper bounds in seconds: from a read in memory to a client that gives up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
@@ -25,6 +26,13 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     buckets: BUCKETS,
     registers: [registry],
   })
+  const denials = new Counter({
+    name: 'homeport_denials_total',
+    help: 'Requests that got 401, by reason',
+    labelNames: ['reason'],
+    registers: [registry],
+  })
+  for (const reason of DENIAL_REASONS) denials.inc({ reason }, 0)
   for (const { name, help, read, isTotal } of readings) {
     const options = { name, help, registers: [registry] }
     if (isTotal) new Counter({ ...options, collect })
@@ -37,11 +45,15 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
       else this.inc(value)
     }
   }
-  return { observeRequest, render }
+  return { observeRequest, countDenial, render }
 
   /** `route` is the pattern, `code` that of the reply where it has one. */
   function observeRequest(labels: RequestLabels, seconds: number) {
     requests.observe(labels, seconds)
+  }
+
+  function countDenial(reason: DenialReason) {
+    denials.inc({ reason })
   }
 
   /** Everything, as text of the type `contentType`. */

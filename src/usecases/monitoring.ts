@@ -67,7 +67,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     instance: config.instance ?? '',
     now,
   })
-  const { observeRequest, render } = createMetrics(
+  const { observeRequest, countDenial, render } = createMetrics(
     createReadings({
       dataDir: config.dataDir,
       writeStats: db.writeStats,
@@ -81,7 +81,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     }),
     config.instance,
   )
-  const metrics = { observeRequest: observe, render }
+  const metrics = { observeRequest: observe, countDenial, render }
   return { metrics, recorder, readiness, status }
 
   function observe(labels: RequestLabels, seconds: number) {

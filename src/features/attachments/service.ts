@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
 import type { Reader, Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, accountDeleted } from '../../lib/errors.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
@@ -110,7 +110,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       const rows = prepared.map(({ row }) => row)
       await db
         .write(async (tx) => {
-          if ((await existingUsers(tx, [userId])).length === 0) throw accountGone()
+          if ((await existingUsers(tx, [userId])).length === 0) throw accountDeleted(userId)
           await remember(tx, rows)
           await quota.take(tx, userId, rows)
           await tx.insert(attachments).values(rows)
@@ -239,10 +239,6 @@ export function createAttachments(deps: AttachmentsDeps) {
 function fingerprintOf(uploads: Upload[], options: UploadOptions): string {
   const files = uploads.map(({ fileName, hash }) => [fileName, hash])
   return sha256(JSON.stringify([options, files]))
-}
-
-function accountGone(): AppError {
-  return new AppError('unauthenticated', 'This account no longer exists.')
 }
 
 function unknownFile(): AppError {

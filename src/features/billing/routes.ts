@@ -104,12 +104,16 @@ export function billingRoutes(deps: BillingRoutesDeps) {
     }
     const matching = tokens.filter((known) => equalInConstantTime(token ?? '', known))
     if (matching.length === 0)
-      throw new AppError('unauthenticated', 'The webhook token is missing or wrong.')
+      throw new AppError('unauthenticated', 'The webhook token is missing or wrong.', {
+        denial: { reason: token === undefined ? 'missing' : 'wrong_token' },
+      })
   }
 
   function verify({ headers }: Request, bytes: Uint8Array, secret: string) {
     if (isSigned(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now())) return
-    throw new AppError('unauthenticated', 'The signature of the delivery is wrong or too old.')
+    throw new AppError('unauthenticated', 'The signature of the delivery is wrong or too old.', {
+      denial: { reason: 'wrong_signature' },
+    })
   }
 
   /** A full disk returns 503 like any other storage failure here, so that the provider retries. */

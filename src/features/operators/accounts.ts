@@ -116,6 +116,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
       throw new AppError(
         'unauthenticated',
         'This link does not work: it was used, replaced by a newer one, or is older than 30 minutes.',
+        { denial: { reason: 'unknown_token' } },
       )
     }
     return operator

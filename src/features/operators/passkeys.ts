@@ -209,5 +209,8 @@ function asRefusal(error: unknown): never {
 }
 
 function refusal(cause?: unknown): AppError {
-  return new AppError('invalid_credentials', 'This passkey was not accepted.', { cause })
+  return new AppError('invalid_credentials', 'This passkey was not accepted.', {
+    cause,
+    denial: { reason: 'wrong_passkey' },
+  })
 }

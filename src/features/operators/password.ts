@@ -2,7 +2,7 @@ import { and, eq } from 'drizzle-orm'
 import { encode } from 'uqr'
 import type { Tx } from '../../db/db.ts'
 import { hmac } from '../../lib/crypto.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, type Denial } from '../../lib/errors.ts'
 import { checkPassword } from '../../lib/password-rules.ts'
 import type { Passwords } from '../../lib/passwords.ts'
 import { newRecoveryCodes, plainRecoveryCode } from '../../lib/recovery-codes.ts'
@@ -54,7 +54,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     await checkPassword(password, field)
     const secret = offered(name, sealed)
     const totpStep = acceptedStep(secret, code, now(), null)
-    if (totpStep === null) throw wrongCode()
+    if (totpStep === null) throw wrongCode(id)
     const passwordHash = await passwords.hash(password, [id])
     const codes = newRecoveryCodes()
     const store = async (tx: Tx) => {
@@ -75,11 +75,12 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       const attempt = await limits.reserve(attempts)
       const operator = await accounts.findByName(db.read, name)
       const matches = await hasher.verify(password, operator?.passwordHash ?? null)
-      if (!operator || !matches) throw wrongCredentials()
+      if (!operator) throw wrongCredentials({ reason: 'unknown_account' })
+      if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
       const codeTry = await limits.reserve([claimOf(PER_CODE, id)])
       const settle = async (tx: Tx) => {
-        if (!(await use(tx, id, code))) throw wrongCredentials()
+        if (!(await use(tx, id, code))) throw wrongCredentials({ reason: 'wrong_code', userId: id })
         await attempt.release(tx)
         await codeTry.release(tx)
       }
@@ -91,7 +92,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   async function prove(operatorId: string, code: string) {
     const reservation = await limits.reserve([claimOf(PER_PROOF, operatorId)])
     await db.write(async (tx) => {
-      if (!(await use(tx, operatorId, code))) throw wrongCode()
+      if (!(await use(tx, operatorId, code))) throw wrongCode(operatorId)
       await reservation.release(tx)
     })
   }
@@ -141,10 +142,14 @@ function claimOf(rule: BackoffRule | WindowRule, key: string): Claim {
   return { rule, key }
 }
 
-function wrongCredentials(): AppError {
-  return new AppError('invalid_credentials', 'The name, the password or the code is wrong.')
+function wrongCredentials(denial: Denial): AppError {
+  return new AppError('invalid_credentials', 'The name, the password or the code is wrong.', {
+    denial,
+  })
 }
 
-function wrongCode(): AppError {
-  return new AppError('invalid_credentials', 'The code is wrong or was used before.')
+function wrongCode(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
+    denial: { reason: 'wrong_code', userId },
+  })
 }

@@ -94,7 +94,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return db.write(async (tx) => {
       await settle(tx)
       const operator = await accounts.find(tx, operatorId)
-      if (!operator) throw new AppError('invalid_credentials', 'This operator was removed.')
+      if (!operator) throw removed('invalid_credentials', operatorId)
       return {
         name: operator.name,
         session: await sessions.open(tx, operatorId, credential, visitor),
@@ -167,7 +167,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
 
   async function own(operatorId: string): Promise<OperatorRow> {
     const operator = await accounts.find(db.read, operatorId)
-    if (!operator) throw new AppError('unauthenticated', 'This operator was removed.')
+    if (!operator) throw removed('unauthenticated', operatorId)
     return operator
   }
 
@@ -182,4 +182,10 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   async function countVisit(ip: string) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
   }
+}
+
+function removed(code: 'invalid_credentials' | 'unauthenticated', userId: string): AppError {
+  return new AppError(code, 'This operator was removed.', {
+    denial: { reason: 'account_deleted', userId },
+  })
 }

@@ -62,7 +62,7 @@ export function createPeople(deps: PeopleDeps) {
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
   const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
   const { hasRecentAssets } = deps
-  const endings = createSessionEndings({ db })
+  const endings = createSessionEndings({ db, log })
   const devices = createDevices({ db, endings, now })
   const oneTimeTokens = createOneTimeTokens({ db, now })
   const notices = createNotices({ limits, outbox })

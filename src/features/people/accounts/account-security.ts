@@ -2,7 +2,7 @@ import { and, eq, isNull } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { PeopleDb } from '../schema.ts'
-import type { SessionEndings } from '../sessions/session-endings.ts'
+import type { SessionEnd, SessionEndings } from '../sessions/session-endings.ts'
 import type { Identities } from '../social/identities.ts'
 
 type AccountSecurityDeps = {
@@ -28,9 +28,14 @@ export function createAccountSecurity({
    * Ends the sessions of a user but `keptSession` (null: all) and voids the one-time tokens and pending
    * changes that a thief could have asked for, as part of the change that secures the account.
    */
-  async function secure(tx: Tx, userId: string, keptSession: string | null) {
-    if (keptSession === null) await endings.endAll(tx, userId)
-    else await endings.endOthers(tx, userId, keptSession)
+  async function secure(
+    tx: Tx,
+    userId: string,
+    keptSession: string | null,
+    reason: SessionEnd = 'revoked',
+  ) {
+    if (keptSession === null) await endings.endAll(tx, userId, reason)
+    else await endings.endOthers(tx, userId, keptSession, reason)
     await oneTimeTokens.revoke(tx, userId)
     await tx
       .update(users)
@@ -45,7 +50,7 @@ export function createAccountSecurity({
 
   /** Ends the other devices' sessions because their owner says so. */
   async function endOtherSessions(userId: string, sessionId: string) {
-    await db.write((tx) => secure(tx, userId, sessionId))
+    await db.write((tx) => secure(tx, userId, sessionId, 'signed_out'))
   }
 
   /**

@@ -1,7 +1,7 @@
 import { and, asc, eq, gt, inArray } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { accountDeleted } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
 
 /** What a new account takes from the phone it is made on. */
@@ -98,7 +98,7 @@ export function createAccounts({
 
   async function find(from: Reader, userId: string): Promise<Account> {
     const [user] = await from.select().from(users).where(eq(users.id, userId))
-    if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
+    if (!user) throw accountDeleted(userId)
     return user
   }
 

@@ -100,7 +100,8 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     const result = await db.write(async (tx) => {
       // The account may have gone, or its password changed, while the hash was verified.
       const current = await accounts.findByEmail(tx, email)
-      if (current?.passwordHash !== user.passwordHash) throw wrongCredentials()
+      if (current?.passwordHash !== user.passwordHash)
+        throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
       if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
       await settle(tx)
       return signIn.finishSignIn(tx, current, origin.device)

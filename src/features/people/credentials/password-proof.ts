@@ -1,6 +1,6 @@
 import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf } from '../../../lib/email-address.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, type Denial } from '../../../lib/errors.ts'
 import type { Passwords } from '../../../lib/passwords.ts'
 import type { BackoffRule, Claim, Limits, WindowRule } from '../../../limits/limits.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
@@ -35,7 +35,8 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
       const { release } = await limits.reserve(claims)
       const user = await accounts.findByEmail(db.read, email)
       const matches = await verify(password, user?.passwordHash ?? null)
-      if (!user || !matches) throw wrongCredentials()
+      if (!user) throw wrongCredentials({ reason: 'unknown_account' })
+      if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
       return { user, settle: release }
     })
   }
@@ -57,12 +58,12 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     await limits.check(claims)
     await passwords.inTurn([userId], async ({ verify }) => {
       const { release } = await limits.reserve(claims)
-      if (!(await verify(password, passwordHash))) throw wrongPassword()
+      if (!(await verify(password, passwordHash))) throw wrongPassword(userId)
       await db.write(release)
     })
     return async (tx) => {
       const current = await accounts.find(tx, userId)
-      if (current.passwordHash !== passwordHash) throw wrongPassword()
+      if (current.passwordHash !== passwordHash) throw wrongPassword(userId)
     }
   }
 
@@ -81,10 +82,14 @@ function accountClaim(email: string): Claim {
   return { rule: PER_ACCOUNT, key: emailKeyOf(email) }
 }
 
-export function wrongCredentials(): AppError {
-  return new AppError('invalid_credentials', 'The e-mail address or the password is wrong.')
+export function wrongCredentials(denial: Denial): AppError {
+  return new AppError('invalid_credentials', 'The e-mail address or the password is wrong.', {
+    denial,
+  })
 }
 
-function wrongPassword(): AppError {
-  return new AppError('invalid_credentials', 'The password is wrong.')
+function wrongPassword(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The password is wrong.', {
+    denial: { reason: 'wrong_password', userId },
+  })
 }

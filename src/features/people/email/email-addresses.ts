@@ -231,6 +231,7 @@ function invalidLink(): AppError {
   return new AppError(
     'unauthenticated',
     'This link was used before or is too old: ask for a new one.',
+    { denial: { reason: 'unknown_token' } },
   )
 }
 

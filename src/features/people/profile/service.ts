@@ -1,6 +1,6 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
-import { AppError, type ErrorDetail } from '../../../lib/errors.ts'
+import { AppError, accountDeleted, type ErrorDetail } from '../../../lib/errors.ts'
 import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { ProfilePatch } from './model.ts'
@@ -29,7 +29,7 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
   /** The profile; `baseUrl` is what URLs of files begin with. */
   async function read(userId: string, baseUrl: string) {
     const [user] = await byId.execute({ userId })
-    if (!user) throw gone()
+    if (!user) throw accountDeleted(userId)
     return {
       _id: user.id,
       loginType: user.loginType,
@@ -65,7 +65,7 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
         .set({ ...changes, updatedAt: now() })
         .where(eq(users.id, userId))
         .returning({ id: users.id })
-      if (changed.length === 0) throw gone()
+      if (changed.length === 0) throw accountDeleted(userId)
     })
     return read(userId, baseUrl)
   }
@@ -116,8 +116,4 @@ function notOwnPicture(): AppError {
   return new AppError('validation_failed', 'Some fields are invalid.', {
     details: [{ path: 'profile.avatarKey', message: 'must be the key of an own public picture' }],
   })
-}
-
-function gone(): AppError {
-  return new AppError('unauthenticated', 'This account no longer exists.')
 }

@@ -36,7 +36,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
 
   /** Ends one session of a user. Throws `not_found` when it is not this user's. */
   async function end(userId: string, sessionId: string) {
-    const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId))
+    const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
     if (!isEnded) throw new AppError('not_found', 'Not found.')
   }
 

@@ -68,7 +68,11 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
   async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
     const claims = await tokens.verifyAccess(accessToken)
     const [row] = await activeSession.execute(claims)
-    if (!row || row.userId !== claims.userId || row.expiresAt <= now()) throw notSignedIn()
+    const { userId, sessionId } = claims
+    if (!row || row.userId !== userId) {
+      throw notSignedIn({ reason: endings.reasonOf(sessionId), userId, sessionId })
+    }
+    if (row.expiresAt <= now()) throw notSignedIn({ reason: 'session_expired', userId, sessionId })
     if (claims.sealed && !sealed) throw openedSealed()
     if (row.firstUsedAt === null) await noteFirstUse(claims)
     return claims
@@ -84,20 +88,21 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
     const outcome = await db.write(async (tx) => {
       const at = now()
       const found = await findFamily(tx, hash)
-      if (!found) return { refused: true } as const
+      if (!found) return { denial: { reason: 'unknown_token' } } as const
       const { session, generation } = found
-      const family = { userId: session.userId, sessionId: session.id, sealed: session.sealed }
+      const named = { userId: session.userId, sessionId: session.id }
+      const family = { ...named, sealed: session.sealed }
       if (session.sealed && !sealed) throw openedSealed()
       if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
-        await endings.endOne(tx, session.id)
-        return { refused: true } as const
+        await endings.endOne(tx, session.id, 'session_expired')
+        return { denial: { reason: 'session_expired', ...named } } as const
       }
       if (generation < session.generation) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
         if (usedAt !== null && isTokenReuse(session, generation, usedAt, at)) {
-          await endings.endOne(tx, session.id)
+          await endings.endOne(tx, session.id, 'token_reused')
           await onTokenReuse(tx, { ...family, device: session.device })
-          return { refused: true } as const
+          return { denial: { reason: 'token_reused', ...named } } as const
         }
         if (usedAt !== null) await markRepeated(tx, session.id, generation)
       }
@@ -113,11 +118,11 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
     })
     if ('grant' in outcome) return outcome.grant
-    throw notSignedIn()
+    throw notSignedIn(outcome.denial)
   }
 
   async function end(sessionId: string) {
-    await db.write((tx) => endings.endOne(tx, sessionId))
+    await db.write((tx) => endings.endOne(tx, sessionId, 'signed_out'))
   }
 
   /** Removes sessions that are too old or were idle for too long. */

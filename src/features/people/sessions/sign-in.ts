@@ -74,11 +74,11 @@ export function createSignIn(deps: SignInDeps) {
     { device, baseUrl }: Pick<RequestOrigin, 'device' | 'baseUrl'>,
   ) {
     const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
-    if (!challenge) throw notSignedIn()
+    if (!challenge) throw notSignedIn({ reason: 'unknown_token' })
     const reservation = await twoFactor.reserve(challenge.userId)
     const grant = await db.write(async (tx) => {
       const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
-      if (!pending) throw notSignedIn()
+      if (!pending) throw notSignedIn({ reason: 'unknown_token' })
       if (!(await twoFactor.check(tx, pending.userId, code))) {
         await oneTimeTokens.fail(tx, pending, TRIES)
         return null
@@ -87,7 +87,7 @@ export function createSignIn(deps: SignInDeps) {
       await reservation.release(tx)
       return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
-    if (grant === null) throw wrongCode()
+    if (grant === null) throw wrongCode(challenge.userId)
     return asSession(grant, baseUrl)
   }
 

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { errors, jwtVerify } from 'jose'
+import { errors, type JWTPayload, jwtVerify } from 'jose'
 import { hmac, sha256 } from '../../../lib/crypto.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, type Denial, type DenialReason } from '../../../lib/errors.ts'
 import { signJwt } from '../../../lib/es256.ts'
 import type { KeyRing } from '../../../lib/key-ring.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
@@ -70,8 +70,11 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
    */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token) ?? (await verify(token))
-    if (known.expiresAt <= Math.floor(now().getTime() / 1000)) throw tokenExpired()
-    if (!keys.isAccepted(known.kid)) throw notSignedIn()
+    const { userId, sessionId } = known.claims
+    if (known.expiresAt <= Math.floor(now().getTime() / 1000)) {
+      throw tokenExpired({ reason: 'expired', userId, sessionId })
+    }
+    if (!keys.isAccepted(known.kid)) throw notSignedIn({ reason: 'unknown_key' })
     return known.claims
   }
 
@@ -87,19 +90,24 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       })
       const { sub, sid, jti, enc, exp = 0 } = payload
       const generation = Number.parseInt(String(jti), 10)
-      if (typeof sid !== 'string' || !sub || !(generation >= 0)) throw notSignedIn()
+      if (typeof sid !== 'string' || !sub || !(generation >= 0)) {
+        throw notSignedIn({ reason: 'malformed' })
+      }
       const claims = { userId: sub, sessionId: sid, generation, sealed: enc === 1 }
       const found = { claims, kid: protectedHeader.kid ?? '', expiresAt: exp }
       verified.set(token, found)
       return found
     } catch (error) {
-      throw error instanceof errors.JWTExpired ? tokenExpired() : notSignedIn()
+      if (error instanceof AppError) throw error
+      throw error instanceof errors.JWTExpired
+        ? tokenExpired({ reason: 'expired', ...namedIn(error.payload) })
+        : notSignedIn({ reason: reasonOf(error) })
     }
   }
 
   async function publicKeyOf({ kid }: { kid?: string }) {
     const key = kid === undefined ? null : await keys.findPublic(kid)
-    if (key === null) throw notSignedIn()
+    if (key === null) throw notSignedIn({ reason: 'unknown_key' })
     return key
   }
 
@@ -113,8 +121,23 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 }
 
-function tokenExpired(): AppError {
-  return new AppError('token_expired', 'The access token has expired: refresh it.')
+/** Whom a token with a good signature names. */
+function namedIn({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
+  return typeof sid === 'string' && sub ? { userId: sub, sessionId: sid } : {}
+}
+
+function reasonOf(error: unknown): DenialReason {
+  if (error instanceof errors.JWTClaimValidationFailed) {
+    return ['iss', 'aud'].includes(error.claim) ? 'wrong_issuer' : 'malformed'
+  }
+  const isForged =
+    error instanceof errors.JWSSignatureVerificationFailed ||
+    error instanceof errors.JOSEAlgNotAllowed
+  return isForged ? 'forged' : 'malformed'
+}
+
+function tokenExpired(denial: Denial): AppError {
+  return new AppError('token_expired', 'The access token has expired: refresh it.', { denial })
 }
 
 /** The form in which a refresh token is kept. */
@@ -122,6 +145,8 @@ export function hashToken(token: string): string {
   return sha256(token)
 }
 
-export function notSignedIn(): AppError {
-  return new AppError('unauthenticated', 'The token is invalid or has expired: sign in again.')
+export function notSignedIn(denial: Denial): AppError {
+  return new AppError('unauthenticated', 'The token is invalid or has expired: sign in again.', {
+    denial,
+  })
 }

@@ -116,6 +116,7 @@ function refused(): AppError {
   return new AppError(
     'unauthenticated',
     'The id token is not valid here: sign in with the provider again.',
+    { denial: { reason: 'wrong_id_token' } },
   )
 }
 

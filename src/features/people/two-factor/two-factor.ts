@@ -2,7 +2,7 @@ import { and, eq, isNull, lt, or } from 'drizzle-orm'
 import { renderSVG } from 'uqr'
 import type { Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, accountDeleted } from '../../../lib/errors.ts'
 import { newRecoveryCodes, plainRecoveryCode } from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
@@ -58,7 +58,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
       const user = await find(tx, userId)
       if (user.twoFactorSince !== null)
         throw new AppError('conflict', 'Two-factor authentication is already on.')
-      if (!(await acceptTotp(tx, user, code))) throw wrongCode()
+      if (!(await acceptTotp(tx, user, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
       await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
@@ -75,7 +75,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
       await recheckPassword(tx)
-      if (!(await check(tx, userId, code))) throw wrongCode()
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await switchOff(tx, userId, sessionId)
     })
@@ -107,7 +107,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function prove(userId: string, code: string) {
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
-      if (!(await check(tx, userId, code))) throw wrongCode()
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
     })
   }
@@ -150,7 +150,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   async function find(tx: Tx, userId: string): Promise<UserRow> {
     const [user] = await tx.select().from(users).where(eq(users.id, userId))
-    if (!user) throw new AppError('unauthenticated', 'This account no longer exists.')
+    if (!user) throw accountDeleted(userId)
     return user
   }
 
@@ -159,6 +159,8 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 }
 
-export function wrongCode(): AppError {
-  return new AppError('invalid_credentials', 'The code is wrong or was used before.')
+export function wrongCode(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
+    denial: { reason: 'wrong_code', userId },
+  })
 }
