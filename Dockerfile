@@ -9,6 +9,9 @@ COPY package.json bun.lock ./
 RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
  && npx -y bun@1.4.4 install --frozen-lockfile --os linux --cpu "$CPU"
 COPY . .
+# What the version says, for git is not here: --build-arg HOMEPORT_COMMIT="$(git log -1 --format='%H %cI')"
+ARG HOMEPORT_COMMIT=
+ARG RELEASE_PUBLIC_KEY=
 RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
  && npx -y bun@1.4.4 build.ts "linux-$CPU" \
  && mkdir /empty

@@ -4,6 +4,7 @@ import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
 import { writeConsole } from './build-console.ts'
+import { readBuildInfo } from './build-info.ts'
 
 export type Build = {
   outfile: string
@@ -35,6 +36,7 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
     sourcemap: 'linked',
     bytecode: true,
     format: 'esm',
+    define: { HOMEPORT_BUILD: JSON.stringify(await readBuildInfo()) },
     splitting: true,
     compile: {
       outfile,
@@ -150,10 +152,11 @@ if (import.meta.main) {
   // The Dockerfile names another platform than the machine's own, whose packages it has installed.
   const label = process.argv[2] as keyof typeof TARGETS | undefined
   const { resolve } = createRequire(import.meta.url)
+  const outfile = process.env['OUTFILE'] ?? './dist/homeport'
   await buildExecutable({
-    outfile: './dist/homeport',
+    outfile,
     ...(label ? TARGETS[label] : { platform: `${process.platform}-${process.arch}` }),
     folderOf: (name) => dirname(resolve(`${name}/package`)),
   })
-  console.log(`dist/homeport: ${Math.round(Bun.file('dist/homeport').size / 1e6)} MB`)
+  console.log(`${outfile}: ${Math.round(Bun.file(outfile).size / 1e6)} MB`)
 }

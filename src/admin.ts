@@ -22,7 +22,7 @@ import { createBaseUrlOf } from './http/request-url.ts'
 import type { Services } from './services.ts'
 import { backupsAdmin } from './usecases/admin/backups.ts'
 import { healthAdmin } from './usecases/admin/health.ts'
-import { VERSION } from './version.ts'
+import { BUILD } from './version.ts'
 
 /** The operator's console: its page, and what that asks for. */
 export function createConsole(services: Services) {
@@ -80,7 +80,7 @@ function createAdmin(services: Services) {
       healthAdmin({
         config,
         db,
-        version: VERSION,
+        version: BUILD,
         readiness,
         eventSearch,
         rates,

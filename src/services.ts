@@ -51,7 +51,7 @@ import { createKeyRings } from './usecases/key-rings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
 import { createMonitoring } from './usecases/monitoring.ts'
 import { consoleUrlOf, linksOf, mailerOf, publicUrl } from './usecases/public-settings.ts'
-import { VERSION } from './version.ts'
+import { BUILD } from './version.ts'
 
 export type ServicesDeps = {
   config: Config
@@ -229,7 +229,7 @@ export async function createServices(deps: ServicesDeps) {
   const monitoring = createMonitoring({
     config,
     db,
-    version: VERSION,
+    version: BUILD,
     servingSince: deps.servingSince ?? null,
     people: people.directory,
     billing,

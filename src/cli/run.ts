@@ -3,7 +3,7 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
-import { VERSION } from '../version.ts'
+import { BUILD } from '../version.ts'
 import { ArchiveError } from './backup/archive.ts'
 import { carryOut, currentUser } from './carry-out.ts'
 import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
@@ -18,7 +18,7 @@ export async function run(argv: string[]): Promise<number> {
   let exitCode: number = EXIT.done
   const program = new Commander('homeport')
     .description('The backend of a mobile app in one file.')
-    .version(VERSION)
+    .version(BUILD)
     .exitOverride()
   for (const command of commands) {
     const builder = registerCommand(program, command)
@@ -106,7 +106,7 @@ async function perform(
   const answer = await askServer(config, command, input, part)
   if (answer) return answer.outcome
   await requireData(config)
-  await using data = await openData(config, createLog('error'))
+  await using data = await openData(config, createLog('error'), {}, { schema: 'none' })
   const outcome =
     part === 'work'
       ? await carryOut(command, data.services, input as never, currentUser())

@@ -3,7 +3,7 @@ import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
-import { VERSION } from '../version.ts'
+import { BUILD } from '../version.ts'
 import { localUrl } from './local-url.ts'
 import { openFolders } from './open-folders.ts'
 
@@ -42,11 +42,11 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)
     const open = `${address}/docs`
     log.info(
-      `Homeport ${VERSION} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
+      `Homeport ${BUILD} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
     )
   } else
     log.info(
-      { version: VERSION, url: (config.isTls && baseUrl) || url.href, dataDir, pid: process.pid },
+      { version: BUILD, url: (config.isTls && baseUrl) || url.href, dataDir, pid: process.pid },
       'listening',
     )
 }

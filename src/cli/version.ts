@@ -1,12 +1,12 @@
 import { readMigrations } from '../db/migrations.ts'
-import { SHARP_VERSION, VERSION } from '../version.ts'
+import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 
 export const version: LocalCommand = {
   name: 'version',
-  summary: 'Print the version; with --json also those of the schema and of what is inside',
+  summary: 'Print the version, its commit and date; with --json also the schema and embedded parts',
   run: async (_config, { json }) => {
-    console.log(json ? JSON.stringify(describe()) : VERSION)
+    console.log(json ? JSON.stringify(describe()) : BUILD)
     return EXIT.done
   },
 }
@@ -15,6 +15,9 @@ function describe() {
   const { bun, sqlite, boringssl } = process.versions
   return {
     version: VERSION,
+    commit: BUILD_INFO?.commit ?? null,
+    date: BUILD_INFO?.date ?? null,
+    isReleaseKeyPinned: (BUILD_INFO?.releaseKeys.length ?? 0) > 0,
     bun,
     platform: `${process.platform}-${process.arch}`,
     // How many migrations a database of this program has had.

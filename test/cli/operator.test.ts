@@ -38,7 +38,9 @@ test('commands are carried out by the running server, and without one all the sa
   expect((await run(['migrate', '--status'])).stdout).toContain('up to date')
   expect((await run(['health'], { PORT: '1' })).exitCode).toBe(0)
   expect((await run(['health'], { DATA_DIR: 'elsewhere' })).exitCode).toBe(1)
-  expect((await run(['version'])).stdout).toMatch(/^\d+\.\d+\.\d+\n$/)
+  expect((await run(['version'])).stdout).toMatch(
+    /^\d+\.\d+\.\d+ \([0-9a-f]{12}(-modified)?, \d{4}-\d{2}-\d{2}\)\n$/,
+  )
   await server.stop()
 }, 30_000)
 

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { appliedIn } from '../../db/sqlite/open.ts'
 import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
-import { VERSION } from '../../version.ts'
+import { BUILD } from '../../version.ts'
 import type { OnProgress } from '../progress.ts'
 import { programCommand } from '../self-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
@@ -44,7 +44,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     const createdAt = now.toISOString()
     const info = {
       format: 1,
-      version: VERSION,
+      version: BUILD,
       schemaVersion: appliedIn(database),
       createdAt,
     } as const

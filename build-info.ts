@@ -1,0 +1,40 @@
+import type { BuildInfo } from './src/version.ts'
+
+const COMMIT_LENGTH = 12
+
+/**
+ * The commit and the release keys that go into an executable. `HOMEPORT_COMMIT`, `<hash> <date>`, stands for git where
+ * the sources come without it; `RELEASE_PUBLIC_KEY` holds the keys, with commas.
+ */
+export async function readBuildInfo(): Promise<BuildInfo> {
+  const releaseKeys = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',').filter(Boolean)
+  return { ...(await readCommit()), releaseKeys }
+}
+
+async function readCommit(): Promise<Pick<BuildInfo, 'commit' | 'date'>> {
+  const given = process.env['HOMEPORT_COMMIT']
+  const [hash, day] = (given || (await gitLog())).trim().split(' ')
+  const time = new Date(day ?? '')
+  if (!/^[0-9a-f]{12,}$/.test(hash ?? '') || Number.isNaN(time.getTime())) {
+    if (given) throw new Error('HOMEPORT_COMMIT is not "<hash> <date>", as git log prints %H %cI')
+    return { commit: null, date: null }
+  }
+  const commit = `${hash?.slice(0, COMMIT_LENGTH)}${!given && (await isModified()) ? '-modified' : ''}`
+  return { commit, date: time.toISOString() }
+}
+
+async function gitLog(): Promise<string> {
+  return Bun.$`git log -1 --format=${'%H %cI'}`
+    .cwd(import.meta.dir)
+    .quiet()
+    .nothrow()
+    .text()
+}
+
+async function isModified(): Promise<boolean> {
+  const { stdout } = await Bun.$`git status --porcelain --untracked-files=no`
+    .cwd(import.meta.dir)
+    .quiet()
+    .nothrow()
+  return stdout.length > 0
+}
