@@ -13,6 +13,7 @@ import { createServices, type Services, type ServicesDeps } from '../services.ts
 import { backupDirOf, listBackups } from './backup/backups.ts'
 import { finishRestore } from './backup/replace-data.ts'
 import { DataError } from './data-error.ts'
+import type { SchemaChange } from './engine.ts'
 import { openPostgres } from './open-postgres.ts'
 import { databasePath, openSqlite } from './open-sqlite.ts'
 import { programCommand } from './self-command.ts'
@@ -44,14 +45,14 @@ type Overrides = Pick<
 >
 
 /**
- * Locks the data directory, makes or migrates what is in it, and builds the services over it. With
- * `newSecrets` lost ones are replaced, else a database that had them is refused without them.
+ * Locks the data directory, makes what it lacks, and builds the services over it. A schema is migrated only where
+ * `schema` says so. With `newSecrets` lost ones are replaced, else a database that had them is refused without them.
  */
 export async function openData(
   config: Config,
   log: Log,
   overrides: Overrides = {},
-  options: { newSecrets?: boolean } = {},
+  options: { newSecrets?: boolean; schema?: SchemaChange } = {},
 ): Promise<Data> {
   try {
     return await openLocked(config, log, overrides, options)
@@ -90,7 +91,7 @@ async function openLocked(
   config: Config,
   log: Log,
   overrides: Overrides,
-  { newSecrets = false }: { newSecrets?: boolean },
+  { newSecrets = false, schema = 'create' }: { newSecrets?: boolean; schema?: SchemaChange },
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
   // What we make is for our own eyes, whatever the terminal or the service manager says.
@@ -99,7 +100,9 @@ async function openLocked(
   if (config.databaseUrl === null) await finishRestore(config.dataDir)
   const { dataDir, databaseUrl } = config
   const engine =
-    databaseUrl === null ? await openSqlite(config, log, newSecrets) : await openPostgres(config)
+    databaseUrl === null
+      ? await openSqlite(config, log, newSecrets, schema)
+      : await openPostgres(config, schema)
   opening.use(engine)
   const { db, migrated, replaced } = engine
   const nativeDir = config.nativeDir ?? join(dataDir, 'native')

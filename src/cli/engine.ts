@@ -3,6 +3,9 @@ import type { Tables } from '../features.ts'
 import type { KeptText } from '../lib/key-ring.ts'
 import type { SecretName } from '../secrets.ts'
 
+/** What opening may do to a schema: bring it up to date, make it in an empty database, or nothing. */
+export type SchemaChange = 'migrate' | 'create' | 'none'
+
 /** A database whose schema is up to date, and the place of the secrets that belong to it. */
 export type Engine = {
   db: OpenDb<Tables>

@@ -18,7 +18,10 @@ export const init: LocalCommand = {
       say([])
       return EXIT.done
     }
-    await using data = await openData(chosen, createLog('error'), {}, { newSecrets: !!newSecrets })
+    // Without secrets nothing else opens the data, so that "migrate" could not go first.
+    const schema = newSecrets ? 'migrate' : 'create'
+    const options = { newSecrets: !!newSecrets, schema } as const
+    await using data = await openData(chosen, createLog('error'), {}, options)
     say(data.newSecrets)
     return EXIT.done
 

@@ -8,15 +8,17 @@ import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/ope
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
 import { buildTables } from '../features.ts'
 import { DataError } from './data-error.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, SchemaChange } from './engine.ts'
+import { refuseSchema } from './schema-change.ts'
+
+type Connecting = { connections: number; schema: SchemaChange; deadline?: number }
 
 /** Connects to the server of `DATABASE_URL`, and makes or migrates what is in its database. */
-export async function openPostgres(config: Config): Promise<Engine> {
-  const { db, migrated, keep, close } = await connectPostgres(
-    config.databaseUrl ?? '',
-    config,
-    config.databasePool,
-  )
+export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
+  const { db, migrated, keep, close } = await connectPostgres(config.databaseUrl ?? '', config, {
+    connections: config.databasePool,
+    schema,
+  })
   if (await db.isCopyUnfinished()) {
     await close()
     throw new DataError(
@@ -27,18 +29,20 @@ export async function openPostgres(config: Config): Promise<Engine> {
 }
 
 /**
- * The database of the server at `url`, whose schema is brought up to date, and the secrets in it; `deadline`, in ms, is
- * how long its answers are waited for. Throws `DataError` with what is wrong.
+ * The database of the server at `url`, whose schema is up to date or brought there, and the secrets in it; `deadline`,
+ * in ms, is how long its answers are waited for. Throws `DataError` with what is wrong.
  */
 export async function connectPostgres(
   url: string,
   { secretKey }: Config,
-  connections: number,
-  deadline?: number,
+  { connections, schema, deadline }: Connecting,
 ) {
   const pools = openPools(url, connections, deadline)
   try {
-    const migrated = await migrate(pools.changes, readMigrations('postgres'))
+    const migrations = readMigrations('postgres')
+    const migrated = await migrate(pools.changes, migrations, (applied) =>
+      refuseSchema(schema, applied, migrations.length),
+    )
     const db = createPostgresDb(pools, { url, connections }, buildTables(postgresColumns))
     const sealKey = createHash('sha256')
       .update(secretKey ?? '')

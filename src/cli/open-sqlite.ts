@@ -18,17 +18,24 @@ import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { DataError } from './data-error.ts'
-import type { Engine } from './engine.ts'
+import type { Engine, SchemaChange } from './engine.ts'
+import { refuseSchema } from './schema-change.ts'
 import { programCommand } from './self-command.ts'
 
 /** Opens, makes or migrates the database of a data directory that is locked, and checks the secrets beside it. */
-export async function openSqlite(config: Config, log: Log, newSecrets: boolean): Promise<Engine> {
+export async function openSqlite(
+  config: Config,
+  log: Log,
+  newSecrets: boolean,
+  schema: SchemaChange,
+): Promise<Engine> {
   const path = databasePath(config)
   const migrations = readMigrations('sqlite')
   await refuseMoved(config)
   await refuseUnusable(config, path, await reasonNotToOpen(path, migrations))
   const secrets = join(config.dataDir, 'secrets')
   const before = existsSync(path) ? appliedIn(path) : 0
+  refuseSchema(schema, before, migrations.length)
   const replaced = newSecrets ? await discardBadSecrets(secrets, before) : []
   await checkSecrets(secrets, newSecrets ? 0 : before)
   const client = openDatabase(path)

@@ -66,7 +66,7 @@ export const serve: LocalCommand = {
     const servingSince = new Date()
     const backups = createConsoleBackups(chosen)
     const live = { servingSince, areCertificatesFailing, liveLines, timerRuns, backups }
-    const { services } = stack.use(await openData(chosen, log, live))
+    const { services } = stack.use(await openData(chosen, log, live, { schema: 'migrate' }))
     if (demo) await addDemoData(services, log)
     if (!isSuccessor) listener.probe()
     const plain = chosen.isTls ? null : listener.open(services, null)

@@ -45,7 +45,11 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
-    await using from = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
+    await using from = await sqliteSide(
+      join(folder, 'homeport.db'),
+      join(folder, 'secrets'),
+      'migrate',
+    )
     await using to = await postgresTarget(databaseUrl, config, 'take an empty database')
     await copyAll(from, to, 'take an empty database and restore again')
     await moveFiles()

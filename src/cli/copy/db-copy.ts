@@ -56,7 +56,7 @@ async function copyUp(config: Config, url: string) {
     )
   }
   const advice = moved === place ? 'the copy is done, set DATABASE_URL' : 'take an empty database'
-  await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'))
+  await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'), 'none')
   await using to = await postgresTarget(url, config, advice)
   const rows = await copyAll(from, to, 'take an empty database and copy again')
   await writeDurably(movedMark(config), `${to.db.place}\n`, 0o600)
@@ -91,7 +91,11 @@ export async function copyInto(folder: string, url: string, config: Config) {
   await makeFolder(folder)
   try {
     await using from = await postgresSource(url, config)
-    await using to = await sqliteSide(join(folder, 'homeport.db'), join(folder, 'secrets'))
+    await using to = await sqliteSide(
+      join(folder, 'homeport.db'),
+      join(folder, 'secrets'),
+      'migrate',
+    )
     const rows = await copyAll(from, to, 'copy again, from the beginning')
     return { rows, from: from.db.place }
   } catch (error) {

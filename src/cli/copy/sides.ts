@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
@@ -6,11 +7,13 @@ import { readMigrations } from '../../db/migrations.ts'
 import { openSnapshot } from '../../db/postgres/open.ts'
 import { sqliteColumns } from '../../db/sqlite/columns.ts'
 import { migrate } from '../../db/sqlite/migrate.ts'
-import { absorbLog, createDb, openDatabase } from '../../db/sqlite/open.ts'
+import { absorbLog, appliedIn, createDb, openDatabase } from '../../db/sqlite/open.ts'
 import { buildTables, type Tables } from '../../features.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { CopyDiffers, DataError } from '../data-error.ts'
+import type { SchemaChange } from '../engine.ts'
 import { connectPostgres } from '../open-postgres.ts'
+import { refuseSchema } from '../schema-change.ts'
 import { countAll } from './copy-tables.ts'
 
 /** A database that is copied from or to, with the secrets that belong to it. */
@@ -19,15 +22,20 @@ export type Side = {
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
 } & AsyncDisposable
 
-/** Statements of a copy are long, in ms. */
-const PATIENCE = 120_000
-const CONNECTIONS = 3
+/** Statements of a copy are long; the deadline is in ms. */
+const LONG_WORK = { connections: 3, deadline: 120_000 }
 
 /** The SQLite database at `path`, made where there is none, with the secrets in `folder`. */
-export async function sqliteSide(path: string, folder: string): Promise<Side> {
+export async function sqliteSide(
+  path: string,
+  folder: string,
+  schema: SchemaChange,
+): Promise<Side> {
   await mkdir(dirname(path), { recursive: true, mode: 0o700 })
+  const migrations = readMigrations('sqlite')
+  refuseSchema(schema, existsSync(path) ? appliedIn(path) : 0, migrations.length)
   const client = openDatabase(path)
-  migrate(client, readMigrations('sqlite'))
+  migrate(client, migrations)
   const db = createDb(client, buildTables(sqliteColumns), null)
   return {
     db,
@@ -43,7 +51,10 @@ export async function sqliteSide(path: string, folder: string): Promise<Side> {
 
 /** The database of a server as it is now, all of it at one moment. */
 export async function postgresSource(url: string, config: Config): Promise<Side> {
-  const { db, pools, keep, close } = await connectPostgres(url, config, CONNECTIONS, PATIENCE)
+  const { db, pools, keep, close } = await connectPostgres(url, config, {
+    ...LONG_WORK,
+    schema: 'none',
+  })
   try {
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
@@ -66,7 +77,7 @@ export async function postgresSource(url: string, config: Config): Promise<Side>
  * `advice` of what to do.
  */
 export async function postgresTarget(url: string, config: Config, advice: string) {
-  const { db, keep, close } = await connectPostgres(url, config, CONNECTIONS, PATIENCE)
+  const { db, keep, close } = await connectPostgres(url, config, { ...LONG_WORK, schema: 'create' })
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
       throw new DataError(`${db.place} has data already: ${advice}.`)

@@ -12,10 +12,14 @@ const LOCK = 0x6d696772
 const PATIENCE = 30 * 60 * 1000
 
 /**
- * Brings the schema up to date, all pending migrations or none, and returns their tags. Throws `DatabaseRefusal` for
- * a database of another program or of a newer version.
+ * Brings the schema up to date, all pending migrations or none, and returns their tags. `permit` is told how many the
+ * database has had and may throw. Throws `DatabaseRefusal` for a database of another program or of a newer version.
  */
-export async function migrate(pool: Pool, migrations: Migration[]): Promise<string[]> {
+export async function migrate(
+  pool: Pool,
+  migrations: Migration[],
+  permit: (applied: number) => void = () => {},
+): Promise<string[]> {
   const connection = await pool.reserve()
   let isBroken = true
   try {
@@ -25,6 +29,7 @@ export async function migrate(pool: Pool, migrations: Migration[]): Promise<stri
     const pending = migrations.slice(applied)
     if (applied === 0 && pending.length > 0) await refuseForeign(connection)
     if (applied > migrations.length) throw newer()
+    permit(applied)
     for (const { statements } of pending)
       for (const statement of statements) await connection.run(statement, [], PATIENCE)
     if (pending.length > 0) {

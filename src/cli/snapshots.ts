@@ -1,0 +1,77 @@
+import { existsSync } from 'node:fs'
+import { chmod, chown, copyFile, readdir, rename, stat } from 'node:fs/promises'
+import { basename, join } from 'node:path'
+import type { Config } from '../config.ts'
+import { takeLock } from '../db/sqlite/lock.ts'
+import { absorbLog } from '../db/sqlite/open.ts'
+import { UsageError } from '../lib/command.ts'
+import { renameDurably, syncPath } from '../lib/durable-file.ts'
+import { timeStamp } from '../lib/time-stamp.ts'
+import { DataError } from './data-error.ts'
+import { databasePath } from './open-sqlite.ts'
+
+const NAME = /^before-migration-(\d+)-(\d+)\.db$/
+
+/** A copy of the database from before its schema changed. */
+export type Snapshot = { path: string; migration: number; at: Date }
+
+/** All that are kept, the newest first. */
+export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
+  const folder = join(dataDir, 'snapshots')
+  const names = await readdir(folder).catch(() => [])
+  return names
+    .flatMap((name) => {
+      const [, migration, ms] = NAME.exec(name) ?? []
+      if (!migration || !ms) return []
+      return [{ path: join(folder, name), migration: Number(migration), at: new Date(Number(ms)) }]
+    })
+    .toSorted((a, b) => b.at.getTime() - a.at.getTime())
+}
+
+/** The snapshot of this name, or the newest one. Throws `UsageError` when there is none. */
+export async function findSnapshot(config: Config, name: string | null): Promise<Snapshot> {
+  const snapshots = await listSnapshots(config)
+  const found = snapshots.find(({ path }) => name === null || basename(path) === basename(name))
+  if (found) return found
+  const names = snapshots.map(({ path }) => basename(path))
+  throw new UsageError(
+    names.length === 0
+      ? `There is no snapshot in ${config.dataDir}: restore a backup instead.`
+      : `There is no snapshot ${name}: take ${names.join(', ')}.`,
+  )
+}
+
+/**
+ * Puts a copy of a snapshot in the place of the database, which no server uses. Returns where the database of until
+ * now was moved; null when it was missing.
+ */
+export async function returnToSnapshot(
+  config: Config,
+  { path: snapshot, migration }: Snapshot,
+): Promise<string | null> {
+  using lock = takeLock(join(config.dataDir, 'homeport.lock'))
+  if (lock === null) throw new DataError(`A server is using ${config.dataDir}: stop it first.`)
+  const path = databasePath(config)
+  const incoming = `${path}.incoming`
+  await copyFile(snapshot, incoming)
+  // Root may do this for the user of the service.
+  const { uid, gid } = await stat(snapshot)
+  await chown(incoming, uid, gid)
+  await chmod(incoming, 0o600)
+  await syncPath(incoming)
+  const hasDatabase = existsSync(path)
+  const aside = `${path}.after-migration-${migration}-${timeStamp(new Date())}`
+  if (hasDatabase) {
+    try {
+      absorbLog(path)
+    } catch {
+      // What is damaged is moved aside with its log.
+    }
+  }
+  // The database goes first: without it nothing starts, while one without its log would have lost its last changes.
+  for (const suffix of ['', '-wal', '-shm']) {
+    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix)
+  }
+  await renameDurably(incoming, path)
+  return hasDatabase ? aside : null
+}

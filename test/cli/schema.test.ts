@@ -1,0 +1,120 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { commands } from '../../src/cli/commands.ts'
+import { readMigrations } from '../../src/db/migrations.ts'
+import { migrate } from '../../src/db/sqlite/migrate.ts'
+import { appliedIn, openDatabase } from '../../src/db/sqlite/open.ts'
+import { hashOfFile } from '../../src/lib/file-hash.ts'
+import { isOnPostgres, onSqlite } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const MIGRATIONS = readMigrations('sqlite')
+const OLD = MIGRATIONS.length - 1
+/** What changes a schema, and what works on no data. */
+const EXCEPT = /^(serve|migrate|upgrade|restore|restart|service .*)$/
+
+/** A data directory as the version before the last migration has left it. */
+async function installWithOldSchema() {
+  const homeport = await installExecutable()
+  await homeport.run(['init'])
+  const path = join(homeport.folder, 'data', 'homeport.db')
+  await rm(path)
+  const client = openDatabase(path)
+  migrate(client, MIGRATIONS.slice(0, OLD))
+  client.close()
+  return { homeport, path }
+}
+
+onSqlite('the server of the other engine is tested below')(
+  'only serve, migrate, upgrade and restore change a schema: other commands refuse',
+  async () => {
+    const { homeport, path } = await installWithOldSchema()
+    await using _ = homeport
+    for (const { name, arguments: args = '' } of commands) {
+      if (EXCEPT.test(name)) continue
+      const { stderr } = await homeport.run([
+        ...name.split(' '),
+        ...args
+          .replace(/\[.*/, '')
+          .replaceAll(/<[^>]*>/g, 'ann')
+          .split(' ')
+          .filter(Boolean),
+      ])
+      expect([name, appliedIn(path)]).toEqual([name, OLD])
+      expect([name, stderr]).toEqual([name, expect.not.stringContaining('    at ')])
+    }
+    for (const args of [['status'], ['user', 'list'], ['openapi'], ['init'], ['settings', 'get']]) {
+      const { exitCode, stderr } = await homeport.run(args)
+      expect([args, exitCode, stderr]).toEqual([
+        args,
+        1,
+        `The database has the schema of an older version (${OLD} of ${MIGRATIONS.length} migrations), which this command leaves alone: run "homeport migrate", or start the server.\n`,
+      ])
+    }
+    const to = 'postgres://localhost:1/x'
+    const copy = await homeport.run(['db', 'copy', '--to', to], { SECRET_KEY: 'x'.repeat(32) })
+    expect(copy.stderr).toContain('leaves alone')
+    expect((await homeport.run(['migrate'])).exitCode).toBe(0)
+    expect((await homeport.run(['status', '--json'])).stderr).toBe('')
+  },
+  60_000,
+)
+
+test.skipIf(!isOnPostgres)(
+  'an empty PostgreSQL database is left alone by commands',
+  async () => {
+    await using homeport = await installExecutable()
+    for (const args of [['status'], ['backup']]) {
+      const { exitCode, stderr } = await homeport.run(args)
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining('The database is empty')])
+    }
+    expect((await homeport.run(['init'])).exitCode).toBe(0)
+    expect((await homeport.run(['backup'])).exitCode).toBe(0)
+  },
+  30_000,
+)
+
+onSqlite('snapshots are files')(
+  'a migration is taken back to its snapshot, and what was written since is kept aside',
+  async () => {
+    const { homeport, path } = await installWithOldSchema()
+    await using _ = homeport
+    const { run } = homeport
+    const none = await run(['migrate', '--back-to-snapshot', '--yes'])
+    expect([none.exitCode, none.stderr]).toEqual([2, expect.stringContaining('no snapshot')])
+    await run(['migrate'])
+    await run(['settings', 'set', 'ios.latestVersion=7.7.7'])
+    expect((await run(['migrate', '--back-to-snapshot'])).stderr).toContain('Add --yes')
+    expect(appliedIn(path)).toBe(MIGRATIONS.length)
+
+    const back = await run(['migrate', '--back-to-snapshot', '--yes', '--json'])
+    const { snapshot, aside, migration } = JSON.parse(back.stdout)
+    expect([back.exitCode, migration, appliedIn(path)]).toEqual([0, OLD + 1, OLD])
+    expect(await Bun.file(aside).text()).toContain('7.7.7')
+
+    // The server that goes on writes to a copy: the snapshot can be taken again.
+    const before = await hashOfFile(snapshot)
+    await run(['migrate'])
+    await run(['settings', 'set', 'ios.latestVersion=8.8.8'])
+    expect(await hashOfFile(snapshot)).toBe(before)
+    const wrong = await run(['migrate', '--back-to-snapshot', 'x', '--yes'])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('take before-')])
+  },
+  30_000,
+)
+
+onSqlite('snapshots are files')(
+  'a running server keeps its database',
+  async () => {
+    const { homeport } = await installWithOldSchema()
+    await using _ = homeport
+    const server = await homeport.start()
+    const { exitCode, stderr } = await homeport.run(['migrate', '--back-to-snapshot', '--yes'])
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('stop it first')])
+    expect(await server.stop()).toBe(0)
+  },
+  30_000,
+)
