@@ -1,34 +1,53 @@
 #!/bin/sh
 # Installs a release of Homeport: sh install.sh https://where/the/release/is
-# It takes the executable for this machine, checks its SHA-256, and puts it to /usr/local/bin (or $PREFIX).
+# It checks that the release key has signed SHA256SUMS, takes the executable for this machine, checks its SHA-256, and
+# puts it to /usr/local/bin (or $PREFIX). Nothing that it fetches runs before.
 set -eu
 
-base=${1:?"usage: sh install.sh <URL of the folder of a release>"}
+# "bun run release" writes the public key here.
+key=${RELEASE_PUBLIC_KEY:-}
+
+base=${1:?"usage: sh install.sh <https URL of the folder of a release>"}
 base=${base%/}
 prefix=${PREFIX:-/usr/local/bin}
 
+refuse() { echo "$1 Nothing was installed." >&2; exit 1; }
+fetch() { curl -fsSL --proto '=https' --tlsv1.2 -o "$folder/$1" "$base/$1" || refuse "$base/$1 cannot be fetched."; }
+
+case "$base" in https://*) ;; *) refuse "A release is fetched from https:// only." ;; esac
+if [ -z "$key" ]; then
+  refuse "This script holds no release key: set RELEASE_PUBLIC_KEY to that of who made the release."
+fi
+if [ -e "$prefix/homeport" ]; then
+  refuse "$prefix/homeport is there already: take \"homeport upgrade\", or remove it first."
+fi
 case "$(uname -s) $(uname -m)" in
   'Linux x86_64') platform=linux-x64 ;;
   'Linux aarch64') platform=linux-arm64 ;;
   'Darwin arm64') platform=macos-arm64 ;;
-  *) echo "There is no release for $(uname -s) on $(uname -m)." >&2; exit 1 ;;
+  *) refuse "There is no release for $(uname -s) on $(uname -m)." ;;
 esac
 if [ "$(uname -s)" = Linux ] && ldd --version 2>&1 | grep -qi musl; then platform=$platform-musl; fi
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
-curl -fsSL -o "$folder/SHA256SUMS" "$base/SHA256SUMS"
+fetch SHA256SUMS
+fetch SHA256SUMS.sig
+printf -- '-----BEGIN PUBLIC KEY-----\n%s\n-----END PUBLIC KEY-----\n' "$key" >"$folder/key.pem"
+checked=$(openssl pkeyutl -verify -pubin -inkey "$folder/key.pem" -rawin -in "$folder/SHA256SUMS" \
+  -sigfile "$folder/SHA256SUMS.sig" 2>&1) || true
+case "$checked" in
+  *'Verified Successfully'*) ;;
+  *) refuse "SHA256SUMS is not signed by the release key, or openssl cannot tell (it takes version 3): $checked" ;;
+esac
 line=$(grep -E "  homeport-[^ ]*-$platform\$" "$folder/SHA256SUMS" || true)
-if [ -z "$line" ]; then echo "The release has nothing for $platform." >&2; exit 1; fi
+if [ -z "$line" ]; then refuse "The release has nothing for $platform."; fi
 file=${line##* }
-curl -fL -o "$folder/$file" "$base/$file"
+fetch "$file"
 
 cd "$folder"
 if command -v sha256sum >/dev/null; then check='sha256sum -c -'; else check='shasum -a 256 -c -'; fi
-if ! echo "$line" | $check >/dev/null 2>&1; then
-  echo "$file is not what SHA256SUMS says: nothing was installed." >&2
-  exit 1
-fi
+if ! echo "$line" | $check >/dev/null 2>&1; then refuse "$file is not what SHA256SUMS says."; fi
 chmod 755 "$file"
 mv "$file" "$prefix/homeport"
 "$prefix/homeport" version

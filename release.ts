@@ -1,14 +1,17 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildExecutable, TARGETS } from './build.ts'
+import { readBuildInfo } from './build-info.ts'
 import { version } from './package.json' with { type: 'json' }
 import { isNative, type Locked, packagesFor, spdxOf } from './release-list.ts'
+import { writeSums } from './release-signature.ts'
 import { hashOfFile } from './src/lib/file-hash.ts'
+import { publicKeyOf } from './src/lib/release-signature.ts'
 
 /**
- * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all, and the script
- * that installs it. With `--check` each is built twice, which must give the same bytes. Names of platforms on the
- * command line choose some.
+ * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all with its
+ * signature by `RELEASE_KEY`, and the script that installs it. With `--check` each is built twice, which must give the
+ * same bytes. Names of platforms on the command line choose some.
  */
 const FOLDER = join(import.meta.dir, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
@@ -18,8 +21,11 @@ const REGISTRY = 'https://registry.npmjs.org'
 const words = process.argv.slice(2)
 const isCheck = words.includes('--check')
 const chosen = words.filter((word) => !word.startsWith('--'))
-const created = (await Bun.$`git log -1 --format=%cI`.text()).trim()
-const sums: string[] = []
+const privateKey = process.env['RELEASE_KEY'] || null
+pinKey()
+const { commit, date } = await readBuildInfo()
+if (commit === null || date === null) throw new Error('a release is built from a commit of git')
+const sums = new Map<string, string>()
 
 await rm(FOLDER, { recursive: true, force: true })
 for (const [label, { platform, target }] of Object.entries(TARGETS)) {
@@ -39,16 +45,26 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   }
   await rm(`${outfile}.map`)
   const list = `${file}.spdx.json`
-  const spdx = spdxOf(file, version, new Date(created).toISOString(), packages)
+  const spdx = spdxOf(file, version, date, packages)
   await Bun.write(join(FOLDER, list), JSON.stringify(spdx, null, 2))
-  sums.push(`${sum}  ${file}`, `${await hashOfFile(join(FOLDER, list))}  ${list}`)
+  sums.set(file, sum).set(list, await hashOfFile(join(FOLDER, list)))
   console.log(
     `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', built twice alike' : ''}`,
   )
 }
 for (const folder of [PACKAGES, AGAIN]) await rm(folder, { recursive: true, force: true })
-await Bun.write(join(FOLDER, 'install.sh'), Bun.file(join(import.meta.dir, 'install.sh')))
-await Bun.write(join(FOLDER, 'SHA256SUMS'), `${sums.join('\n')}\n`)
+await writeSums(FOLDER, { version, commit, date, sums }, privateKey)
+if (privateKey === null)
+  console.log(
+    'NOT signed: without RELEASE_KEY "homeport upgrade" and install.sh refuse this release.',
+  )
+
+/** The executables accept what is signed by the key of their own release, and by those of `RELEASE_PUBLIC_KEY`. */
+function pinKey() {
+  const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
+  const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)
+  process.env['RELEASE_PUBLIC_KEY'] = [...new Set(keys)].join(',')
+}
 
 /** Fetches a package that is not for this machine, and unpacks it when it is what the lockfile says. */
 async function fetchPackage({ name, version: wanted, integrity }: Locked) {

@@ -1,5 +1,10 @@
 /** The body of a reply as text, or null when it has more than `limit` bytes or is compressed unasked. */
 export async function readLimited(response: Response, limit: number): Promise<string | null> {
+  return (await readLimitedBytes(response, limit))?.toString('utf8') ?? null
+}
+
+/** The same as bytes. */
+export async function readLimitedBytes(response: Response, limit: number): Promise<Buffer | null> {
   const encoding = response.headers.get('content-encoding') ?? 'identity'
   if (encoding !== 'identity') return null
   const chunks: Uint8Array[] = []
@@ -9,5 +14,5 @@ export async function readLimited(response: Response, limit: number): Promise<st
     if (size > limit) return null
     chunks.push(chunk)
   }
-  return Buffer.concat(chunks).toString('utf8')
+  return Buffer.concat(chunks)
 }

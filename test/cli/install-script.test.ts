@@ -1,37 +1,107 @@
 import { expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { sha256 } from '../../src/lib/crypto.ts'
+import { startReleaseServer } from '../support/release-server.ts'
 
-const SCRIPT = join(import.meta.dir, '..', '..', 'install.sh')
 const NAMES = ['linux-x64', 'linux-arm64', 'macos-arm64'].map((one) => `homeport-9.0.0-${one}`)
-const PROGRAM = '#!/bin/sh\necho 9.0.0\n'
+const PROGRAM = '#!/bin/sh\ntouch "$PREFIX/has-run"\necho 9.0.0\n'
+const RELEASE = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00:00:00.000Z' }
 
-test('the install script takes what is for this machine, and only what its sum says', async () => {
-  for (const [served, exitCode, installed] of [
-    [PROGRAM, 0, ['homeport']],
-    [`${PROGRAM}# changed`, 1, []],
-  ] as const) {
-    using releases = Bun.serve({
-      hostname: '127.0.0.1',
-      port: 0,
-      fetch: ({ url }) => new Response(url.endsWith('SHA256SUMS') ? sums() : served),
-    })
-    const prefix = await mkdtemp(join(tmpdir(), 'homeport-install-'))
-    const script = Bun.spawn(['sh', SCRIPT, releases.url.href], {
-      env: { PATH: process.env['PATH'], PREFIX: prefix },
-      stdout: 'pipe',
-      stderr: 'pipe',
-    })
-    const [said, failed] = [await script.stdout.text(), await script.stderr.text()]
-    expect([await script.exited, await readdir(prefix)]).toEqual([exitCode, [...installed]])
-    if (exitCode === 0) expect(said).toBe('9.0.0\n')
-    else expect(failed).toContain('nothing was installed')
-    await rm(prefix, { recursive: true })
-  }
+type Releases = Awaited<ReturnType<typeof startReleaseServer>>
+
+test('the install script takes what is for this machine', async () => {
+  await using releases = await publish(newKey())
+  const { prefix, said, failed, exitCode } = await install(releases)
+  expect([exitCode, failed, said]).toEqual([0, '', '9.0.0\n'])
+  expect(await readdir(prefix)).toContain('homeport')
+  expect((await install(releases, {}, prefix)).failed).toContain('take "homeport upgrade"')
+  await rm(prefix, { recursive: true })
 })
 
-function sums(): string {
-  return NAMES.map((name) => `${sha256(PROGRAM, 'hex')}  ${name}\n`).join('')
+test.each<[string, string, (releases: Releases) => Promise<Record<string, string>>]>([
+  ['over plain http', 'from https:// only', async ({ plainUrl }) => ({ URL: plainUrl })],
+  [
+    'whose sums another key has signed',
+    'not signed by the release key',
+    async (releases) => {
+      const script = await Bun.file(join(releases.folder, 'install.sh')).text()
+      await releases.publish(RELEASE, newKey())
+      await Bun.write(join(releases.folder, 'install.sh'), script)
+      return {}
+    },
+  ],
+  [
+    'whose sums were changed',
+    'not signed by the release key',
+    async ({ folder }) => {
+      const sums = Bun.file(join(folder, 'SHA256SUMS'))
+      await Bun.write(sums, `${await sums.text()}\n`)
+      return {}
+    },
+  ],
+  [
+    'whose files were changed',
+    'is not what SHA256SUMS says',
+    async ({ folder }) => {
+      for (const name of NAMES) await Bun.write(join(folder, name), `${PROGRAM}# changed`)
+      return {}
+    },
+  ],
+  [
+    'that leads to plain http',
+    'cannot be fetched',
+    async ({ redirects, plainUrl }) => {
+      for (const name of NAMES) redirects.set(`/${name}`, `${plainUrl}/${name}x`)
+      return {}
+    },
+  ],
+  [
+    'where openssl is missing',
+    'not signed by the release key, or openssl cannot tell',
+    async ({ folder }) => {
+      const bin = join(folder, 'bin')
+      for (const name of ['sh', 'uname', 'curl', 'mktemp', 'rm', 'grep', 'ldd', 'sha256sum'])
+        await Bun.$`mkdir -p ${bin} && ln -sf ${Bun.which(name) ?? name} ${join(bin, name)}`.quiet()
+      return { PATH: bin }
+    },
+  ],
+])('the install script runs nothing of a release %s', async (_, reason, spoil) => {
+  await using releases = await publish(newKey())
+  const { prefix, exitCode, failed } = await install(releases, await spoil(releases))
+  expect([exitCode, failed]).toEqual([1, expect.stringContaining(reason)])
+  expect(failed).toContain('Nothing was installed.')
+  expect(await readdir(prefix)).toEqual([])
+  await rm(prefix, { recursive: true })
+})
+
+test('without a release key the install script refuses', async () => {
+  await using releases = await publish(null)
+  const { exitCode, failed } = await install(releases)
+  expect([exitCode, failed]).toEqual([1, expect.stringContaining('holds no release key')])
+})
+
+async function publish(privateKey: string | null) {
+  const releases = await startReleaseServer()
+  for (const name of NAMES) await Bun.write(join(releases.folder, name), PROGRAM)
+  await releases.publish(RELEASE, privateKey)
+  return releases
+}
+
+async function install(releases: Releases, env: Record<string, string> = {}, into?: string) {
+  const prefix = into ?? (await mkdtemp(join(tmpdir(), 'homeport-install-')))
+  const path = process.env['PATH'] ?? ''
+  const given = { PATH: path, PREFIX: prefix, CURL_CA_BUNDLE: releases.authority, ...env }
+  const command = ['/bin/sh', join(releases.folder, 'install.sh'), env['URL'] ?? releases.url]
+  const script = Bun.spawn(command, { env: given, stdout: 'pipe', stderr: 'pipe' })
+  const [said, failed] = [await script.stdout.text(), await script.stderr.text()]
+  return { prefix, said, failed, exitCode: await script.exited }
+}
+
+function newKey(): string {
+  return generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  }).privateKey
 }

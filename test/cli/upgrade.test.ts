@@ -3,7 +3,8 @@ import { readFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { onSqlite } from '../support/databases.ts'
-import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { buildExecutable, installExecutable, RELEASE_KEY } from '../support/executable.ts'
+import { startReleaseServer } from '../support/release-server.ts'
 import { deliver } from '../support/requests.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 import { deliverSteadily } from '../support/steady-load.ts'
@@ -17,24 +18,22 @@ afterEach(() => {
   for (const pid of started.splice(0)) Bun.spawnSync(['kill', '-9', String(pid)])
 })
 
-test('an upgrade from a URL is checked by its sum and takes over under load; the old file is kept', async () => {
+test('an upgrade from a URL is checked by its signature and takes over under load; the old file is kept', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')
+  await using releases = await startReleaseServer()
   // A byte more, so that it is another file.
-  await Bun.write(`${file}.release`, Buffer.concat([await readFile(file), Buffer.from(' ')]))
-  const sum = sha256(await readFile(`${file}.release`), 'hex')
-  using releases = Bun.serve({
-    hostname: '127.0.0.1',
-    port: 0,
-    fetch: ({ url }) =>
-      new Response(
-        url.endsWith('SHA256SUMS') ? `${sum}  homeport-9\n` : Bun.file(`${file}.release`),
-      ),
-  })
+  const bytes = Buffer.concat([await readFile(file), Buffer.from(' ')])
+  await Bun.write(join(releases.folder, 'homeport-9'), bytes)
+  const { stdout: described } = await homeport.run(['version', '--json'])
+  await releases.publish(JSON.parse(described), await Bun.file(RELEASE_KEY).text())
   const stopLoad = deliverSteadily(server, 500)
-  const { stdout, stderr } = await homeport.run(['upgrade', `${releases.url}homeport-9`, '--json'])
+  const { stdout, stderr } = await homeport.run(
+    ['upgrade', `${releases.url}/homeport-9`, '--json'],
+    { NODE_EXTRA_CA_CERTS: releases.authority },
+  )
   expect([stderr, JSON.parse(stdout).previous]).toEqual(['', `${file}.previous`])
   started.push(await servingPid(homeport))
   expect(started).not.toContain(server.process.pid)
@@ -52,15 +51,16 @@ onSqlite('its check is the new version’s own start')(
     await homeport.run(['init'])
     const file = join(homeport.folder, 'homeport')
     const before = sha256(await readFile(file), 'hex')
-    const wrong = { garbage: 'x', older: script('{"version":"0","schemaVersion":1}', 'exit 1') }
+    const wrong = { garbage: 'x', older: script('{"version":"0.0.9","schemaVersion":1}', 'exit 1') }
     for (const [name, content] of Object.entries(wrong))
       await Bun.write(join(homeport.folder, name), content)
     for (const [args, reason] of [
-      [['garbage'], 'not a homeport that runs on this machine'],
-      [['older'], 'older than the data'],
-      [['older', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
-      [['missing'], 'cannot be read'],
-      [['http://127.0.0.1:1/homeport'], 'cannot be fetched'],
+      [['garbage', '--unsigned'], 'not a homeport that runs on this machine'],
+      [['older', '--unsigned'], 'add --allow-downgrade'],
+      [['older', '--unsigned', '--allow-downgrade'], 'older than the data'],
+      [['older', '--unsigned', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
+      [['missing', '--unsigned'], 'cannot be read'],
+      [['https://127.0.0.1:1/homeport'], 'cannot be fetched'],
     ] as const) {
       const { exitCode, stderr } = await homeport.run(['upgrade', ...args])
       expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
@@ -77,9 +77,9 @@ test('a version that cannot start is taken back while the old one serves on', as
   const before = sha256(await readFile(file), 'hex')
   await Bun.write(
     join(homeport.folder, 'bad'),
-    script('{"version":"9","schemaVersion":99}', 'exit 5'),
+    script('{"version":"9.0.0","schemaVersion":99}', 'exit 5'),
   )
-  const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'])
+  const { exitCode, stderr } = await homeport.run(['upgrade', 'bad', '--unsigned'])
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining('serves on')])
   expect(sha256(await readFile(file), 'hex')).toBe(before)
   expect((await deliver(server, 'E1')).status).toBe(200)
@@ -102,9 +102,11 @@ printf 'broken' > data/homeport.db
 exit 7`
     await Bun.write(
       join(homeport.folder, 'bad'),
-      script('{"version":"9","schemaVersion":99}', dying),
+      script('{"version":"9.0.0","schemaVersion":99}', dying),
     )
-    const { exitCode, stderr } = await homeport.run(['upgrade', 'bad'], { PATH: '/usr/bin:/bin' })
+    const { exitCode, stderr } = await homeport.run(['upgrade', 'bad', '--unsigned'], {
+      PATH: '/usr/bin:/bin',
+    })
     expect([exitCode, stderr]).toEqual([
       1,
       expect.stringContaining('What the new one made of the data is in'),

@@ -1,19 +1,26 @@
+import { generateKeyPairSync } from 'node:crypto'
 import { cp, mkdir, mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { publicKeyOf } from '../../src/lib/release-signature.ts'
 import { WEBHOOK_TOKEN } from './app.ts'
 import { createTestDatabase } from './databases.ts'
 
 const ROOT = join(import.meta.dir, '..', '..')
+/** Not `dist/homeport`, which is for servers: this one accepts releases that tests sign. */
+const FOLDER = join(ROOT, 'dist', 'test')
+const EXECUTABLE = join(FOLDER, 'homeport')
+/** The private key of those releases, made by each build. */
+export const RELEASE_KEY = join(FOLDER, 'release-key.pem')
 /** After so many ms a build was broken off. */
 const BUILD_TIME = 60_000
 
 export type Server = Awaited<ReturnType<Awaited<ReturnType<typeof installExecutable>>['start']>>
 
-/** Builds `dist/homeport` where it is older than its sources; tests that run side by side build it once. */
+/** Builds the executable where it is older than its sources; tests that run side by side build it once. */
 export async function buildExecutable() {
-  const lock = join(ROOT, 'dist', 'building')
-  await mkdir(join(ROOT, 'dist'), { recursive: true })
+  const lock = join(FOLDER, 'building')
+  await mkdir(FOLDER, { recursive: true })
   while (
     !(await mkdir(lock)
       .then(() => true)
@@ -31,11 +38,18 @@ export async function buildExecutable() {
 }
 
 async function isBuilt(): Promise<boolean> {
-  const built = await stat(join(ROOT, 'dist', 'homeport')).catch(() => null)
+  const built = await stat(EXECUTABLE).catch(() => null)
   if (!built) return false
   // In braces, a folder inside of a folder matches nothing (Bun 1.4).
   const folders = ['src', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
-  const sources = ['build.ts', 'build-console.ts', 'bun.lock', 'package.json', ...folders]
+  const sources = [
+    'build.ts',
+    'build-console.ts',
+    'build-info.ts',
+    'bun.lock',
+    'package.json',
+    ...folders,
+  ]
   for (const pattern of sources) {
     for await (const path of new Bun.Glob(pattern).scan({
       cwd: ROOT,
@@ -49,14 +63,23 @@ async function isBuilt(): Promise<boolean> {
 }
 
 async function build() {
-  const build = Bun.spawn([process.execPath, 'build.ts'], { cwd: ROOT, stderr: 'pipe' })
+  const { privateKey } = generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  })
+  await Bun.write(RELEASE_KEY, privateKey)
+  const build = Bun.spawn([process.execPath, 'build.ts'], {
+    cwd: ROOT,
+    env: { ...process.env, OUTFILE: EXECUTABLE, RELEASE_PUBLIC_KEY: publicKeyOf(privateKey) },
+    stderr: 'pipe',
+  })
   if ((await build.exited) !== 0) throw new Error(await new Response(build.stderr).text())
 }
 
 /** The executable alone in an empty folder, as an operator has it. */
 export async function installExecutable() {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-e2e-'))
-  await cp(join(ROOT, 'dist', 'homeport'), join(folder, 'homeport'))
+  await cp(EXECUTABLE, join(folder, 'homeport'))
   const database = await createTestDatabase({ isEmpty: true })
   const started: Bun.Subprocess[] = []
   const { environment } = database

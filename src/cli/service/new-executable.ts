@@ -1,37 +1,38 @@
-import { chmod, open, stat } from 'node:fs/promises'
-import { basename } from 'node:path'
+import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
+import { fetchSecurely, urlOf } from './release.ts'
 
 /** What a file says of itself: see `homeport version --json`. */
-type Described = { version: string; schemaVersion: number }
+type Described = { version: string; date: string | null; schemaVersion: number }
 
-const SUM_LIMIT = 1024 * 1024
+const MAX_BYTES = 1024 ** 3
 
 /**
- * Puts the executable at `source`, a path or a URL, to `target`, and checks its SHA-256. That of a URL is in the file
- * `SHA256SUMS` beside it, unless `sum` is given. Returns it. Throws `UsageError` when there is none or it is another.
+ * Puts the executable at `source`, a path or a URL, to `target`, and makes it executable when it has all of the
+ * expected SHA-256 sums. Returns its sum. Throws `UsageError` when one differs.
  */
 export async function fetchExecutable(
   source: string,
   target: string,
-  sum: string | null,
+  expected: string[],
   onProgress: (done: number, total: number) => void,
 ): Promise<string> {
-  const url = /^https?:\/\//.test(source) ? new URL(source) : null
-  const expected = sum ?? (url && (await sumBeside(url)))
+  const url = urlOf(source)
   const { content, size } = url ? await download(url) : await openFile(source)
   const hasher = new Bun.CryptoHasher('sha256')
-  await using file = await open(target, 'w', 0o600)
+  await rm(target, { force: true })
+  await using file = await open(target, 'wx', 0o600)
   let done = 0
   for await (const chunk of content) {
     hasher.update(chunk)
     await file.writeFile(chunk)
     done += chunk.byteLength
+    if (done > MAX_BYTES) throw new UsageError(`${source} is too large to be a homeport.`)
     onProgress(done, size)
   }
   await file.sync()
   const found = hasher.digest('hex')
-  if (expected !== null && found !== expected.toLowerCase()) {
+  if (expected.some((sum) => sum.toLowerCase() !== found)) {
     throw new UsageError(
       `The SHA-256 of ${source} is ${found}, which does not match the expected one.`,
     )
@@ -49,10 +50,9 @@ export function previousOf(executable: string): string {
 export async function describeExecutable(path: string): Promise<Described> {
   try {
     const { stdout } = Bun.spawnSync([path, 'version', '--json'], { timeout: 30_000 })
-    const { version, schemaVersion } = JSON.parse(stdout.toString())
-    if (typeof version === 'string' && typeof schemaVersion === 'number') {
-      return { version, schemaVersion }
-    }
+    const { version, date = null, schemaVersion } = JSON.parse(stdout.toString())
+    if (/^\d+\.\d+\.\d+/.test(version) && typeof schemaVersion === 'number')
+      return { version, date, schemaVersion }
   } catch {
     // Said below.
   }
@@ -69,24 +69,7 @@ async function openFile(path: string) {
 }
 
 async function download(url: URL) {
-  const reply = await ask(url)
+  const reply = await fetchSecurely(url)
   if (!reply.body) throw new UsageError(`${url.href} is empty.`)
   return { content: reply.body, size: Number(reply.headers.get('content-length') ?? 0) }
-}
-
-async function sumBeside(url: URL): Promise<string> {
-  const sums = await (await ask(new URL('SHA256SUMS', url))).text()
-  const name = basename(url.pathname)
-  const line = sums
-    .slice(0, SUM_LIMIT)
-    .split('\n')
-    .find((one) => one.endsWith(`  ${name}`))
-  if (line) return line.slice(0, 64)
-  throw new UsageError(`SHA256SUMS beside ${url.href} does not name it: give --sha256.`)
-}
-
-async function ask(url: URL): Promise<Response> {
-  const reply = await fetch(url).catch(() => null)
-  if (reply?.ok) return reply
-  throw new UsageError(`${url.href} cannot be fetched (${reply?.status ?? 'no answer'}).`)
 }

@@ -1,6 +1,5 @@
 import { existsSync } from 'node:fs'
-import { link, readdir, rename, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { link, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
@@ -8,38 +7,48 @@ import { hashOfFile } from '../../lib/file-hash.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { DataError } from '../data-error.ts'
-import { databasePath, migrationStatus } from '../open-sqlite.ts'
+import { schemaStatus } from '../migrate.ts'
 import { createProgress } from '../progress.ts'
+import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
 import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
+import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_UNIT } from './service.ts'
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
-  summary:
-    'Replace this file with another version and restart; roll back if that does not become ready',
+  summary: 'Replace this file with another version and restart; roll back if that fails',
   arguments: '<file-or-url>',
   options: [
-    ['--sha256 <sum>', 'of the file; that of a URL is looked for in SHA256SUMS beside it'],
+    ['--unsigned', 'take a file that no release key has signed and that you have checked yourself'],
+    ['--allow-downgrade', 'take an older version'],
+    ['--sha256 <sum>', 'also require this SHA-256'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
   ],
-  run: async (given, { sha256, json }, [source = '']) => {
+  run: async (given, { unsigned, allowDowngrade, sha256, json }, [source = '']) => {
+    if (!Bun.isStandaloneExecutable)
+      throw new UsageError('Only the executable can be upgraded: pull the sources and restart.')
+    if (unsigned && urlOf(source) !== null)
+      throw new UsageError('A release from a URL must be signed: --unsigned is for files.')
     const config = given()
     const executable = process.execPath
     const incoming = `${executable}.new`
     try {
+      const signed = unsigned ? null : await readSignedFile(source)
+      if (signed && !allowDowngrade) refuseOlder(signed)
+      const sums = [signed?.sum, sha256].filter((sum) => typeof sum === 'string')
       const progress = createProgress()
-      const sum = typeof sha256 === 'string' ? sha256 : null
       const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
-      const hash = await fetchExecutable(source, incoming, sum, onProgress)
-      progress.end()
+      const hash = await fetchExecutable(source, incoming, sums, onProgress).finally(progress.end)
+      // Nothing of it has run until here.
       const next = await describeExecutable(incoming)
       if ((await hashOfFile(executable)) === hash)
         throw new UsageError(`Version ${next.version} is in place already.`)
-      const { applied } = await migrationStatus(config)
+      if (!allowDowngrade) refuseOlder(next)
+      const { applied } = await schemaStatus(config)
       if (next.schemaVersion < applied) {
         throw new UsageError(
-          `Version ${next.version} is older than the data: restore a backup of its time instead.`,
+          `Version ${next.version} is older than the data: go back with "homeport migrate --back-to-snapshot", or restore a backup of its time.`,
         )
       }
       const since = Date.now()
@@ -81,7 +90,7 @@ async function goBack(config: Config, executable: string, since: number, failure
   await renameDurably(back, executable)
   const said = `The new version does not serve: ${failure} The one before is in place again`
   if (await isServing(config)) return `${said} and serves on.`
-  const aside = await restoreSnapshot(config, since)
+  const aside = await undoMigration(config, since)
   const data = aside === null ? '' : ` What the new one made of the data is in ${aside}.`
   if (process.getuid?.() === 0 && existsSync(SERVICE_UNIT)) {
     Bun.spawnSync(['systemctl', 'restart', 'homeport'])
@@ -90,18 +99,9 @@ async function goBack(config: Config, executable: string, since: number, failure
   return `${said}: start it.${data}`
 }
 
-/** Where the migrated database was put, in the place of which its snapshot is now; null when it was not migrated. */
-async function restoreSnapshot(config: Config, since: number): Promise<string | null> {
-  const folder = join(config.dataDir, 'snapshots')
-  const names = await readdir(folder).catch(() => [])
-  const timeOf = (name: string) => Number(/-(\d+)\.db$/.exec(name)?.[1] ?? 0)
-  const snapshot = names.find((name) => timeOf(name) >= since)
-  if (snapshot === undefined) return null
-  const path = databasePath(config)
-  const aside = `${path}.upgraded-${since}`
-  for (const suffix of ['-wal', '-shm', '']) {
-    if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix)
-  }
-  await link(join(folder, snapshot), path)
-  return aside
+/** Where the migrated database was put; null when it was not migrated. */
+async function undoMigration(config: Config, since: number): Promise<string | null> {
+  const [snapshot] = await listSnapshots(config)
+  if (snapshot === undefined || snapshot.at.getTime() < since) return null
+  return returnToSnapshot(config, snapshot)
 }

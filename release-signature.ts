@@ -1,0 +1,21 @@
+import { join } from 'node:path'
+import { formatSums, publicKeyOf, type Release, signSums } from './src/lib/release-signature.ts'
+
+/** The line of `install.sh` that holds the public key. */
+const KEY_LINE = /^key=\$\{RELEASE_PUBLIC_KEY:-\}$/m
+
+/**
+ * Writes `SHA256SUMS` and `install.sh` into the folder of a release. With `privateKey`, an Ed25519 key in PEM, the sums
+ * are signed, and the script holds the public key.
+ */
+export async function writeSums(folder: string, release: Release, privateKey: string | null) {
+  const sums = formatSums(release)
+  const script = await Bun.file(join(import.meta.dir, 'install.sh')).text()
+  if (!KEY_LINE.test(script)) throw new Error('install.sh has no line for the release key')
+  await Bun.write(join(folder, 'SHA256SUMS'), sums)
+  const key = privateKey === null ? '' : publicKeyOf(privateKey)
+  const pinned = script.replace(KEY_LINE, () => `key=\${RELEASE_PUBLIC_KEY:-${key}}`)
+  await Bun.write(join(folder, 'install.sh'), pinned)
+  if (privateKey !== null)
+    await Bun.write(join(folder, 'SHA256SUMS.sig'), signSums(sums, privateKey))
+}

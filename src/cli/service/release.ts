@@ -1,0 +1,94 @@
+import { basename, dirname, join } from 'node:path'
+import { UsageError } from '../../lib/command.ts'
+import { readLimitedBytes } from '../../lib/read-limited.ts'
+import { type Release, verifySums } from '../../lib/release-signature.ts'
+import { BUILD, BUILD_INFO, VERSION } from '../../version.ts'
+
+export const SUMS = 'SHA256SUMS'
+export const SIGNATURE = 'SHA256SUMS.sig'
+
+const MAX_SUMS_BYTES = 1024 * 1024
+const MAX_REDIRECTS = 5
+const UNSIGNED_FILE = 'fetch the file yourself and take "homeport upgrade <file> --unsigned".'
+
+/** The version of a file, and its SHA-256, as the release key has signed them. */
+type SignedFile = Pick<Release, 'version' | 'date'> & { sum: string }
+
+/** What is taken for a URL; anything else is the path of a file. */
+export function urlOf(source: string): URL | null {
+  if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return null
+  const url = URL.parse(source)
+  if (url?.protocol === 'https:') return url
+  throw new UsageError(`${source} is not taken: a release is fetched from https:// only.`)
+}
+
+/**
+ * Reads SHA256SUMS beside `source` and checks its signature by the release key that this executable holds.
+ * Throws `UsageError` when it is not signed or does not name the file.
+ */
+export async function readSignedFile(source: string): Promise<SignedFile> {
+  const url = urlOf(source)
+  const keys = BUILD_INFO?.releaseKeys ?? []
+  if (keys.length === 0) {
+    throw new UsageError(
+      `This executable was built without a release key and cannot check a signature: ${UNSIGNED_FILE}`,
+    )
+  }
+  const name = basename(url?.pathname ?? source)
+  const sums = await readBeside(source, url, SUMS)
+  const signature = await readBeside(source, url, SIGNATURE)
+  const release = verifySums(sums.toString(), signature, keys)
+  if (release === null) {
+    throw new UsageError(
+      `${SUMS} beside ${source} is not signed by the release key: nothing was changed.`,
+    )
+  }
+  const sum = release.sums.get(name)
+  if (sum !== undefined) return { ...release, sum }
+  throw new UsageError(`${SUMS} beside ${source} does not name ${name}: keep the release's name.`)
+}
+
+/** Throws `UsageError` when a file is of an older version, or of an older commit of the same version. */
+export function refuseOlder({ version, date }: { version: string; date: string | null }) {
+  const order = Bun.semver.order(version, VERSION)
+  const ownDate = BUILD_INFO?.date ?? null
+  const isOlder = date !== null && ownDate !== null && Date.parse(date) < Date.parse(ownDate)
+  if (order > 0 || (order === 0 && !isOlder)) return
+  const other = date === null ? version : `${version} of ${date.slice(0, 10)}`
+  throw new UsageError(
+    `Version ${other} is older than this one, ${BUILD}: add --allow-downgrade to take it.`,
+  )
+}
+
+/** Fetches over https alone, also where the answer leads elsewhere. */
+export async function fetchSecurely(url: URL): Promise<Response> {
+  let target = url
+  for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
+    const headers = { 'accept-encoding': 'identity' }
+    const reply = await fetch(target, { redirect: 'manual', headers }).catch(() => null)
+    const location = reply?.headers.get('location')
+    if (reply?.ok) return reply
+    if (!reply || reply.status < 300 || reply.status > 399 || !location) {
+      throw new UsageError(
+        `${target.href} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
+      )
+    }
+    target = urlOf(new URL(location, target).href) as URL
+  }
+  throw new UsageError(`${url.href} cannot be fetched: it redirects too often.`)
+}
+
+async function readBeside(source: string, url: URL | null, name: string): Promise<Buffer> {
+  if (url) return readAtMost(await fetchSecurely(new URL(name, url)), name)
+  const file = Bun.file(join(dirname(source), name))
+  if (await file.exists()) return readAtMost(new Response(file), name)
+  throw new UsageError(
+    `There is no ${name} beside ${source}: add --unsigned to run a file that you have checked yourself.`,
+  )
+}
+
+async function readAtMost(response: Response, name: string): Promise<Buffer> {
+  const bytes = await readLimitedBytes(response, MAX_SUMS_BYTES)
+  if (bytes !== null) return bytes
+  throw new UsageError(`${name} of the release is too large to be one: nothing was changed.`)
+}

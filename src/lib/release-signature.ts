@@ -1,0 +1,54 @@
+import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
+
+/** What the signed `SHA256SUMS` of a release says. */
+export type Release = {
+  version: string
+  commit: string
+  /** When its commit was made, in ISO 8601. */
+  date: string
+  /** SHA-256 in hex by the name of the file. */
+  sums: Map<string, string>
+}
+
+const HEAD = /^# homeport (\d+\.\d+\.\d+[\w.+-]*) (\S+) (\S+)$/
+const LINE = /^([0-9a-f]{64}) {2}(\S+)$/
+
+/** The text of `SHA256SUMS`. Its first line is a comment to `sha256sum -c`. */
+export function formatSums({ version, commit, date, sums }: Release): string {
+  const lines = [...sums].map(([name, sum]) => `${sum}  ${name}`)
+  return [`# homeport ${version} ${commit} ${date}`, ...lines, ''].join('\n')
+}
+
+/** Signs `SHA256SUMS` with an Ed25519 private key in PEM. Returns the 64 bytes that openssl verifies. */
+export function signSums(text: string, privateKey: string): Buffer {
+  return sign(null, Buffer.from(text), readKey(privateKey))
+}
+
+/** The public key of a private one, as executables pin it: base64 of SPKI. */
+export function publicKeyOf(privateKey: string): string {
+  const spki = createPublicKey(readKey(privateKey)).export({ format: 'der', type: 'spki' })
+  return spki.toString('base64')
+}
+
+/** Reads a `SHA256SUMS` that one of the public keys has signed; null when none has. */
+export function verifySums(text: string, signature: Buffer, publicKeys: string[]): Release | null {
+  const isSigned = publicKeys.some((key) => {
+    const spki = { key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' } as const
+    return verify(null, Buffer.from(text), createPublicKey(spki), signature)
+  })
+  if (!isSigned) return null
+  const [head = '', ...lines] = text.split('\n')
+  const [, version, commit, date] = HEAD.exec(head) ?? []
+  if (!version || !commit || !date) return null
+  const entries = lines.flatMap((line) => {
+    const [, sum, name] = LINE.exec(line) ?? []
+    return sum && name ? [[name, sum] as const] : []
+  })
+  return { version, commit, date, sums: new Map(entries) }
+}
+
+function readKey(pem: string): KeyObject {
+  const key = createPrivateKey(pem)
+  if (key.asymmetricKeyType === 'ed25519') return key
+  throw new Error('the release key is no Ed25519 key: openssl genpkey -algorithm ed25519')
+}

@@ -1,0 +1,175 @@
+import { afterEach, beforeAll, expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { cp, readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { readSignedFile } from '../../src/cli/service/release.ts'
+import { formatSums, verifySums } from '../../src/lib/release-signature.ts'
+import { buildExecutable, installExecutable, RELEASE_KEY } from '../support/executable.ts'
+import { startReleaseServer } from '../support/release-server.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const NAME = 'homeport-9.0.0-linux-x64'
+const NEWER = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00:00:00.000Z' }
+const open: AsyncDisposable[] = []
+afterEach(async () => {
+  for (const one of open.splice(0)) await one[Symbol.asyncDispose]()
+})
+
+/** An executable that trusts a release server, on which lies a program that leaves a mark when it runs. */
+async function prepare() {
+  const homeport = await installExecutable()
+  const releases = await startReleaseServer()
+  open.push(homeport, releases)
+  const mark = join(homeport.folder, 'has-run')
+  const described = JSON.stringify({ ...NEWER, schemaVersion: 99 })
+  const program = `#!/bin/sh\ntouch '${mark}'\necho '${described}'\n`
+  await Bun.write(join(releases.folder, NAME), program)
+  const executable = join(homeport.folder, 'homeport')
+  const before = await readFile(executable)
+  const env = { NODE_EXTRA_CA_CERTS: releases.authority }
+  return {
+    releases,
+    folder: homeport.folder,
+    key: await Bun.file(RELEASE_KEY).text(),
+    upgrade: (...args: string[]) => homeport.run(['upgrade', ...args], env),
+    hasRun: () => Bun.file(mark).exists(),
+    isReplaced: async () => !(await readFile(executable)).equals(before),
+  }
+}
+
+test('a signed release is taken from a URL', async () => {
+  const { releases, upgrade, key, isReplaced } = await prepare()
+  await releases.publish(NEWER, key)
+  const { stderr, stdout, exitCode } = await upgrade(`${releases.url}/${NAME}`)
+  expect([stderr, exitCode, stdout]).toEqual(['', 0, expect.stringContaining('9.0.0 is in place')])
+  expect(await isReplaced()).toBe(true)
+}, 30_000)
+
+type Prepared = Awaited<ReturnType<typeof prepare>>
+const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promise<unknown>][] = [
+  [
+    'over plain http',
+    'from https:// only',
+    async ({ releases, key }) => {
+      await releases.publish(NEWER, key)
+      return `${releases.plainUrl}/${NAME}`
+    },
+  ],
+  [
+    'that leads to plain http',
+    'from https:// only',
+    async ({ releases, key }) => {
+      await releases.publish(NEWER, key)
+      releases.redirects.set(`/${NAME}`, `${releases.plainUrl}/other`)
+    },
+  ],
+  ['without a signature', 'cannot be fetched', ({ releases }) => releases.publish(NEWER, null)],
+  [
+    'signed by another key',
+    'not signed by the release key',
+    ({ releases }) => releases.publish(NEWER, newKey()),
+  ],
+  [
+    'with sums that were changed after the signature',
+    'not signed by the release key',
+    async ({ releases, key }) => {
+      await releases.publish(NEWER, key)
+      const sums = join(releases.folder, 'SHA256SUMS')
+      await Bun.write(sums, `${await Bun.file(sums).text()}\n`)
+    },
+  ],
+  [
+    'with a file that was changed after the signature',
+    'does not match the expected one',
+    async ({ releases, key }) => {
+      const file = join(releases.folder, NAME)
+      await releases.publish(NEWER, key)
+      await Bun.write(file, `${await Bun.file(file).text()}\n`)
+    },
+  ],
+  [
+    'of an older version',
+    '--allow-downgrade',
+    ({ releases, key }) => releases.publish({ ...NEWER, version: '0.0.9' }, key),
+  ],
+  [
+    'of an older commit of the same version',
+    '--allow-downgrade',
+    ({ releases, key }) =>
+      releases.publish({ ...NEWER, version: '0.1.0', date: '2020-01-01T00:00:00.000Z' }, key),
+  ],
+  [
+    'that it does not name',
+    'does not name',
+    async ({ releases, key }) => {
+      await releases.publish(NEWER, key)
+      await cp(join(releases.folder, NAME), join(releases.folder, 'homeport-9.9.9-linux-x64'))
+      return `${releases.url}/homeport-9.9.9-linux-x64`
+    },
+  ],
+]
+
+test.each(REFUSED)('a release %s is refused before it runs', async (_, reason, spoil) => {
+  const given = await prepare()
+  const source = await spoil(given)
+  const url = typeof source === 'string' ? source : `${given.releases.url}/${NAME}`
+  const { stderr, exitCode } = await given.upgrade(url)
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
+  expect([await given.hasRun(), await given.isReplaced()]).toEqual([false, false])
+})
+
+test('a flag takes an older release, and none takes an unsigned one from a URL', async () => {
+  const { releases, upgrade, key, isReplaced } = await prepare()
+  await releases.publish({ ...NEWER, version: '0.0.9' }, key)
+  const unsigned = await upgrade(`${releases.url}/${NAME}`, '--unsigned')
+  expect([unsigned.exitCode, unsigned.stderr]).toEqual([2, expect.stringContaining('is for files')])
+  expect(await isReplaced()).toBe(false)
+  expect((await upgrade(`${releases.url}/${NAME}`, '--allow-downgrade')).stderr).toBe('')
+  expect(await isReplaced()).toBe(true)
+}, 30_000)
+
+test('a local file needs signed sums beside it, or a flag', async () => {
+  const { releases, upgrade, key, hasRun, isReplaced } = await prepare()
+  const file = join(releases.folder, NAME)
+  const refused = await upgrade(file)
+  expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('add --unsigned')])
+  expect(await hasRun()).toBe(false)
+  await releases.publish(NEWER, newKey())
+  expect((await upgrade(file)).stderr).toContain('not signed by the release key')
+  expect(await hasRun()).toBe(false)
+  await releases.publish(NEWER, key)
+  expect((await upgrade(file)).stderr).toBe('')
+  expect(await isReplaced()).toBe(true)
+}, 30_000)
+
+test('an executable without a release key says how to upgrade it', async () => {
+  // From source there is none.
+  expect(readSignedFile('https://example.com/homeport')).rejects.toThrow('<file> --unsigned')
+})
+
+test('openssl agrees on what is signed', async () => {
+  const { releases, key } = await prepare()
+  await releases.publish(NEWER, key)
+  await Bun.write(join(releases.folder, 'private.pem'), key)
+  const openssl = await Bun.$`openssl pkey -in private.pem -pubout -out public.pem
+openssl pkeyutl -verify -pubin -inkey public.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig
+sha256sum -c SHA256SUMS`
+    .cwd(releases.folder)
+    .text()
+  expect(openssl).toContain('Signature Verified Successfully')
+  expect(openssl).toContain(`${NAME}: OK`)
+})
+
+test('sums without the version of a release are none, whoever signed them', () => {
+  const sums = new Map([[NAME, 'a'.repeat(64)]])
+  const text = formatSums({ ...NEWER, sums }).replace(/^.*\n/, '')
+  expect(verifySums(text, Buffer.alloc(64), [])).toBeNull()
+})
+
+function newKey(): string {
+  return generateKeyPairSync('ed25519', {
+    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
+    publicKeyEncoding: { type: 'spki', format: 'pem' },
+  }).privateKey
+}
