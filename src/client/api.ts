@@ -80,8 +80,13 @@ export type Client = {
   unlinkProvider(which: { provider: 'google' | 'apple' }, options?: CallOptions): Promise<P.Message>
   /** Makes a secret for an authenticator app. Throws `invalid_credentials`, `conflict` when two-factor is on. */
   setUpTwoFactor(proof: { password: string }, options?: CallOptions): Promise<P.TwoFactorSetup>
-  /** Switches two-factor on with a first code. Throws `invalid_credentials`. */
+  /** Switches two-factor on with a first code; the same code may be sent again for five minutes. Throws `invalid_credentials`. */
   confirmTwoFactor(proof: { code: string }, options?: CallOptions): Promise<P.RecoveryCodes>
+  /** Replaces the recovery codes. Throws `invalid_credentials`, `conflict` when two-factor is off. */
+  renewRecoveryCodes(
+    proof: { password: string; code: string },
+    options?: CallOptions,
+  ): Promise<P.RecoveryCodes>
   /** Switches two-factor off. Throws `invalid_credentials`. */
   disableTwoFactor(
     proof: { password: string; code: string },

@@ -88,6 +88,7 @@ export function createClient(options: ClientOptions): Client {
     unlinkProvider: asUser('delete', '/api/auth/social/v1', 'query'),
     setUpTwoFactor: asUser('post', '/api/auth/two_factor/v1', 'json'),
     confirmTwoFactor: asUser('post', '/api/auth/two_factor/v1/confirm', 'json'),
+    renewRecoveryCodes: asUser('post', '/api/auth/two_factor/v1/recovery_codes', 'json'),
     disableTwoFactor: asUser('delete', '/api/auth/two_factor/v1', 'json'),
 
     readProfile: asUser('get', '/api/user/profile/v1'),

@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto'
+import { createHmac, randomBytes } from 'node:crypto'
 
 const COUNT = 10
 /** Crockford's base 32: no letter looks like a digit. */
@@ -6,9 +6,19 @@ const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
 /** Ten codes of ten characters of five bits. */
 export function newRecoveryCodes(): string[] {
-  return Array.from({ length: COUNT }, () =>
-    Array.from(randomBytes(10), (byte) => ALPHABET[byte % 32]).join(''),
-  )
+  return Array.from({ length: COUNT }, () => codeOf(randomBytes(10)))
+}
+
+/** The ten codes that belong to a key and a text: the same ones each time, and they need not be kept. */
+export function derivedRecoveryCodes(key: Uint8Array, text: string): string[] {
+  return Array.from({ length: COUNT }, (_, at) => {
+    const bytes = createHmac('sha256', key).update(`recovery-codes.${at}.${text}`).digest()
+    return codeOf(bytes.subarray(0, 10))
+  })
+}
+
+function codeOf(bytes: Uint8Array): string {
+  return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
 /** A code as it was made, however it was typed. */

@@ -29,6 +29,11 @@ export function acceptedStep(
   return lastStep === null || step > lastStep ? step : null
 }
 
+/** Whether a code is that of a step. */
+export function isCodeOfStep(secret: string, code: string, step: number): boolean {
+  return totpOf(secret).validate({ token: code, timestamp: step * PERIOD, window: 0 }) === 0
+}
+
 function totpOf(secret: string, issuer = '', label = ''): TOTP {
   return new TOTP({
     issuer,

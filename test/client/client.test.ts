@@ -79,6 +79,9 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     const { challengeToken } = challenge
     await client.passTwoFactor({ challengeToken, code: await code() })
     app.clock.advance(30_000)
+    const renewed = await client.renewRecoveryCodes({ password: PASSWORD, code: await code() })
+    expect(renewed.recoveryCodes).toHaveLength(10)
+    app.clock.advance(30_000)
     await client.disableTwoFactor({ password: PASSWORD, code: await code() })
     const failure = await client
       .login({ ...LOGIN, password: 'wrong password' })

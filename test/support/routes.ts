@@ -204,6 +204,14 @@ export const routes: Route[] = [
     oversize: { json: { code: LONG } },
   },
   {
+    method: 'POST',
+    path: '/api/auth/two_factor/v1/recovery_codes',
+    access: 'user',
+    good: { json: { password: PASSWORD, code: 'CODE' } },
+    bad: { json: { password: PASSWORD, code: '000000' }, status: 409 },
+    oversize: { json: { password: PASSWORD, code: LONG } },
+  },
+  {
     method: 'DELETE',
     path: '/api/auth/two_factor/v1',
     access: 'user',

@@ -92,6 +92,7 @@ export const ProviderQuery = t.Object({ provider })
 export const ChangeEmailBody = strict({ password: Password, email: Email })
 export const TwoFactorBody = strict({ password: Password })
 export const ConfirmBody = strict({ code: Code })
+export const RenewCodesBody = strict({ password: Password, code: Code })
 export const DisableBody = strict({ password: Password, code: Code })
 export const SessionQuery = t.Object({
   id: t.String({

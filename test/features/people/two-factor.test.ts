@@ -149,6 +149,62 @@ test('73: switching two-factor on or off ends the other sessions', async () => {
   expect((await login(app)).json.code).toBe('ok')
 })
 
+test('a lost reply to the confirmation comes again for the same code, for five minutes', async () => {
+  await using app = await createTestApp()
+  const { token, code, recoveryCodes } = await enable(app)
+  const confirm = (typed: string) =>
+    app.ask('POST', `${PATH}/confirm`, { token, json: { code: typed } })
+  const [a, b] = await Promise.all([confirm(code), confirm(code)])
+  app.clock.advance(4 * 60_000)
+  const late = await confirm(code)
+  for (const again of [a, b, late]) {
+    expect([again.status, again.json.response?.recoveryCodes]).toEqual([200, recoveryCodes])
+  }
+  const [one = ''] = recoveryCodes
+  expect((await pass(app, await challengeOf(app), one)).status).toBe(200)
+  expect((await confirm('000000')).status).toBe(409)
+  app.clock.advance(60_001)
+  expect((await confirm(code)).status).toBe(409)
+})
+
+test('a confirmation that comes again after a newer code was used answers no recovery codes', async () => {
+  await using app = await createTestApp()
+  const { token, code, secret } = await enable(app)
+  app.clock.advance(STEP)
+  await pass(app, await challengeOf(app), await codeOf(app, secret))
+  const again = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
+  expect(again.status).toBe(409)
+})
+
+test('recovery codes are made again with the password and a code, and the old ones end', async () => {
+  await using app = await createTestApp()
+  const { token, secret, recoveryCodes } = await enable(app)
+  const renew = (password: string, code: string) =>
+    app.ask('POST', `${PATH}/recovery_codes`, { token, json: { password, code } })
+  app.clock.advance(STEP)
+  expect((await renew('wrong password', await codeOf(app, secret))).status).toBe(401)
+  expect((await renew(PASSWORD, '000000')).status).toBe(401)
+  const code = await codeOf(app, secret)
+  const renewed = await renew(PASSWORD, code)
+  expect(renewed.status).toBe(200)
+  const fresh: string[] = renewed.json.response.recoveryCodes
+  expect(new Set([...fresh, ...recoveryCodes]).size).toBe(20)
+  expect((await renew(PASSWORD, code)).status).toBe(401)
+  expect((await pass(app, await challengeOf(app), recoveryCodes[0] ?? '')).status).toBe(401)
+  expect((await pass(app, await challengeOf(app), fresh[0] ?? '')).status).toBe(200)
+  // A recovery code will do, too: the app may be gone.
+  expect((await renew(PASSWORD, fresh[1] ?? '')).status).toBe(200)
+  const profile = await app.ask('GET', '/api/user/profile/v1', { token })
+  expect(profile.json.response.twoFactor.recoveryCodesLeft).toBe(10)
+})
+
+test('without two-factor there are no recovery codes to make', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register('ann@example.com')
+  const json = { password: PASSWORD, code: '000000' }
+  expect((await app.ask('POST', `${PATH}/recovery_codes`, { token, json })).status).toBe(409)
+})
+
 test('a secret that was never confirmed asks for nothing', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register('ann@example.com')
@@ -167,7 +223,7 @@ async function enable(app: TestApp, isNew = true) {
   const secret = setUp.secret as string
   const code = await codeOf(app, secret)
   const { json } = await app.ask('POST', `${PATH}/confirm`, { token, json: { code } })
-  return { token, setUp, secret, recoveryCodes: json.response.recoveryCodes as string[] }
+  return { token, setUp, secret, code, recoveryCodes: json.response.recoveryCodes as string[] }
 }
 
 /** The code of a step as another library makes it. */

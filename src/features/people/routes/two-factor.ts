@@ -5,6 +5,7 @@ import {
   ConfirmBody,
   DisableBody,
   RecoveryCodesReply,
+  RenewCodesBody,
   TwoFactorBody,
   TwoFactorReply,
 } from '../model.ts'
@@ -43,7 +44,24 @@ export function twoFactorRoutes({ people: { twoFactor }, signedIn }: PeopleRoute
           tags,
           operationId: 'confirmTwoFactor',
           summary: 'Switch two-factor on',
-          description: 'Answers the recovery codes, this once.',
+          description:
+            'Answers the recovery codes. When the reply was lost, the same code may be sent again within five minutes.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/recovery_codes`,
+      async ({ session: { userId }, body: { password, code } }) =>
+        data({ recoveryCodes: await twoFactor.renewRecoveryCodes(userId, password, code) }),
+      {
+        ...json(RenewCodesBody),
+        signedIn: true,
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'renewRecoveryCodes',
+          summary: 'Make new recovery codes',
+          description: 'Needs the password and a code. The old recovery codes stop working.',
         },
       },
     )

@@ -3,9 +3,13 @@ import { renderSVG } from 'uqr'
 import type { Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import { AppError, accountDeleted } from '../../../lib/errors.ts'
-import { newRecoveryCodes, plainRecoveryCode } from '../../../lib/recovery-codes.ts'
+import {
+  derivedRecoveryCodes,
+  newRecoveryCodes,
+  plainRecoveryCode,
+} from '../../../lib/recovery-codes.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
-import { acceptedStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
+import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
 import type { Claim, Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { PasswordProof } from '../credentials/password-proof.ts'
@@ -25,13 +29,15 @@ type TwoFactorDeps = {
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
+/** How long a confirmation whose reply was lost may come again, in ms. */
+const CONFIRM_RETRY_MS = 5 * 60_000
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 
 /** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
 export function createTwoFactor(deps: TwoFactorDeps) {
   const { db, sealKey, recoveryKey, limits, issuer, now, proof, accountSecurity } = deps
   const { users, recoveryCodes } = db.tables
-  return { setUp, confirm, disable, reset, reserve, check, prove, claimsOf }
+  return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, claimsOf }
 
   /** Makes a secret. It counts once it has been confirmed with a code. */
   async function setUp(userId: string, password: string) {
@@ -40,8 +46,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const email = await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await find(tx, userId)
-      if (user.twoFactorSince !== null)
-        throw new AppError('conflict', 'Two-factor authentication is already on.')
+      if (user.twoFactorSince !== null) throw isOn()
       const changes = { twoFactorSecret: seal(sealKey, secret), twoFactorStep: null }
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
@@ -50,24 +55,67 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
   }
 
-  /** Switches two-factor on, ends the other sessions and returns the recovery codes, this once. */
+  /**
+   * Switches two-factor on, ends the other sessions and returns the recovery codes. They are derived, so
+   * that a phone that lost the reply gets the same ones for the same code.
+   */
   async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
     const reservation = await reserve(userId)
-    const codes = newRecoveryCodes()
-    await db.write(async (tx) => {
+    return db.write(async (tx) => {
       const user = await find(tx, userId)
-      if (user.twoFactorSince !== null)
-        throw new AppError('conflict', 'Two-factor authentication is already on.')
+      if (user.twoFactorSince !== null) {
+        const codes = await codesOfConfirmation(tx, user, code)
+        await reservation.release(tx)
+        return codes
+      }
       if (!(await acceptTotp(tx, user, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
-      await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-      await tx
-        .insert(recoveryCodes)
-        .values(codes.map((one) => ({ userId, hash: hashCode(userId, one) })))
+      const codes = confirmedCodes(await find(tx, userId))
+      await replaceCodes(tx, userId, codes)
       await accountSecurity.secure(tx, userId, sessionId)
+      return codes
+    })
+  }
+
+  /** The recovery codes of a confirmation that comes again. Throws `conflict` for every other one. */
+  async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
+    const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
+    const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
+    if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null) throw isOn()
+    if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw isOn()
+    const codes = confirmedCodes(user)
+    const known = new Set(codes.map((one) => hashCode(id, one)))
+    const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
+    // Others were made since.
+    if (!kept.every(({ hash }) => known.has(hash))) throw isOn()
+    return codes
+  }
+
+  function confirmedCodes({ id, twoFactorSecret, twoFactorStep }: UserRow): string[] {
+    return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
+  }
+
+  /** Makes the recovery codes anew and returns them, this once. */
+  async function renewRecoveryCodes(userId: string, password: string, code: string) {
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+    const reservation = await reserve(userId)
+    const codes = newRecoveryCodes()
+    await db.write(async (tx) => {
+      await recheckPassword(tx)
+      const { twoFactorSince } = await find(tx, userId)
+      if (twoFactorSince === null) throw isOff()
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+      await replaceCodes(tx, userId, codes)
     })
     return codes
+  }
+
+  async function replaceCodes(tx: Tx, userId: string, codes: string[]) {
+    await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+    const rows = codes.map((one) => ({ userId, hash: hashCode(userId, one) }))
+    await tx.insert(recoveryCodes).values(rows)
   }
 
   async function disable(userId: string, sessionId: string, password: string, code: string) {
@@ -85,8 +133,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await find(tx, userId)
-      if (twoFactorSince === null)
-        throw new AppError('conflict', 'Two-factor authentication is not on.')
+      if (twoFactorSince === null) throw isOff()
       await switchOff(tx, userId, null)
     })
   }
@@ -157,6 +204,14 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   function hashCode(userId: string, code: string): string {
     return hmac(recoveryKey, `${userId}.${code}`)
   }
+}
+
+function isOn(): AppError {
+  return new AppError('conflict', 'Two-factor authentication is already on.')
+}
+
+function isOff(): AppError {
+  return new AppError('conflict', 'Two-factor authentication is not on.')
 }
 
 export function wrongCode(userId: string): AppError {
