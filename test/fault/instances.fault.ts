@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable } from '../support/executable.ts'
 import { lostIn, startMixedLoad } from '../support/mixed-load.ts'
 import { startTwoExecutables } from '../support/two-executables.ts'
@@ -9,6 +10,8 @@ const NOTHING_LOST = { events: [], emails: [], keys: [], rowsWithoutFile: [], na
 /** In ms. */
 const LONGEST_REPLY = 12_000
 const RECOVERY = 5_000
+
+const TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION']
 
 beforeAll(buildExecutable, 60_000)
 
@@ -46,6 +49,52 @@ test('a server that is silent for 10 s is answered for with 503 in time', async 
     await Bun.sleep(10_000)
     await postgres.signalAll('SIGCONT')
   })
+}, 180_000)
+
+test('events of one purchase that come during stalls are answered with 200 or 503', async () => {
+  await using two = await startTwoExecutables()
+  const statuses: Record<string, number> = {}
+  const sent: Promise<void>[] = []
+  let isOver = false
+  const load = (async () => {
+    for (let user = 0; !isOver; user++, await Bun.sleep(100)) {
+      for (const type of TYPES) sent.push(deliver(user, type), deliver(user, type))
+    }
+  })()
+  for (let stall = 0; stall < 4; stall++) {
+    await Bun.sleep(1_000)
+    await two.postgres.signalAll('SIGSTOP')
+    await Bun.sleep(10_000)
+    await two.postgres.signalAll('SIGCONT')
+  }
+  await Bun.sleep(3_000)
+  isOver = true
+  await load
+  await Promise.all(sent)
+  console.log(`stalls: ${JSON.stringify(statuses)}`)
+  expect(Object.keys(statuses).toSorted()).toEqual(['200', '503'])
+
+  async function deliver(user: number, type: string) {
+    const at = 1_783_000_000_000 + user * 1_000 + TYPES.indexOf(type)
+    const event = {
+      id: `E-${user}-${type}`,
+      type,
+      app_user_id: `user-${user}`,
+      original_transaction_id: `${user}`,
+      entitlement_ids: ['pro'],
+      environment: 'PRODUCTION',
+      event_timestamp_ms: at,
+      purchased_at_ms: at,
+      expiration_at_ms: 4_102_444_800_000,
+    }
+    const url = two.urls[sent.length % 2]
+    const { status } = await fetch(`${url}/api/webhooks/billing/v1`, {
+      method: 'POST',
+      headers: { authorization: `Bearer ${WEBHOOK_TOKEN}`, 'content-type': 'application/json' },
+      body: JSON.stringify({ event }),
+    })
+    statuses[status] = (statuses[status] ?? 0) + 1
+  }
 }, 180_000)
 
 test('200 clients on pools of 3 connections are all answered', async () => {

@@ -103,3 +103,32 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
   }
   return access
 }
+
+testInstances(
+  'the first events of a purchase, delivered at once, are all taken',
+  async () => {
+    await using instances = await createTestInstances()
+    const types = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'RENEWAL', 'EXPIRATION']
+    const told = times(60).flatMap((user) =>
+      types.map(
+        (type, at): Told => ({
+          id: `E-${user}-${at}`,
+          type,
+          at,
+          app_user_id: `user-${user}`,
+          original_transaction_id: `${user}`,
+          entitlement_ids: ['pro'],
+          purchased_day: at,
+          expiration_day: at + 30,
+        }),
+      ),
+    )
+    const statuses = await byClients(told, async (event) => {
+      const json = bodyOf(event)
+      const how = { token: WEBHOOK_TOKEN, json }
+      return (await instances.address.ask('POST', '/api/webhooks/billing/v1', how)).status
+    })
+    expect(statuses.filter((status) => status !== 200)).toEqual([])
+  },
+  60_000,
+)

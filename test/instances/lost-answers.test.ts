@@ -1,8 +1,8 @@
 import { expect } from 'bun:test'
-import { createClock, createTestApp } from '../support/app.ts'
+import { createClock, createTestApp, type TestApp } from '../support/app.ts'
 import { fetchFile, filesOf, uploadBody } from '../support/attachments.ts'
 import { createTestDatabase } from '../support/databases.ts'
-import { testInstances } from '../support/instances.ts'
+import { createTestInstances, testInstances } from '../support/instances.ts'
 import { startLossyProxy } from '../support/lossy-proxy.ts'
 
 testInstances('an upload whose commit was not answered is whole when it comes again', async () => {
@@ -84,3 +84,24 @@ async function createLossyApp() {
   const stack = opening.move()
   return { app, proxy, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
+
+testInstances(
+  'a key that another instance stored during a stall is answered with 503',
+  async () => {
+    await using instances = await createTestInstances()
+    const { here, there } = instances
+    const { contentVersions, users } = here.services.db.tables
+    const insert = (app: TestApp, stall: () => Promise<unknown>) =>
+      app.services.db.write(async (tx) => {
+        await tx.select().from(users).limit(1)
+        await stall()
+        await tx.insert(contentVersions).values({ name: 'met', version: 1 })
+      })
+    const stalled = insert(here, async () => {
+      await insert(there, async () => {})
+      await Bun.sleep(7_100)
+    })
+    expect(await stalled.catch((error) => error.code)).toBe('unavailable')
+  },
+  20_000,
+)

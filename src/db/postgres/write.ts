@@ -25,7 +25,7 @@ type WriterDeps = {
 /** Tries of a change beside others, before it waits until it is alone. */
 const TRIES_BESIDE = 2
 /** How often a row that is there already, or a parent that is missing, may be the doing of somebody else. */
-const CONSTRAINT_RETRIES = 2
+const CONSTRAINT_RETRIES = 4
 /** For so long a change waits for its turn and is tried again, in all, in ms; after that none is committed. */
 const PATIENCE = 7_000
 /** By then whoever asked has an answer: a last COMMIT may wait for the server, in ms. */
@@ -109,9 +109,18 @@ export function createWriter({ pool, limit }: WriterDeps) {
     await Promise.allSettled(underWay)
   }
 
-  /** While changes wait to be alone, those that come would only keep them from it. */
   async function untilCommitted<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const retry = createRetry()
+    try {
+      return await retried(work, retry)
+    } catch (error) {
+      // There was no time left to find out whether it was somebody else's doing.
+      throw retry.isOver() && retry.blames(error) ? unavailable(error) : error
+    }
+  }
+
+  /** While changes wait to be alone, those that come would only keep them from it. */
+  async function retried<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
     for (let tries = 0; tries < TRIES_BESIDE && !alone.isBusy(); tries++) {
       try {
         return await side(() => once(work, retry))
