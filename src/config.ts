@@ -218,6 +218,8 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
       read('LITESTREAM', 'off', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
     /** Where systemd listens, and how soon it takes us for hung, in ms. */
     notifySocket: env['NOTIFY_SOCKET'] || null,
+    /** Where the unit of systemd has its variables from. */
+    environmentFile: env['SERVICE_ENVIRONMENT_FILE'] || null,
     watchdogMs: Number(env['WATCHDOG_USEC'] ?? 0) / 1000 || null,
     ...readConsoleSettings(read),
     metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>

@@ -1,9 +1,21 @@
+import { dirname } from 'node:path'
 import { copyOpenDatabase, isIntact } from '../db/sqlite/open.ts'
+import { openingFault } from '../db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */
 export function runCopyDatabase([from = '', to = '']: string[]): never {
-  copyOpenDatabase(from, to)
+  try {
+    copyOpenDatabase(from, to)
+  } catch (error) {
+    const fault = openingFault(error)
+    if (fault === null) throw error
+    const why = fault.kind === 'full' ? 'its disk is full' : 'see its disk and its owner'
+    process.stderr.write(
+      `No copy of the database fits into ${dirname(to)} (${fault.code}): ${why}.\n`,
+    )
+    process.exit(EXIT.failed)
+  }
   if (isIntact(to)) process.exit(EXIT.done)
   process.stderr.write(`${from} is damaged: restore it from the last good backup.\n`)
   process.exit(EXIT.failed)

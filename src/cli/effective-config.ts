@@ -11,8 +11,18 @@ export const configCommand = dataCommand({
   print: () => '',
 })
 
-/** The configuration of the server that runs on the data, else that of this terminal. */
+/**
+ * The configuration of the server that runs on the data, else that of this terminal; where backups go and what they
+ * are encrypted with may be said here in any case.
+ */
 export async function effectiveConfig(own: Config): Promise<Config> {
   const answer = await askServer(own, configCommand, null, 'work')
-  return answer ? { ...own, ...(answer.outcome as Config) } : own
+  if (!answer) return own
+  const served = answer.outcome as Config
+  return {
+    ...own,
+    ...served,
+    backupKey: own.backupKey ?? served.backupKey,
+    backupDir: own.backupDir ?? served.backupDir,
+  }
 }

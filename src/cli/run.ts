@@ -1,5 +1,6 @@
 import { Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { openingFault } from '../db/sqlite/storage-error.ts'
 import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
@@ -12,6 +13,7 @@ import { commands } from './commands.ts'
 import { confirmRisk } from './confirm.ts'
 import { openData, requireData } from './data-directory.ts'
 import { DataError } from './data-error.ts'
+import { serviceVariables } from './service/service-record.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -85,7 +87,10 @@ async function runCommand(
   args: string[],
   options: Options,
 ): Promise<number> {
-  if ('run' in command) return command.run(() => configOf(options), options, args)
+  if ('run' in command) {
+    const isServer = command.name === 'serve'
+    return command.run(() => configOf(options, isServer), options, args)
+  }
   const input = await command.input?.(args, options)
   const config = configOf(options)
   if (command.risk && !options['yes']) {
@@ -115,11 +120,14 @@ async function perform(
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/** Flags win over the environment. */
-function configOf({ port, host, dataDir }: Options): Config {
+/** Flags win over the environment, and for commands that over what is known of the service. */
+function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const given = Object.entries(flags).filter(([, value]) => typeof value === 'string')
-  return readConfig(Object.fromEntries(given) as Record<string, string>)
+  const own = readConfig(Object.fromEntries(given) as Record<string, string>)
+  if (isServer) return own
+  const variables = { ...serviceVariables(own.dataDir), ...process.env }
+  return readConfig(Object.fromEntries(given) as Record<string, string>, variables)
 }
 
 function explain(thrown: unknown): number {
@@ -129,6 +137,9 @@ function explain(thrown: unknown): number {
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
   if (error instanceof DataError || error instanceof ArchiveError)
     return say(error.message, EXIT.failed)
+  const fault = openingFault(error)
+  if (fault?.kind === 'full')
+    return say(`A disk is full (${fault.code}): free some space, then run this again.`, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   // Of a request it is the URL, which may have a key in it.
   if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {

@@ -21,6 +21,7 @@ import { databasePath } from './open-sqlite.ts'
 import { announce, createServerLog } from './server-log.ts'
 import { createHandover, takeOver } from './service/handover.ts'
 import { createNotifier } from './service/notify.ts'
+import { recordService } from './service/service-record.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
 
@@ -67,6 +68,7 @@ export const serve: LocalCommand = {
     const backups = createConsoleBackups(chosen)
     const live = { servingSince, areCertificatesFailing, liveLines, timerRuns, backups }
     const { services } = stack.use(await openData(chosen, log, live, { schema: 'migrate' }))
+    await recordService(chosen).catch((err) => log.warn({ err }, 'commands will not know of it'))
     if (demo) await addDemoData(services, log)
     if (!isSuccessor) listener.probe()
     const plain = chosen.isTls ? null : listener.open(services, null)

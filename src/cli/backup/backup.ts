@@ -1,6 +1,5 @@
-import { stat } from 'node:fs/promises'
 import { setPriority } from 'node:os'
-import { dirname, join, resolve } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { takeLock } from '../../db/sqlite/lock.ts'
 import { dataCommand, UsageError } from '../../lib/command.ts'
@@ -12,11 +11,20 @@ import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { createProgress } from '../progress.ts'
-import { backupDirOf, backupName, removeOldBackups, removeUnfinished } from './backups.ts'
+import { readServiceRecord } from '../service/service-record.ts'
+import { removeOldBackups, removeUnfinished } from './backups.ts'
+import { encryptingKey, encryptionOf, isRecipient } from './encryption.ts'
 import { gatherData, isShared } from './shared-data.ts'
+import { chooseTarget } from './target.ts'
 import { type Written, writeBackup } from './write-backup.ts'
 
-type Outcome = Written & { path: string; seconds: number; removed: string[] }
+type Outcome = Written & {
+  path: string
+  /** For which recipient, or `passphrase`; null for not at all. */
+  encryption: string | null
+  seconds: number
+  removed: string[]
+}
 
 /** For so long attachments that are deleted stay, and how often that is asked for anew, in ms. */
 const HOLD = 60_000
@@ -36,11 +44,13 @@ export const backup: LocalCommand = {
   name: 'backup',
   summary: 'Write database, attachments and secrets to one archive, beside the running server',
   options: [
-    ['--out <path>', 'a file or a folder; wins over BACKUP_DIR'],
+    ['--out <path>', 'a file, or a folder that is there or ends with /; wins over BACKUP_DIR'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
     ['--keep <count>', 'afterwards keep only the newest of the folder, so many'],
+    ['--unencrypted', 'write it in the clear though the service encrypts its backups'],
+    ['--yes', 'replace the file of --out without asking'],
   ],
-  run: async (given, { out, keep, json }) => {
+  run: async (given, { out, keep, unencrypted, yes, json }) => {
     const config = await effectiveConfig(given())
     const kept = typeof keep === 'string' ? readLimit(keep, '--keep') : null
     await requireData(config)
@@ -49,24 +59,37 @@ export const backup: LocalCommand = {
     using lock = takeLock(join(config.dataDir, 'backup.lock'))
     if (lock === null) throw new UsageError('Another backup is being written: wait for its end.')
     setPriority(LOW_PRIORITY)
-    const path = await targetOf(
-      config,
-      typeof out === 'string' ? resolve(out) : backupDirOf(config),
-    )
+    const key = unencrypted ? null : await keyOf(config)
+    const place = typeof out === 'string' ? out : null
+    const path = await chooseTarget(config, place, key !== null, yes === true)
     await removeUnfinished(dirname(path))
     const started = performance.now()
-    const written = await withRemovalsHeld(config, () => write(config, path))
+    const written = await withRemovalsHeld(config, () => write(config, path, key))
     const removed = kept === null ? [] : await removeOldBackups(dirname(path), kept)
     const seconds = Math.round(performance.now() - started) / 1000
-    const outcome = { path, ...written, seconds, removed }
+    const encryption = await encryptionOf(key)
+    const outcome = { path, ...written, encryption, seconds, removed }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
   },
 }
 
-async function write(config: Config, path: string): Promise<Written> {
+/** What the service is known to encrypt with is taken where nothing else is said. */
+async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
+  const record = readServiceRecord(dataDir)
+  const key = backupKey ?? record?.backups ?? null
+  if (backupKey === null && key !== null && !isRecipient(key)) {
+    const place = record?.environmentFile ?? 'its environment'
+    throw new UsageError(
+      `The service encrypts its backups with a passphrase: set BACKUP_KEY to that in ${place}, or add --unencrypted.`,
+    )
+  }
+  return key && encryptingKey(key)
+}
+
+async function write(config: Config, path: string, key: string | null): Promise<Written> {
   const { show: onProgress, end } = createProgress()
-  const options = { path, key: config.backupKey, now: new Date(), onProgress }
+  const options = { path, key, now: new Date(), onProgress }
   try {
     if (!isShared(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
     await using gathered = await gatherData(config, onProgress)
@@ -92,12 +115,13 @@ async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Prom
   }
 }
 
-async function targetOf({ backupKey }: Config, out: string): Promise<string> {
-  const isFolder = (await stat(out).catch(() => null))?.isDirectory() ?? !/\.(tar|age)$/.test(out)
-  return isFolder ? join(out, backupName(new Date(), backupKey !== null)) : out
-}
-
-function describe({ path, bytes, files, seconds, removed }: Outcome): string {
-  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read again and checked`
+function describe({ path, bytes, files, encryption, seconds, removed }: Outcome): string {
+  const secrecy =
+    encryption === null
+      ? 'NOT encrypted'
+      : isRecipient(encryption)
+        ? `encrypted for ${encryption}`
+        : `encrypted with a ${encryption}`
+  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read again and checked, ${secrecy}`
   return [`${path}: ${size}.`, ...removed.map((one) => `Removed ${one}.`)].join('\n')
 }

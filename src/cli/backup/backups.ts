@@ -4,6 +4,13 @@ import type { Config } from '../../config.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
+/** The second is what earlier versions have left. */
+const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/
+
+/** What a backup is called until it is whole: a name that nothing else has. */
+export function unfinishedName(path: string): string {
+  return `${path}.homeport-partial`
+}
 
 /** Where backups go that nobody says a place for. */
 export function backupDirOf({ backupDir, dataDir }: Config): string {
@@ -43,9 +50,7 @@ export async function removeOldBackups(folder: string, keep: number): Promise<st
 /** The paths of backups that are being written, or were killed while they were. */
 export async function listUnfinished(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
-  return names
-    .filter((name) => name.endsWith('.partial') && NAME.test(name.slice(0, -'.partial'.length)))
-    .map((name) => join(folder, name))
+  return names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
 }
 
 /** Removes what backups that were killed have left in a folder. */

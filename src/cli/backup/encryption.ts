@@ -1,14 +1,37 @@
-import { Decrypter, Encrypter } from 'age-encryption'
+import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import { ArchiveError } from './archive.ts'
 
 const MAGIC = 'age-encryption.org/v1'
 
+const PASSPHRASE = 'passphrase'
+
 /** Encrypts in the format of age, for a recipient (`age1…`) or else with a passphrase. */
 export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
   const encrypter = new Encrypter()
-  if (isRecipient(key)) encrypter.addRecipient(key)
-  else encrypter.setPassphrase(key)
+  if (!isRecipient(key)) encrypter.setPassphrase(key)
+  else {
+    try {
+      encrypter.addRecipient(key)
+    } catch (cause) {
+      throw new ArchiveError('BACKUP_KEY is no recipient of age: copy it again.', { cause })
+    }
+  }
   return encrypter.encrypt(plain)
+}
+
+/** What `key` encrypts with, for others to see: a recipient, `passphrase`, or null for nothing. */
+export async function encryptionOf(key: string | null): Promise<string | null> {
+  if (key === null) return null
+  const encrypting = await encryptingKey(key)
+  return isRecipient(encrypting) ? encrypting : PASSPHRASE
+}
+
+/** The key that encrypts where `key` is the secret one of a recipient; else `key` itself. */
+export async function encryptingKey(key: string): Promise<string> {
+  if (!isIdentity(key)) return key
+  return identityToRecipient(key).catch((cause) => {
+    throw new ArchiveError('BACKUP_KEY is no secret key of age: copy it again.', { cause })
+  })
 }
 
 /** The bytes of an archive, decrypted where it is encrypted. Throws `ArchiveError` without the right key. */
@@ -26,7 +49,7 @@ async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
   }
   const decrypter = new Decrypter()
   try {
-    if (/^AGE-SECRET-KEY-/.test(key)) decrypter.addIdentity(key)
+    if (isIdentity(key)) decrypter.addIdentity(key)
     else decrypter.addPassphrase(key)
     return await decrypter.decrypt(sealed)
   } catch (cause) {
@@ -39,6 +62,10 @@ async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
 /** Whether a key can only encrypt. */
 export function isRecipient(key: string): boolean {
   return /^age1/.test(key)
+}
+
+function isIdentity(key: string): boolean {
+  return /^AGE-SECRET-KEY-/.test(key)
 }
 
 /** Whether a file is encrypted, by its first bytes. */

@@ -8,6 +8,7 @@ import { BUILD } from '../../version.ts'
 import type { OnProgress } from '../progress.ts'
 import { programCommand } from '../self-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
+import { unfinishedName } from './backups.ts'
 import { encrypt, isRecipient, openArchive } from './encryption.ts'
 
 type BackupOptions = {
@@ -34,10 +35,12 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
   const { dataDir, path, key, now, onProgress } = options
   // One of its own, for what a backup that was killed has started may still be writing.
   const folder = join(backupFolder(dataDir), String(process.pid))
-  const partial = `${path}.partial`
+  const partial = unfinishedName(path)
+  const isNew = !existsSync(path)
   await rm(backupFolder(dataDir), { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
   await makeFolder(dirname(path))
+  await rm(partial, { force: true })
   try {
     const database = join(folder, 'homeport.db')
     await copyDatabase(join(dataDir, 'homeport.db'), database, onProgress)
@@ -68,6 +71,8 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
         onProgress('Checking', done, total)
       })
     }
+    if (isNew && existsSync(path))
+      throw new ArchiveError(`${path} has come meanwhile and is not replaced: run this again.`)
     await renameDurably(partial, path)
     return { bytes, files: sources.length }
   } finally {
@@ -113,7 +118,7 @@ async function listSources(dataDir: string, database: string): Promise<Source[]>
 }
 
 async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
-  await using file = await open(path, 'w', 0o600)
+  await using file = await open(path, 'wx', 0o600)
   const hasher = new Bun.CryptoHasher('sha256')
   let bytes = 0
   let synced = 0

@@ -51,6 +51,9 @@ export const serviceInstall: LocalCommand = {
     )
     await mkdir(PLACES.home, { recursive: true, mode: 0o700 })
     await chown(PLACES.home, await idOf('-u'), await idOf('-g'))
+    // Commands of that user know then what the service knows anyway.
+    await chown(PLACES.environment, 0, await idOf('-g'))
+    await chmod(PLACES.environment, 0o640)
     await writeFile(PLACES.sysctl, SYSCTL)
     await writeFile(PLACES.unit, unit)
     await run('systemctl', 'daemon-reload')

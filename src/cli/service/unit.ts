@@ -17,6 +17,7 @@ ExecStart=${executable} serve
 ExecReload=${executable} restart
 EnvironmentFile=${environment}
 Environment=DATA_DIR=${home}/data
+Environment=SERVICE_ENVIRONMENT_FILE=${environment}
 User=${user}
 Group=${user}
 WorkingDirectory=${home}

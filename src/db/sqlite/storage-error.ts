@@ -28,7 +28,7 @@ export function openingFault(
   error: unknown,
 ): { kind: 'full' | 'read_only' | 'io'; code: string } | null {
   const code = sqliteCode(error) ?? String((error as { code?: unknown }).code)
-  if (/^(ENOSPC|EDQUOT|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
+  if (/^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
   if (/^(EROFS|SQLITE_READONLY)/.test(code)) return { kind: 'read_only', code }
   return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH)\w*)$/.test(code) ? { kind: 'io', code } : null
 }

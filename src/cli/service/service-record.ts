@@ -1,0 +1,58 @@
+import { readFileSync, statSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Config } from '../../config.ts'
+import { writeDurably } from '../../lib/durable-file.ts'
+import { parseEnvironmentFile } from '../../lib/environment-file.ts'
+import { encryptionOf } from '../backup/encryption.ts'
+
+/** What commands have to know of the service when it does not run. */
+type ServiceRecord = {
+  /** From which its variables come; null when that is not known. */
+  environmentFile: string | null
+  /** What its backups are encrypted with: a recipient of age, `passphrase`, or nothing. */
+  backups: string | null
+}
+
+/** They say where the data is, which may be about to move, and which code is loaded. */
+const OWN_VARIABLES = ['DATA_DIR', 'DATABASE_URL', 'NATIVE_DIR']
+const WRITABLE_BY_OTHERS = 0o022
+
+/** Notes in the data directory what this server was started with. */
+export async function recordService({ dataDir, environmentFile, backupKey }: Config) {
+  const record: ServiceRecord = { environmentFile, backups: await encryptionOf(backupKey) }
+  const text = `${JSON.stringify(record)}\n`
+  if (readOwn(recordPath(dataDir)) !== text) await writeDurably(recordPath(dataDir), text)
+}
+
+/** What the last server on the data directory was started with; null when that is not known. */
+export function readServiceRecord(dataDir: string): ServiceRecord | null {
+  const text = readOwn(recordPath(dataDir))
+  try {
+    return text === null ? null : (JSON.parse(text) as ServiceRecord)
+  } catch {
+    return null
+  }
+}
+
+/** The variables of the service, as far as this user may read them. */
+export function serviceVariables(dataDir: string): Record<string, string> {
+  const path = readServiceRecord(dataDir)?.environmentFile
+  const text = path ? readOwn(path, 0) : null
+  const variables = Object.entries(text === null ? {} : parseEnvironmentFile(text))
+  return Object.fromEntries(variables.filter(([name]) => !OWN_VARIABLES.includes(name)))
+}
+
+/** Files of others, but for those of user `trusted`, are not believed: what is in them could be run as root. */
+function readOwn(path: string, trusted?: number): string | null {
+  try {
+    const { uid, mode } = statSync(path)
+    const isOwn = uid === process.getuid?.() || uid === trusted
+    return isOwn && (mode & WRITABLE_BY_OTHERS) === 0 ? readFileSync(path, 'utf8') : null
+  } catch {
+    return null
+  }
+}
+
+function recordPath(dataDir: string): string {
+  return join(dataDir, 'service.json')
+}

@@ -1,0 +1,16 @@
+/** A name, then quoted parts, then the rest of the line as it is. */
+const ASSIGNMENT =
+  /^[ \t]*([A-Za-z_]\w*)[ \t]*=((?:[ \t]*(?:'[^']*'|"(?:\\[\s\S]|[^"\\])*"))*)[ \t]*((?:\\[\s\S]|[^\\\n])*)$/gm
+const QUOTED = /'([^']*)'|"((?:\\[\s\S]|[^"\\])*)"/g
+
+/** The variables of a file as systemd reads it for `EnvironmentFile=`: unlike in a shell, `#` within a line is text. */
+export function parseEnvironmentFile(text: string): Record<string, string> {
+  const found: Record<string, string> = {}
+  for (const [, name = '', quoted = '', rest = ''] of text.matchAll(ASSIGNMENT)) {
+    let value = ''
+    for (const [, single, double = ''] of quoted.matchAll(QUOTED))
+      value += single ?? double.replaceAll(/\\(?:\n|([$"\\`]))/g, '$1')
+    found[name] = value + rest.trimEnd().replaceAll(/\\(?:\n|([\s\S]))/g, '$1')
+  }
+  return found
+}

@@ -1,0 +1,114 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { lstat, mkdir, readdir, symlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import { sha256 } from '../../src/lib/crypto.ts'
+import { onSqlite } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+test('--out names a file, unless it is a folder or ends with a slash', async () => {
+  await using homeport = await installExecutable()
+  const { run, folder } = homeport
+  await run(['init'])
+  await mkdir(join(folder, 'there'))
+  await symlink('there', join(folder, 'linked'))
+  const written = async (out: string) => {
+    const { stdout, stderr } = await run(['backup', '--json', '--out', out])
+    expect(stderr).toBe('')
+    return (JSON.parse(stdout) as { path: string }).path
+  }
+  const name = /^homeport-\d{8}T\d{6}Z\.tar$/
+  expect(await written('copy.backup')).toBe(join(folder, 'copy.backup'))
+  expect(await written('deep/er/copy')).toBe(join(folder, 'deep/er/copy'))
+  for (const out of ['there', 'linked', 'new/', 'data/backups/', 'data/backups/copy.tar'])
+    expect((await lstat(await written(out))).isFile()).toBe(true)
+  for (const place of ['there', 'new'])
+    expect((await readdir(join(folder, place))).every((one) => name.test(one))).toBe(true)
+  expect((await readdir(join(folder, 'there'))).length).toBe(2)
+}, 30_000)
+
+test('a backup replaces nothing but a regular file, and that only when it is confirmed', async () => {
+  await using homeport = await installExecutable()
+  const { run, folder } = homeport
+  await run(['init'])
+  await Bun.write(join(folder, 'mine.txt'), 'mine')
+  await Bun.write(join(folder, 'new.tar.partial'), 'mine')
+  await symlink('mine.txt', join(folder, 'link'))
+  await symlink('nowhere', join(folder, 'dangling'))
+  Bun.spawnSync(['mkfifo', join(folder, 'pipe')])
+  const refused: [out: string, reason: string][] = [
+    ['mine.txt', 'Add --yes'],
+    ['link', 'symbolic link'],
+    ['dangling', 'symbolic link'],
+    ['pipe', 'no regular file'],
+    ['/dev/null', 'no regular file'],
+  ]
+  for (const [out, reason] of refused) {
+    const yes = reason === 'Add --yes' ? [] : ['--yes']
+    const { exitCode, stderr } = await run(['backup', '--out', out, ...yes])
+    expect([out, exitCode, stderr]).toEqual([out, 2, expect.stringContaining(reason)])
+  }
+  expect(await run(['backup', '--out', 'new.tar'])).toMatchObject({ exitCode: 0 })
+  for (const name of ['mine.txt', 'new.tar.partial'])
+    expect(await Bun.file(join(folder, name)).text()).toBe('mine')
+  expect(await run(['backup', '--out', 'mine.txt', '--yes'])).toMatchObject({ exitCode: 0 })
+  expect(await run(['restore', '--verify', 'mine.txt'])).toMatchObject({ exitCode: 0 })
+}, 30_000)
+
+onSqlite('its data directory has more in it')(
+  'a backup is never written among the data of the server',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run, folder } = homeport
+    await run(['init'])
+    await symlink('data', join(folder, 'linked'))
+    const database = join(folder, 'data', 'homeport.db')
+    const before = sha256(await Bun.file(database).bytes(), 'hex')
+    for (const out of [
+      'data/homeport.db',
+      'data/secrets/',
+      'data/secrets/seal.key',
+      'data/new.tar',
+      'data/backups',
+      'linked/new.tar',
+      'linked/files/a/new.tar',
+    ]) {
+      const { exitCode, stderr } = await run(['backup', '--out', out, '--yes'])
+      expect([out, exitCode, stderr]).toEqual([out, 2, expect.stringContaining('inside of DATA')])
+    }
+    expect(sha256(await Bun.file(database).bytes(), 'hex')).toBe(before)
+  },
+  30_000,
+)
+
+test('backups of one second have names of their own', async () => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'])
+  for (let at = 0; at < 4; at++) expect((await homeport.run(['backup'])).exitCode).toBe(0)
+  expect(await readdir(join(homeport.folder, 'data', 'backups'))).toHaveLength(4)
+}, 30_000)
+
+onSqlite('its data directory is gathered first')(
+  'a backup for which there is no room says so in one line and leaves nothing',
+  async () => {
+    await using homeport = await installExecutable()
+    const { run, folder } = homeport
+    await run(['init'])
+    const limited = (megabytes: number, ...args: string[]) => {
+      const limit = ['prlimit', `--fsize=${megabytes * 2 ** 20}`]
+      const options = { cwd: folder, env: {} }
+      const { exitCode, stderr } = Bun.spawnSync([...limit, './homeport', ...args], options)
+      return [exitCode, stderr.toString()]
+    }
+    await Bun.write(join(folder, 'data/files/a/picture.jpg'), new Uint8Array(3 * 2 ** 20))
+    const full = [1, expect.stringMatching(/^A disk is full \(EFBIG\).*\n$/)]
+    expect(limited(2, 'backup')).toEqual(full)
+    expect(await readdir(join(folder, 'data', 'backups'))).toEqual([])
+    expect(await run(['backup', '--out', 'good.tar'])).toMatchObject({ exitCode: 0 })
+    expect(limited(2, 'restore', 'good.tar', '--yes')).toEqual(full)
+    const noCopy = [1, expect.stringMatching(/^No copy of the database fits into .*\n$/)]
+    expect(limited(0.1, 'backup')).toEqual(noCopy)
+  },
+  30_000,
+)

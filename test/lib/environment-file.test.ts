@@ -1,0 +1,18 @@
+import { expect, test } from 'bun:test'
+import { parseEnvironmentFile } from '../../src/lib/environment-file.ts'
+
+// The rules of systemd.exec(5), EnvironmentFile=.
+test.each([
+  ['A=1\nB=two words \n', { A: '1', B: 'two words' }],
+  ['# A=1\n; B=2\n\n  C = yes\n D=4', { C: 'yes', D: '4' }],
+  ['A=pass#word # all of it', { A: 'pass#word # all of it' }],
+  ['A="pass #\\"word\\" \\$ \\n"\nB=b', { A: 'pass #"word" $ \\n', B: 'b' }],
+  ['A=\'it is \\ "so"\'\nB=', { A: 'it is \\ "so"', B: '' }],
+  ['A="one" \'two\'three\nB=a\\ \\#b', { A: 'onetwothree', B: 'a #b' }],
+  ['A=one \\\n  two\nB=2', { A: 'one   two', B: '2' }],
+  ['A="one\ntwo"\nB=in"side"', { A: 'one\ntwo', B: 'in"side"' }],
+  ['A=1\r\nB=2\r\n', { A: '1', B: '2' }],
+  ['A=1\nA=2\nexport B=3\n1C=4', { A: '2' }],
+] as [string, Record<string, string>][])('reads %j as systemd does', (text, variables) => {
+  expect(parseEnvironmentFile(text)).toEqual(variables)
+})
