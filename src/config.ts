@@ -32,9 +32,13 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** Reads and checks the whole environment (or `.env`, which Bun has read into it) at once. `flags` win. */
-export function readConfig(flags: Record<string, string> = {}, environment = process.env) {
-  const env: Record<string, string | undefined> = { ...environment, ...flags }
+/** Reads and checks the whole environment (or `.env`, which Bun has read into it) at once. `flags` win, over `defaults` everything. */
+export function readConfig(
+  flags: Record<string, string> = {},
+  environment = process.env,
+  defaults: Record<string, string> = {},
+) {
+  const env: Record<string, string | undefined> = { ...defaults, ...environment, ...flags }
   const { read, faults, names } = createSettingsReader(env)
   const tlsDomains = read<string[]>(
     'TLS_DOMAINS',
@@ -275,6 +279,6 @@ export function readConfig(flags: Record<string, string> = {}, environment = pro
     )
   }
   if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  const misspelled = misspelledIn(Object.keys(environment), names)
+  const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), names)
   return { ...config, logColors: !environment['NO_COLOR'], misspelled }
 }

@@ -124,10 +124,10 @@ async function perform(
 function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const given = Object.entries(flags).filter(([, value]) => typeof value === 'string')
-  const own = readConfig(Object.fromEntries(given) as Record<string, string>)
+  const chosen = Object.fromEntries(given) as Record<string, string>
+  const own = readConfig(chosen)
   if (isServer) return own
-  const variables = { ...serviceVariables(own.dataDir), ...process.env }
-  return readConfig(Object.fromEntries(given) as Record<string, string>, variables)
+  return readConfig(chosen, undefined, serviceVariables(own.dataDir))
 }
 
 function explain(thrown: unknown): number {
