@@ -71,11 +71,12 @@ type TimersDeps = Parameters<typeof peopleTimers>[0] &
     limits: Limits
     recorder: Recorder
     replays: Replays
+    db: { emptyLog: () => Promise<void> }
   }
 
 /** Everything that runs by itself. */
 export function timersOf(services: TimersDeps): Timer[] {
-  const { encryptionKeys, signingKeys, limits, recorder, replays } = services
+  const { encryptionKeys, signingKeys, limits, recorder, replays, db } = services
   return [
     ...peopleTimers(services),
     ...attachmentTimers(services),
@@ -86,6 +87,7 @@ export function timersOf(services: TimersDeps): Timer[] {
     { name: 'old encryption keys', schedule: ['5 * * * *'], run: encryptionKeys.sweep },
     { name: 'old signing keys', schedule: ['6 * * * *'], run: signingKeys.sweep },
     { name: 'samples', schedule: ['* * * * *'], run: recorder.flush, isEverywhere: true },
+    { name: 'database log', schedule: ['27 * * * *'], run: db.emptyLog },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
   ]
 }

@@ -22,6 +22,7 @@ import { announce, createServerLog } from './server-log.ts'
 import { createHandover, takeOver } from './service/handover.ts'
 import { createNotifier } from './service/notify.ts'
 import { recordService } from './service/service-record.ts'
+import { snapshotTimers } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
 
@@ -79,7 +80,7 @@ export const serve: LocalCommand = {
       log,
     )
     const stopTimers = startTimers(
-      [...timersOf(services), ...backupTimers(chosen, log)],
+      [...timersOf(services), ...backupTimers(chosen, log), ...snapshotTimers(chosen)],
       log,
       services.db.claimTimer,
       timerRuns,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { chmod, chown, copyFile, readdir, rename, stat } from 'node:fs/promises'
+import { chmod, chown, copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
@@ -7,9 +7,12 @@ import { absorbLog } from '../db/sqlite/open.ts'
 import { UsageError } from '../lib/command.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
+import type { Timer } from '../lib/timer.ts'
 import { DataError } from './data-error.ts'
 import { databasePath } from './open-sqlite.ts'
 
+/** Who was deleted since is still in them. */
+const KEPT_MS = 30 * 24 * 60 * 60 * 1000
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
 /** A copy of the database from before its schema changed. */
@@ -74,4 +77,14 @@ export async function returnToSnapshot(
   }
   await renameDurably(incoming, path)
   return hasDatabase ? aside : null
+}
+
+export function snapshotTimers(config: Config): Timer[] {
+  return [{ name: 'old snapshots', schedule: ['50 3 * * *'], run, isEverywhere: true }]
+
+  async function run() {
+    for (const { path, at } of await listSnapshots(config)) {
+      if (Date.now() - at.getTime() > KEPT_MS) await rm(path)
+    }
+  }
 }

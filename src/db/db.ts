@@ -64,6 +64,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   isWritable(): Promise<boolean>
   /** Frees the pages that are kept in memory; they are read again when they are needed. */
   dropCaches(): void
+  /** Has the log of the database emptied soon: until then it holds what was deleted. */
+  emptyLog(): Promise<void>
   /** Refuses further changes and waits for those under way. */
   stopWriting(reason: unknown): Promise<void>
   close(): void | Promise<void>

@@ -1,8 +1,21 @@
-import { expect, test } from 'bun:test'
-import { createTestApp } from '../support/app.ts'
+import { expect, setSystemTime, test } from 'bun:test'
+import { mkdir, readdir, writeFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import { SQL } from 'bun'
+import { snapshotTimers } from '../../src/cli/snapshots.ts'
+import { readConfig } from '../../src/config.ts'
+import { createClock, createTestApp, type TestApp } from '../support/app.ts'
+import { uploadBody } from '../support/attachments.ts'
+import { deliver, purchase } from '../support/billing.ts'
+import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
+import { startS3 } from '../support/s3-server.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 const PROFILE = '/api/user/profile/v1'
+const CANARY = 'canary7f3a9c'
+const EMAIL = `ann@${CANARY}.example`
+const DAY = 24 * 60 * 60 * 1000
+const TIMEOUT = AbortSignal.timeout
 
 test('mails that wait for a user go with the account, those for others stay', async () => {
   await using smtp = await startSmtp()
@@ -22,3 +35,118 @@ test('mails that wait for a user go with the account, those for others stay', as
   await app.services.outbox.flush()
   expect(smtp.mails.map(({ to }) => to)).toEqual(['bob@example.com'])
 })
+
+test('nothing that a deleted user has said or sent stays, and the log has at most the id', async () => {
+  await using world = await startWorld()
+  const { here, there, s3 } = world
+  for (let at = 0; at < 20; at++) await here.register()
+  const { token, userId, salt } = await liveAsCanary(world)
+  for (let at = 0; at < 20; at++) await here.register()
+  expect(await placesOf(world, [CANARY, userId, salt])).not.toEqual([])
+
+  expect((await here.ask('DELETE', PROFILE, { token })).status).toBe(200)
+  setSystemTime(Date.now() + 61_000)
+  for (const { services } of [here, there]) await services.orphans.collectCopies()
+  setSystemTime()
+  await here.services.db.emptyLog()
+  for (let tries = 0; tries < 100; tries++) {
+    if ((await placesOf(world, [CANARY, userId, salt])).length === 0) break
+    await Bun.sleep(50)
+  }
+  expect(await placesOf(world, [CANARY, userId, salt])).toEqual([])
+  expect(await here.services.outbox.count()).toBe(40)
+  expect([...s3.objects.keys()]).toEqual([])
+  const lines = [...here.lines, ...there.lines]
+  expect(lines.filter((line) => line.includes(CANARY) || line.includes(salt))).toEqual([])
+  expect(lines.some((line) => line.includes(userId))).toBe(true)
+}, 30_000)
+
+test('the copy of the database from before a migration goes after 30 days', async () => {
+  await using app = await createTestApp()
+  const folder = join(app.dataDir, 'snapshots')
+  const now = Date.now()
+  const names = [now - 31 * DAY, now - 29 * DAY].map((at) => `before-migration-9-${at}.db`)
+  await mkdir(folder)
+  for (const name of [...names, 'notes.txt']) await writeFile(join(folder, name), CANARY)
+  for (const { run } of snapshotTimers(readConfig({}, { DATA_DIR: app.dataDir }))) {
+    await run(TIMEOUT(5_000))
+  }
+  expect((await readdir(folder)).toSorted()).toEqual([names[1] ?? '', 'notes.txt'])
+})
+
+type World = Awaited<ReturnType<typeof startWorld>>
+
+/** Two instances where the engine has them, with a store of files and a mail server that takes nothing. */
+async function startWorld() {
+  await using opening = new AsyncDisposableStack()
+  const s3 = opening.use(
+    await startS3({ bucket: 'homeport', accessKeyId: 'id', secretAccessKey: 'secret' }),
+  )
+  const smtp = opening.use(await startSmtp())
+  smtp.state.failing = true
+  const database = opening.use(await createTestDatabase())
+  const clock = createClock()
+  const environment = {
+    FILES_URL: `s3://homeport/files?endpoint=${s3.url}`,
+    S3_ACCESS_KEY_ID: 'id',
+    S3_SECRET_ACCESS_KEY: 'secret',
+    SMTP_URL: smtp.url,
+    BASE_URL: 'https://a.example.com',
+    RATE_LIMITS: 'off',
+    LOG_LEVEL: 'debug',
+  }
+  const open = async () =>
+    opening.use(await createTestApp(environment, { shared: { database, clock } }))
+  const here = await open()
+  const there = isOnPostgres ? await open() : here
+  const stack = opening.move()
+  const databaseUrl = database.environment['DATABASE_URL'] ?? null
+  return { here, there, s3, databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() }
+}
+
+/** Leaves the canary wherever a user leaves something. */
+async function liveAsCanary({ here, there }: World) {
+  const headers = { device: `first ${CANARY}` }
+  const { accessToken: token, user } = await here.register(EMAIL, headers)
+  const json = { email: EMAIL, password: 'correct horse battery' }
+  const login = { json, headers: { device: `second ${CANARY}` } }
+  expect((await here.ask('POST', '/api/auth/login/v1', login)).status).toBe(200)
+  await here.ask('PATCH', PROFILE, { token, json: { name: CANARY } })
+  await here.ask('POST', '/api/auth/password/v1/forgot', { json: { email: EMAIL } })
+  await here.services.outbox.flush()
+  const text = `a text of ${CANARY}`
+  const stored = await uploadBody(here, token, text, 'text/plain', 'supportTicket', {
+    'idempotency-key': CANARY,
+  })
+  const { pathname, search } = new URL(stored.json.response[0].url)
+  for (const app of [here, there]) {
+    expect((await app.ask('GET', pathname + search)).text).toBe(text)
+  }
+  const attributes = { subscriber_attributes: { $email: { value: EMAIL, updated_at_ms: 1 } } }
+  await deliver(here, purchase(user._id, { id: 'first', ...attributes }))
+  const { users } = here.services.db.tables
+  const rows = await here.services.db.read.select().from(users)
+  const hash = rows.find(({ id }) => id === user._id)?.passwordHash
+  return { token, userId: user._id, salt: hash?.split('$').at(-2) ?? '' }
+}
+
+/** The files and tables that hold one of `needles`. */
+async function placesOf({ here, there, databaseUrl }: World, needles: string[]): Promise<string[]> {
+  const found = (await Promise.all([here, there].map((app) => filesWith(app, needles)))).flat()
+  if (databaseUrl === null) return found
+  await using sql = new SQL({ url: databaseUrl, max: 1 })
+  const tables = await sql`SELECT tablename FROM pg_tables WHERE schemaname = 'public'`
+  for (const { tablename } of tables) {
+    const rows = await sql.unsafe(`SELECT t::text AS row FROM "${tablename}" t`)
+    const text = rows.map(({ row }: { row: string }) => row).join('\n')
+    if (needles.some((needle) => text.includes(needle))) found.push(tablename)
+  }
+  return found
+}
+
+/** Another process reads them: with the first file of the database that we close, our locks on it would go. */
+async function filesWith({ dataDir }: TestApp, needles: string[]): Promise<string[]> {
+  const patterns = needles.flatMap((needle) => ['-e', needle])
+  const found = await Bun.$`grep -rlaF ${patterns} ${dataDir}`.nothrow().text()
+  return found.split('\n').filter((path) => path !== '')
+}

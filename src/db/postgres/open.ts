@@ -74,6 +74,8 @@ export function createPostgresDb<Tables>(
     diskFailure: new Promise(() => {}),
     isWritable: () => isWritable(changes),
     dropCaches() {},
+    // The server has its own, and vacuums by itself.
+    emptyLog: async () => {},
     stopWriting: writer.stop,
     async close() {
       await Promise.allSettled([reads.close(), changes.close()])

@@ -13,17 +13,27 @@ const LOG_BYTES = 8 * 1024 * 1024
 export function createCheckpoints({ path, command }: { path: string; command: string[] }) {
   let commits = 0
   let worker: Subprocess | null = null
-  return { noteCommit, stop }
+  return { noteCommit, emptyLog, stop }
 
   /** To be called after each commit. */
   function noteCommit() {
     commits++
-    if (worker !== null || commits % LOOK_EVERY !== 0 || logSize() < LOG_BYTES) return
+    if (worker === null && commits % LOOK_EVERY === 0 && logSize() >= LOG_BYTES) start()
+  }
+
+  /** The process does it first of all; one that runs already may have done it hours ago. */
+  async function emptyLog() {
+    if (logSize() === 0) return
+    await stop()
+    if (worker === null) start()
+  }
+
+  function start() {
     const started = Bun.spawn([...command, path], {
       stdio: ['pipe', 'ignore', 'inherit'],
       env: {},
       onExit: () => {
-        worker = null
+        if (worker === started) worker = null
       },
     })
     started.unref()

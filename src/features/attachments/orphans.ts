@@ -1,4 +1,4 @@
-import { asc, gt } from 'drizzle-orm'
+import { asc, gt, inArray } from 'drizzle-orm'
 import type { Log } from '../../lib/log.ts'
 import { originalOf } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -9,7 +9,7 @@ export type Orphans = ReturnType<typeof createOrphans>
 const HOUR_MS = 60 * 60 * 1000
 const PAGE = 1_000
 
-/** Removes files that have no row, and says loudly which rows have no file. */
+/** Removes files, and copies of them, that have no row, and says loudly which rows have no file. */
 export function createOrphans(deps: {
   db: AttachmentsDb
   files: Files
@@ -18,7 +18,7 @@ export function createOrphans(deps: {
 }) {
   const { db, files, now, log } = deps
   const { attachments } = db.tables
-  return { collect }
+  return { collect, collectCopies }
 
   /** Walks along the files and the rows at once: both are sorted by key. */
   async function collect(signal: AbortSignal) {
@@ -39,6 +39,19 @@ export function createOrphans(deps: {
       if (signal.aborted) return
       if (row.value !== found) await noteMissing(row.value)
     }
+  }
+
+  /** Removes copies of files that another instance has deleted. */
+  async function collectCopies() {
+    await files.sweepCopies(async (keys) => {
+      const originals = [...new Set(keys.map(originalOf))]
+      const rows = await db.read
+        .select({ key: attachments.key })
+        .from(attachments)
+        .where(inArray(attachments.key, originals))
+      const stored = new Set(rows.map(({ key }) => key))
+      return new Set(keys.filter((key) => stored.has(originalOf(key))))
+    })
   }
 
   /** It may have come after the files were listed. */

@@ -10,6 +10,12 @@ export function attachmentTimers({ orphans, retries, staging }: AttachmentTimers
     { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },
     { name: 'orphaned files', schedule: ['17 * * * *'], run: orphans.collect },
     {
+      name: 'copies of files',
+      schedule: ['*/10 * * * *'],
+      run: orphans.collectCopies,
+      isEverywhere: true,
+    },
+    {
       name: 'abandoned uploads',
       schedule: ['7 * * * *'],
       run: () => staging.sweep(new Date()),

@@ -15,6 +15,8 @@ export type Files = {
   holdRemovals: (ms: number) => Promise<void>
   /** All that is stored, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
+  /** Drops copies of which `areStored` does not return the key: another instance has removed the file. */
+  sweepCopies: (areStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
   /** Throws `unavailable` unless files can be read and kept. */
   probe: () => Promise<void>
 }
@@ -26,7 +28,8 @@ const READ_BEGINS = 20
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
-  return { keep, open, remove, holdRemovals, list, probe: async () => {} }
+  const nothing = async () => {}
+  return { keep, open, remove, holdRemovals, list, sweepCopies: nothing, probe: nothing }
 
   async function keep(temporaryPath: string, key: string) {
     const path = pathOf(key)

@@ -17,6 +17,7 @@ type S3FilesDeps = {
 const HOUR_MS = 60 * 60 * 1000
 /** A file may be read by its name for so long after it was opened, in ms. */
 const IN_USE_MS = 60 * 1000
+const SWEPT_AT_ONCE = 500
 const PARTIAL = '.part'
 /** Originals and their variants. Whatever else lies in the bucket belongs to others. */
 const KEY = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
@@ -27,7 +28,7 @@ export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps
   const downloads = new Map<string, Promise<void>>()
   const hidden = new Set<string>()
   let heldUntil = 0
-  return { keep, open, remove, holdRemovals, list, probe }
+  return { keep, open, remove, holdRemovals, list, sweepCopies: cache.sweep, probe }
 
   async function keep(temporaryPath: string, key: string) {
     await client.put(key, temporaryPath)
@@ -104,7 +105,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   let bytes = 0
   let eviction: Timer | undefined
   load()
-  return { newPath, add, find, drop }
+  return { newPath, add, find, drop, sweep }
 
   function newPath(): string {
     return join(folder, newKey() + PARTIAL)
@@ -131,6 +132,21 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     rmSync(join(folder, key), { force: true })
   }
 
+  /** Asks for a few at a time. What is in use stays until the next time. */
+  async function sweep(areStored: (keys: string[]) => Promise<Set<string>>) {
+    const keys = readdirSync(folder).filter((name) => KEY.test(name))
+    for (let at = 0; at < keys.length; at += SWEPT_AT_ONCE) {
+      const some = keys.slice(at, at + SWEPT_AT_ONCE)
+      const stored = await areStored(some)
+      for (const key of some) if (!stored.has(key) && !isInUse(key)) drop(key)
+    }
+  }
+
+  function isInUse(key: string): boolean {
+    const entry = entries.get(key)
+    return entry !== undefined && now() - entry.usedAt < IN_USE_MS
+  }
+
   function note(key: string, size: number, usedAt: number) {
     entries.set(key, { size, usedAt })
     bytes += size
@@ -144,8 +160,8 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   /** What is in use stays, even beyond the limit, and is looked at again later. */
   function evict() {
     clearTimeout(eviction)
-    for (const [key, { usedAt }] of entries) {
-      if (bytes <= maxBytes || now() - usedAt < IN_USE_MS) break
+    for (const key of entries.keys()) {
+      if (bytes <= maxBytes || isInUse(key)) break
       drop(key)
     }
     if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
