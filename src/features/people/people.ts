@@ -132,6 +132,8 @@ export function createPeople(deps: PeopleDeps) {
     outbox,
     identities,
     accountSecurity,
+    notices,
+    limits,
     verifyIdToken,
     appleGrants,
     sealKey,

@@ -112,6 +112,10 @@ test('74: forged, foreign and stale id tokens get 401', async () => {
     await world.mint('google', ANN, { at: new Date(Date.now() - 2 * hour) }),
     await world.mint('google', { ...ANN, sub: '' }),
     await world.mint('google', { ...ANN, sub: undefined }),
+    await world.mint('google', { ...ANN, sub: 7 }),
+    await world.mint('google', { ...ANN, sub: ['g-1'] }),
+    await world.mint('google', { ...ANN, aud: [claims.aud] }),
+    await world.mint('google', { ...ANN, aud: [claims.aud, 'com.other.app'] }),
   ]
   for (const [at, idToken] of forged.entries()) {
     expect([at, (await social(app, 'google', idToken)).status]).toEqual([at, 401])

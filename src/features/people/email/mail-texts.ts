@@ -6,6 +6,7 @@ export type MailKind =
   | 'email-changed'
   | 'new-device'
   | 'token-reused'
+  | 'provider-linked'
 
 type Text = { subject: string; body: string; action?: string }
 type Filling = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
@@ -14,7 +15,7 @@ type Filling = { mail: MailKind; locale: string; link?: string; page?: string; d
 const ENGLISH: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Confirm your e-mail address',
-    body: 'Please confirm that this address is yours. The link works for 24 hours.',
+    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not make an account, do not confirm: whoever made it knows its password.',
     action: 'Confirm the address',
   },
   'change-email': {
@@ -44,12 +45,16 @@ const ENGLISH: Record<MailKind, Text> = {
     subject: 'We have signed out one of your devices',
     body: 'Someone used an outdated sign-in token of your device %s, which can mean that it was stolen. We have ended that session. Sign in again, and change your password if anything looks odd.',
   },
+  'provider-linked': {
+    subject: 'You can sign in with another provider',
+    body: 'Your account can be signed in to with %s from now on. Its password and your other devices still work. If you did not choose that password yourself, choose a new one: that signs out every other device.',
+  },
 }
 
 const GERMAN: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Bestätige deine E-Mail-Adresse',
-    body: 'Bitte bestätige, dass diese Adresse dir gehört. Der Link gilt 24 Stunden.',
+    body: 'Bitte bestätige, dass diese Adresse dir gehört. Der Link gilt 24 Stunden. Hast du kein Konto angelegt, bestätige nicht: Wer es angelegt hat, kennt sein Passwort.',
     action: 'Adresse bestätigen',
   },
   'change-email': {
@@ -78,6 +83,10 @@ const GERMAN: Record<MailKind, Text> = {
   'token-reused': {
     subject: 'Wir haben eines deiner Geräte abgemeldet',
     body: 'Jemand hat einen alten Schlüssel deines Geräts %s benutzt; er könnte gestohlen sein. Wir haben die Sitzung beendet. Melde dich neu an und ändere dein Passwort, wenn dir etwas seltsam vorkommt.',
+  },
+  'provider-linked': {
+    subject: 'Du kannst dich mit einem weiteren Anbieter anmelden',
+    body: 'Bei deinem Konto kannst du dich jetzt auch mit %s anmelden. Sein Passwort und deine anderen Geräte funktionieren weiter. Hast du dieses Passwort nicht selbst gewählt, wähle ein neues: Das meldet alle anderen Geräte ab.',
   },
 }
 

@@ -98,7 +98,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
           security: AS_GUEST,
           summary: 'Sign in with Google or Apple',
           description:
-            "Takes the id token of Google or Apple. An account with the same verified address is linked; with a guest's token that account is upgraded or merged.",
+            "Takes the id token of Google or Apple. An account with the same verified address is linked, where the provider is in charge of that address (Apple; Google for gmail.com and Workspace) or a token of that account is sent; with a guest's token that account is upgraded or merged.",
         },
       },
     )

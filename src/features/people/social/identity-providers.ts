@@ -13,6 +13,8 @@ export type ProvenIdentity = {
   subject: string
   email: string | null
   emailVerified: boolean
+  /** Whether the provider also knows who has the address today: else it may have changed hands since. */
+  ownsAddress: boolean
   name: string
   /** The client id that the token was made for. */
   clientId: string
@@ -70,20 +72,28 @@ export function createIdTokenVerifier(
         clockTolerance: CLOCK_TOLERANCE,
         requiredClaims: ['sub', 'exp', 'iat'],
       })
-      if (!payload.sub || !nonceMatches(provider, payload['nonce'], nonce)) throw refused()
+      const { sub, aud, email_verified: verified, hd, nonce: claimed } = payload
+      if (!isText(sub) || !isText(aud) || !nonceMatches(provider, claimed, nonce)) throw refused()
+      const email = isText(payload['email']) ? payload['email'] : null
       return {
         provider,
-        subject: payload.sub,
-        email: typeof payload['email'] === 'string' ? payload['email'] : null,
+        subject: sub,
+        email,
         // Apple may send it as the string 'true'.
-        emailVerified: String(payload['email_verified']) === 'true',
+        emailVerified: verified === true || verified === 'true',
+        ownsAddress: provider === 'apple' || isText(hd) || /@gmail\.com$/i.test(email ?? ''),
         name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
-        clientId: [payload.aud].flat().find((one) => one && clientIds.includes(one)) ?? '',
+        clientId: aud,
       }
     } catch (error) {
       throw isUnreachable(error) ? unreachable(error) : refused()
     }
   }
+}
+
+/** Both providers write one text; another type may be read otherwise elsewhere. */
+function isText(claim: unknown): claim is string {
+  return typeof claim === 'string' && claim !== ''
 }
 
 function remoteKeys(url: string) {

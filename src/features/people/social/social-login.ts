@@ -4,8 +4,10 @@ import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
+import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { Notices } from '../email/notices.ts'
 import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -23,6 +25,8 @@ type SocialLoginDeps = {
   outbox: PeopleOutbox
   identities: Identities
   accountSecurity: AccountSecurity
+  notices: Notices
+  limits: Limits
   verifyIdToken: VerifyIdToken
   /** Null without the keys that Apple asks for. */
   appleGrants: AppleGrants | null
@@ -38,24 +42,34 @@ type SocialRequest = {
   authorizationCode?: string | undefined
 }
 
+const NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
+/** Id tokens that are refused, from one address. */
+const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
+
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
   const { db, accounts, mergeGuest, signIn, outbox, identities, accountSecurity, verifyIdToken } =
     deps
-  const { appleGrants, sealKey, now, log } = deps
+  const { notices, limits, appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
 
   async function login(
     { provider, idToken, nonce, authorizationCode }: SocialRequest,
     hints: AccountDefaults,
-    { device, baseUrl }: RequestOrigin,
-    guestId: string | null,
+    { ip, device, baseUrl }: RequestOrigin,
+    bearerId: string | null,
   ) {
-    const identity = await verifyIdToken(provider, idToken, nonce)
+    const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
+    const identity = await verifyIdToken(provider, idToken, nonce).catch(async (error) => {
+      const isRefused = error instanceof AppError && error.code === 'unauthenticated'
+      if (!isRefused) await db.write(release)
+      throw error
+    })
     const grant = await exchange(identity, authorizationCode)
     const result = await db.write(async (tx) => {
-      const user = await accountOf(tx, identity, hints, guestId)
+      await release(tx)
+      const user = await accountOf(tx, identity, hints, bearerId)
       if (grant !== null) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
@@ -85,10 +99,10 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     tx: Tx,
     identity: ProvenIdentity,
     hints: AccountDefaults,
-    guestId: string | null,
+    bearerId: string | null,
   ): Promise<Account> {
-    const guest = await guestOf(tx, guestId)
-    const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity))
+    const guest = await guestOf(tx, bearerId)
+    const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
     if (known) {
       if (guest) await mergeGuest(tx, guest.id, known.id)
       return known
@@ -114,12 +128,22 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return row?.user ?? null
   }
 
-  /** Only where both sides have verified the address: else whoever typed it first would own the account. */
-  async function linkByEmail(tx: Tx, identity: ProvenIdentity): Promise<Account | null> {
-    if (identity.email === null || !identity.emailVerified) return null
-    const user = await accounts.findByEmail(tx, identity.email)
+  /**
+   * Only where both sides have verified the address: else whoever typed it first would own the account. A
+   * provider that verified it long ago is believed by a session of the account alone. The owner is told.
+   */
+  async function linkByEmail(
+    tx: Tx,
+    identity: ProvenIdentity,
+    bearerId: string | null,
+  ): Promise<Account | null> {
+    const { provider, email, emailVerified, ownsAddress } = identity
+    if (email === null || !emailVerified) return null
+    const user = await accounts.findByEmail(tx, email)
     if (!user || user.emailVerifiedAt === null) return null
+    if (!ownsAddress && user.id !== bearerId) return null
     await link(tx, identity, user.id)
+    await notices.tell(tx, user, 'provider-linked', { detail: NAMES[provider] })
     return user
   }
 
@@ -139,8 +163,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       .values({ provider, subject, userId, email, grant: null, createdAt: now() })
   }
 
-  async function guestOf(tx: Tx, guestId: string | null): Promise<Account | null> {
-    const user = guestId === null ? null : await accounts.find(tx, guestId)
+  async function guestOf(tx: Tx, bearerId: string | null): Promise<Account | null> {
+    const user = bearerId === null ? null : await accounts.find(tx, bearerId)
     return user?.loginType === 'guest' ? user : null
   }
 
