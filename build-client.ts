@@ -89,8 +89,8 @@ async function declare() {
       rootDir: '../../src',
       outDir: '.',
     },
-    include: [],
-    files: [`../../src/${ENTRY}.ts`, '../../src/http/assets.d.ts'],
+    include: ['../../src/**/*.d.ts'],
+    files: [`../../src/${ENTRY}.ts`],
   }
   const path = join(DECLARATIONS, 'tsconfig.json')
   await writeFile(path, JSON.stringify(config))

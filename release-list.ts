@@ -54,6 +54,11 @@ function isFor(name: string, platform: string): boolean {
   return name.endsWith(`-${name.startsWith('@img/') ? platform : napiName(platform)}`)
 }
 
+/** The image libraries, which must be replaceable: all else is under permissive licences. */
+function isUnderLgpl(name: string): boolean {
+  return name === 'libheif-js' || name.startsWith('@img/sharp-libvips-')
+}
+
 /** What is inside of an executable, in the way of SPDX 2.3. */
 export function spdxOf(file: string, version: string, created: string, packages: Locked[]) {
   const idOf = (name: string) => `SPDXRef-${name.replaceAll(/[^\w.]+/g, '-')}`
@@ -62,6 +67,7 @@ export function spdxOf(file: string, version: string, created: string, packages:
     SPDXID: id,
     name,
     versionInfo,
+    licenseDeclared: isUnderLgpl(name) ? 'LGPL-3.0-or-later' : 'NOASSERTION',
     downloadLocation: 'NOASSERTION',
     filesAnalyzed: false,
     ...(checksum ? { checksums: [{ algorithm: 'SHA512', checksumValue: checksum }] } : {}),

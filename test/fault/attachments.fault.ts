@@ -6,7 +6,7 @@ import { residentMemory } from '../bench/servers.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { bombOf, bombPng, noise, phonePhoto } from '../support/pictures.ts'
 import { register } from '../support/requests.ts'
-import { watchServer } from '../support/watch.ts'
+import { watchServer, watchWorkers } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -238,25 +238,6 @@ async function slowUpload(server: Server, token: string, signal: AbortSignal) {
   const headers = { authorization: `Bearer ${token}`, 'content-type': 'text/plain' }
   const url = `${server.url}/api/user/attachments/v1?type=supportTicket`
   await fetch(url, { method: 'POST', headers, body, signal }).catch(() => null)
-}
-
-/** The memory of all image workers of a server, at most, in bytes. */
-function watchWorkers({ process }: Server) {
-  let isOver = false
-  let peak = 0
-  const watching = (async () => {
-    while (!isOver) {
-      const { stdout } = Bun.spawnSync(['ps', '-o', 'rss=', '--ppid', String(process.pid)])
-      const sizes = stdout.toString().trim().split(/\s+/).map(Number)
-      peak = Math.max(peak, ...sizes.map((kibibytes) => kibibytes * 1024))
-      await Bun.sleep(50)
-    }
-  })()
-  return async () => {
-    isOver = true
-    await watching
-    return peak
-  }
 }
 
 function upload(

@@ -29,3 +29,22 @@ export function watchServer({ process }: Server, probe: () => Promise<void>, pau
     }
   }
 }
+
+/** The memory of all image workers of a server, at most, in bytes. */
+export function watchWorkers({ process }: Server) {
+  let isOver = false
+  let peak = 0
+  const watching = (async () => {
+    while (!isOver) {
+      const { stdout } = Bun.spawnSync(['ps', '-o', 'rss=', '--ppid', String(process.pid)])
+      const sizes = stdout.toString().trim().split(/\s+/).map(Number)
+      peak = Math.max(peak, ...sizes.map((kibibytes) => kibibytes * 1024))
+      await Bun.sleep(50)
+    }
+  })()
+  return async () => {
+    isOver = true
+    await watching
+    return peak
+  }
+}

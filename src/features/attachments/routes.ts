@@ -98,7 +98,7 @@ export function attachmentRoutes({
           operationId: 'uploadAttachments',
           summary: 'Upload files',
           description:
-            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures are made upright, stripped of metadata and converted as asked.',
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are made upright, stripped of metadata and converted as asked; HEIC becomes JPEG unless another `targetType` is given. A `supportTicket` with neither `compression` nor `targetType` keeps its bytes, except HEIC.',
           requestBody: UploadRequestBody as never,
           'x-request-headers': [...COMMON_HEADERS, 'IdempotencyKey', 'XFileName'],
         },

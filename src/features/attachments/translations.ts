@@ -9,12 +9,12 @@ export const attachmentGerman: Sentences = {
   'Send # files at most.': 'Es gehen höchstens # Dateien auf einmal.',
   'You may keep # files of # bytes in all: delete some first.':
     'Du darfst # Dateien mit zusammen # Bytes ablegen: Lösche zuerst einige.',
-  'Only pictures (JPEG, PNG, WebP) can be converted.':
-    'Nur Bilder (JPEG, PNG, WebP) lassen sich umwandeln.',
-  'Send a JPEG, PNG or WebP picture (HEIC: save it as JPEG). The content decides, not the name.':
-    'Es geht nur ein Bild als JPEG, PNG oder WebP (HEIC: speichere es als JPEG).',
-  'Send a JPEG, PNG or WebP picture, PDF, text, JSON, ZIP or MP4. The content decides, not the name.':
-    'Es geht ein Bild als JPEG, PNG oder WebP, PDF, Text, JSON, ZIP oder MP4.',
+  'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.':
+    'Nur Bilder (JPEG, PNG, WebP, HEIC) lassen sich umwandeln.',
+  'Send a JPEG, PNG, WebP or HEIC picture. The content decides, not the name.':
+    'Es geht nur ein Bild als JPEG, PNG, WebP oder HEIC.',
+  'Send a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4. The content decides, not the name.':
+    'Es geht ein Bild als JPEG, PNG, WebP oder HEIC, PDF, Text, JSON, ZIP oder MP4.',
   'The picture is damaged and cannot be read.':
     'Das Bild ist beschädigt und lässt sich nicht lesen.',
   'The picture is too large: # megapixels, # pixels a side and # MiB at most.':

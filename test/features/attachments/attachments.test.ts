@@ -93,7 +93,7 @@ test.each([
   ['a TIFF', 'x.tif', await noise(9, 9).tiff().toBuffer()],
   ['a BMP', 'x.bmp', Buffer.from('424d3a0000000000000036000000280000000100000001000000', 'hex')],
   ['an ICO', 'x.ico', Buffer.from('00000100010010100000010020006804000016000000', 'hex')],
-  ['an HEIC', 'x.jpg', Buffer.from('0000001866747970686569630000000068656963', 'hex')],
+  ['an AVIF', 'x.jpg', Buffer.from('0000001c667479706176696600000000617669666d696631', 'hex')],
   ['a JPEG XL', 'x.jxl', Buffer.from('0000000c4a584c200d0a870a', 'hex')],
   ['a text', 'x.png', 'not a picture'],
   ['nothing at all', 'x.jpg', ''],

@@ -1,4 +1,6 @@
+import { readFile } from 'node:fs/promises'
 import type { Sharp } from 'sharp'
+import { type DecodedHeic, decodeHeic } from './heic.ts'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp'
 
@@ -24,6 +26,7 @@ export type ImageResult =
 const PIXEL_LIMIT = 64_000_000
 /** A picture of one long row costs as much as a large one, and in memory more. */
 const SIDE_LIMIT = 16_384
+const LARGE_HEIC = 24_000_000
 /** Before the process is ended from outside. */
 const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
@@ -43,28 +46,50 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
 
   async function makeImage(job: ImageJob): Promise<ImageResult> {
     try {
-      const source = sharp(job.input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+      using heic = await openHeic(job.input)
+      const source = open(heic ?? job.input)
       const { width: across, height: down } = await source.metadata()
-      if (Math.max(across, down) > SIDE_LIMIT) return { kind: 'too_large' }
+      if (isTooLarge(across, down)) return { kind: 'too_large' }
       const image = source
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
-      const { size, width, height } = await encode(image, job).toFile(job.output)
+      // A second pass over a large JPEG takes as much memory as its pixels, which HEIC holds already.
+      const optimiseCoding = heic === null || across * down < LARGE_HEIC
+      const { size, width, height } = await encode(image, job, optimiseCoding).toFile(job.output)
       return { kind: 'made', size, width, height }
     } catch (error) {
       return { kind: kindOf((error as Error).message) }
     }
   }
+
+  function open(input: string | DecodedHeic): Sharp {
+    if (typeof input === 'string') {
+      return sharp(input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+    }
+    const { data, width, height, channels } = input
+    return sharp(data, { raw: { width, height, channels } })
+  }
+}
+
+/** The file decoded, where it is HEIC; libvips comes without a decoder for it. */
+async function openHeic(path: string): Promise<DecodedHeic | null> {
+  const brand = await Bun.file(path).slice(4, 8).text()
+  return brand === 'ftyp' ? await decodeHeic(await readFile(path), isTooLarge) : null
+}
+
+function isTooLarge(width: number, height: number): boolean {
+  return width * height > PIXEL_LIMIT || Math.max(width, height) > SIDE_LIMIT
 }
 
 function boxOf(job: ImageJob) {
   return 'width' in job ? { width: job.width } : { width: job.longSide, height: job.longSide }
 }
 
-function encode(image: Sharp, { format, quality }: ImageJob): Sharp {
-  if (format === 'jpeg') return image.flatten({ background: '#ffffff' }).jpeg({ quality })
+function encode(image: Sharp, { format, quality }: ImageJob, optimiseCoding: boolean): Sharp {
+  if (format === 'jpeg')
+    return image.flatten({ background: '#ffffff' }).jpeg({ quality, optimiseCoding })
   if (format === 'webp') return image.webp({ quality, effort: WEBP_EFFORT })
   return image.png(quality < LOSSLESS_QUALITY ? { palette: true, quality } : {})
 }

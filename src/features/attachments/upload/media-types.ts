@@ -1,10 +1,11 @@
 import type { Staged } from './staging.ts'
 
-/** Media types that we take, by content, and the extension under which each is stored. */
+/** Media types that we take, by content, and the extension under which each is stored; HEIC never is. */
 const EXTENSIONS: Record<string, string> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
   'image/webp': 'webp',
+  'image/heic': 'heic',
   'application/pdf': 'pdf',
   'text/plain': 'txt',
   'application/json': 'json',
@@ -27,6 +28,8 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   if (size === 0) return null
   const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
+  // The brand of what other cameras than Apple's make.
+  if (type?.mime === 'image/heif') return 'image/heic'
   if (type) return type.mime in EXTENSIONS ? type.mime : null
   return textKind(await Bun.file(path).bytes())
 }

@@ -72,11 +72,15 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
       if (targetType === null) return unchanged
       throw new AppError(
         'unsupported_media_type',
-        'Only pictures (JPEG, PNG, WebP) can be converted.',
+        'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.',
       )
     }
-    if (type === 'supportTicket' && !compression && targetType === null) return unchanged
-    const format = targetType ?? (itemType.slice('image/'.length) as ImageFormat)
+    // Browsers and most people who read tickets cannot open HEIC.
+    const isHeic = itemType === 'image/heic'
+    const isKept = type === 'supportTicket' && !compression && targetType === null && !isHeic
+    if (isKept) return unchanged
+    const ownFormat = isHeic ? 'jpeg' : (itemType.slice('image/'.length) as ImageFormat)
+    const format = targetType ?? ownFormat
     const output = await staging.newPath()
     const settings = compression ? COMPRESSED : FULL_QUALITY
     try {
@@ -86,10 +90,6 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
       if (result.kind === 'no_space') throw noSpace()
       if (result.kind === 'too_slow') throw imageTooSlow()
       if (result.kind === 'too_large') throw imageTooLarge()
-      if (targetType === null && type === 'supportTicket' && result.size >= upload.size) {
-        await staging.discard([{ path: output }])
-        return unchanged
-      }
       const { size, width, height } = result
       return { path: output, size, itemType: `image/${format}`, width, height }
     } catch (error) {
@@ -114,8 +114,8 @@ export function cleanName(name: string, extension: string): string {
 function wrongKind(type: UploadOptions['type']): AppError {
   const allowed =
     type === 'publicAsset'
-      ? 'a JPEG, PNG or WebP picture (HEIC: save it as JPEG)'
-      : 'a JPEG, PNG or WebP picture, PDF, text, JSON, ZIP or MP4'
+      ? 'a JPEG, PNG, WebP or HEIC picture'
+      : 'a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4'
   return new AppError(
     'unsupported_media_type',
     `Send ${allowed}. The content decides, not the name.`,

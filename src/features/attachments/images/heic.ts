@@ -1,0 +1,111 @@
+import type { Decoded, Fault, Handle, Libheif } from 'libheif-js/libheif-wasm/libheif.js'
+import { convertDisplayP3 } from './display-p3.ts'
+
+/** Upright pixels of 8 bits a channel, in memory of the decoder: dispose of it before the next picture. */
+export type DecodedHeic = Disposable & {
+  data: Uint8Array
+  width: number
+  height: number
+  channels: 3 | 4
+}
+
+type IsTooLarge = (width: number, height: number) => boolean
+
+/** Enough for the 48 megapixels of a phone; a lie about the size of a picture ends here. */
+const MEMORY_LIMIT = 400 * 1024 * 1024
+const WASM_PAGE = 65_536
+/** Larger than any profile of a camera. */
+const PROFILE_LIMIT = 64 * 1024
+
+const { grow } = WebAssembly.Memory.prototype
+let library: Promise<Libheif> | null = null
+let isMemoryRefused = false
+
+/**
+ * Decodes the primary picture of a HEIC file, turned, mirrored and cropped as the file says: its Exif orientation
+ * repeats that and must not be applied again. Throws when the picture is `too large` or cannot be read.
+ */
+export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Promise<DecodedHeic> {
+  library ??= loadLibrary()
+  isMemoryRefused = false
+  try {
+    return decodePrimary(await library, file, isTooLarge)
+  } catch (error) {
+    // After an abort an instance cannot be used any more.
+    library = null
+    throw isMemoryRefused ? new Error('too large') : error
+  }
+}
+
+function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge): DecodedHeic {
+  using held = new DisposableStack()
+  const context = held.adopt(heif.heif_context_alloc(), heif.heif_context_free)
+  heif.heif_context_read_from_memory(context, file)
+  const primary = unwrap(heif.heif_js_context_get_primary_image_handle(context))
+  const handle = held.adopt(primary, heif.heif_image_handle_release)
+  const width = heif.heif_image_handle_get_width(handle)
+  const height = heif.heif_image_handle_get_height(handle)
+  if (isTooLarge(width, height)) throw new Error('too large')
+  const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
+  const { heif_chroma_interleaved_RGB: rgb, heif_chroma_interleaved_RGBA: rgba } = heif.heif_chroma
+  const space = heif.heif_colorspace.heif_colorspace_RGB
+  // Before there are pixels: what it allocates may move the memory that they lie in.
+  const isDisplayP3 = hasDisplayP3(heif, handle)
+  const decoded = unwrap(heif.heif_js_decode_image2(handle, space, channels === 4 ? rgba : rgb))
+  held.adopt(decoded.image, heif.heif_image_release)
+  const data = withoutPadding(decoded, width * channels, height)
+  if (isDisplayP3) convertDisplayP3(data, channels)
+  const kept = held.move()
+  return { data, width, height, channels, [Symbol.dispose]: () => kept.dispose() }
+}
+
+async function loadLibrary(): Promise<Libheif> {
+  limitMemory()
+  const { default: create } = await import('libheif-js/libheif-wasm/libheif.js')
+  const { default: path } = await import('libheif-js/libheif-wasm/libheif.wasm', {
+    with: { type: 'file' },
+  })
+  const wasmBinary = await Bun.file(path).arrayBuffer()
+  const heif = create({ wasmBinary, print() {}, printErr() {} })
+  await heif.ready
+  return heif
+}
+
+/** The library grows its memory up to 2 GiB, and takes no option for less. */
+function limitMemory() {
+  WebAssembly.Memory.prototype.grow = function (pages) {
+    isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE > MEMORY_LIMIT
+    if (isMemoryRefused) throw new RangeError('too large')
+    return grow.call(this, pages)
+  }
+}
+
+function unwrap<T extends object>(value: T | Fault): T {
+  if ('code' in value) throw new Error('the HEIC file cannot be decoded')
+  return value
+}
+
+/** Rows are padded: they are moved together, in place. */
+function withoutPadding({ channels }: Decoded, rowBytes: number, height: number): Uint8Array {
+  const [plane] = channels
+  const { data, stride } = plane ?? { data: new Uint8Array(), stride: 0 }
+  if (stride < rowBytes || data.length < stride * (height - 1) + rowBytes)
+    throw new Error('the HEIC file lies about its size')
+  for (let row = 1; stride > rowBytes && row < height; row++) {
+    data.copyWithin(row * rowBytes, row * stride, row * stride + rowBytes)
+  }
+  return data.subarray(0, rowBytes * height)
+}
+
+/** Whether the embedded ICC profile is the one of phones by Apple. */
+function hasDisplayP3(heif: Libheif, { $$: { ptr } }: Handle): boolean {
+  const size = heif._heif_image_handle_get_raw_color_profile_size(ptr)
+  if (size === 0 || size > PROFILE_LIMIT) return false
+  // An error takes 12 bytes: two numbers and a pointer.
+  const error = heif._malloc(size + 16)
+  heif._heif_image_handle_get_raw_color_profile(error, ptr, error + 16)
+  const profile = Buffer.from(heif.HEAPU8.slice(error + 16, error + 16 + size))
+  heif._free(error)
+  // In its text each letter has one byte or two.
+  return profile.toString('latin1').replaceAll('\0', '').includes('Display P3')
+}

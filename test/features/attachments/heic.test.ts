@@ -1,0 +1,149 @@
+import { expect, test } from 'bun:test'
+import sharp from 'sharp'
+import { convertDisplayP3 } from '../../../src/features/attachments/images/display-p3.ts'
+import { createTestApp } from '../../support/app.ts'
+import { fetchFile, filesOf, PATH, uploadBody, uploadForm } from '../../support/attachments.ts'
+import { type HeicShape, heicOf, QUADRANTS } from '../../support/heic.ts'
+import { noise, phonePhoto } from '../../support/pictures.ts'
+
+const [RED, GREEN, BLUE, WHITE] = ['red', 'green', 'blue', 'white'] as const
+
+test('a HEIC becomes a JPEG, or the picture that was asked for', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  for (const [query, itemType, fileName] of [
+    [{ type: 'publicAsset' }, 'image/jpeg', 'IMG_1.jpg'],
+    [{ type: 'publicAsset', compression: 'true' }, 'image/jpeg', 'IMG_1.jpg'],
+    [{ type: 'publicAsset', targetType: 'webp' }, 'image/webp', 'IMG_1.webp'],
+    [{ type: 'publicAsset', targetType: 'png' }, 'image/png', 'IMG_1.png'],
+    [{ type: 'supportTicket' }, 'image/jpeg', 'IMG_1.jpg'],
+  ] as const) {
+    const reply = await uploadForm(app, token, [['IMG_1.HEIC', QUADRANTS]], query)
+    const [record] = reply.json.response
+    expect(record).toMatchObject({ itemType, fileName })
+    const bytes = await (await fetchFile(app, record.url)).arrayBuffer()
+    expect(await look(bytes)).toEqual({ size: [512, 256], corners: [RED, GREEN, BLUE, WHITE] })
+    const widthQuery = `${record.url.includes('?') ? '&' : '?'}width=64`
+    expect((await fetchFile(app, record.url + widthQuery)).status).toBe(200)
+  }
+})
+
+const UPRIGHT: [what: string, HeicShape, size: number[], corners: string[]][] = [
+  ['as it lies', {}, [512, 256], [RED, GREEN, BLUE, WHITE]],
+  ['turned right, as a portrait of an iPhone', { turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
+  ['turned left', { turns: 1 }, [256, 512], [GREEN, WHITE, RED, BLUE]],
+  ['upside down', { turns: 2 }, [512, 256], [WHITE, BLUE, GREEN, RED]],
+  ['mirrored', { mirror: 1 }, [512, 256], [GREEN, RED, WHITE, BLUE]],
+  ['tiles', { grid: [3, 2] }, [1536, 512], [RED, GREEN, BLUE, WHITE]],
+  ['turned tiles', { grid: [3, 2], turns: 3 }, [512, 1536], [BLUE, RED, WHITE, GREEN]],
+  ['the second', { isSecond: true, turns: 3 }, [256, 512], [BLUE, RED, WHITE, GREEN]],
+]
+
+test('a HEIC is turned and mirrored once, and comes without metadata', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  // Exif says again that the picture is turned.
+  const exif = (await sharp(await phonePhoto()).metadata()).exif?.subarray(6) as Buffer
+  for (const [what, shape, size, corners] of UPRIGHT) {
+    const heic = heicOf({ ...shape, exif })
+    expect(heic.toString('latin1')).toContain('CanaryPhone')
+    const { json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
+    const { url, key } = json.response[0]
+    const bytes = await (await fetchFile(app, url)).arrayBuffer()
+    expect([what, await look(bytes)]).toEqual([what, { size, corners }])
+    expect(Buffer.from(bytes).toString('latin1')).not.toContain('CanaryPhone')
+    const details = await app.ask('GET', `${PATH}/download?key=${key}`, { token })
+    expect(details.json.response).toMatchObject({ width: size[0], height: size[1] })
+  }
+})
+
+test('a HEIC with the colours of Display P3 is converted to sRGB', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const redOf = async (iccProfile: Buffer) => {
+    const heic = heicOf({ iccProfile })
+    const query = { type: 'publicAsset', targetType: 'png' }
+    const { json } = await uploadForm(app, token, [['a.heic', heic]], query)
+    const bytes = await (await fetchFile(app, json.response[0].url)).arrayBuffer()
+    return (await sharp(bytes).raw().toBuffer())[0] ?? 0
+  }
+  const plain = await redOf(Buffer.from('mluc sRGB'))
+  expect(plain).toBeWithin(197, 204)
+  expect(await redOf(Buffer.from('Display P3', 'utf16le').swap16())).toBeWithin(214, 224)
+})
+
+test('a HEIC that lies, is too large or damaged is refused and leaves nothing', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  for (const [what, heic, code] of [
+    ['too wide', heicOf({ size: [16_385, 10] }), 'image_too_large'],
+    ['64 megapixels', heicOf({ grid: [4, 4], size: [16_000, 4_001] }), 'image_too_large'],
+    ['fewer tiles', heicOf({ grid: [2, 2], size: [4_000, 3_000] }), 'image_unreadable'],
+    ['smaller than told', heicOf({ size: [4_000, 3_000] }), 'image_unreadable'],
+    ['cut', QUADRANTS.subarray(0, QUADRANTS.length - 200), 'image_unreadable'],
+    [
+      'a brand only',
+      Buffer.from('0000001866747970686569630000000068656963', 'hex'),
+      'image_unreadable',
+    ],
+  ] as const) {
+    const { status, json } = await uploadBody(app, token, heic, 'image/heic', 'publicAsset')
+    expect([what, status, json.code]).toEqual([what, 422, code])
+  }
+  expect(await filesOf(app)).toEqual([])
+})
+
+test('mutants of HEIC never bring the server down, and the next picture is made', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const seeds = [QUADRANTS, heicOf({ grid: [3, 2], turns: 3 })]
+  let random = 7
+  const next = (below: number) => {
+    random = (random * 1_103_515_245 + 12_345) % 2_147_483_648
+    return random % below
+  }
+  for (let at = 0; at < 16; at++) {
+    const mutant = Buffer.from(seeds[at % 2] as Buffer)
+    for (let flips = 0; flips < 1 + (at % 6); flips++)
+      mutant[20 + next(mutant.length - 20)] = next(256)
+    const { status } = await uploadBody(app, token, mutant, 'image/heic', 'publicAsset')
+    expect([200, 415, 422]).toContain(status)
+  }
+  const good = await uploadBody(app, token, QUADRANTS, 'image/heic', 'publicAsset')
+  expect(good.status).toBe(200)
+}, 60_000)
+
+test('colours of Display P3 become those of sRGB', async () => {
+  const original = await noise(64, 64).toColourspace('srgb').raw().toBuffer()
+  const raw = { width: 64, height: 64, channels: 3 } as const
+  const wide = await sharp(original, { raw }).withIccProfile('p3').png().toBuffer()
+  const pixels = await sharp(wide).keepIccProfile().raw().toBuffer()
+  expect(largestDifference(pixels, original)).toBeGreaterThan(10)
+  convertDisplayP3(pixels, 3)
+  expect(largestDifference(pixels, original)).toBeLessThan(4)
+})
+
+function largestDifference(one: Uint8Array, other: Uint8Array): number {
+  return one.reduce((most, value, at) => Math.max(most, Math.abs(value - (other[at] ?? 0))), 0)
+}
+
+/** The size of a picture, and the colours of its corners from left to right. */
+async function look(picture: ArrayBuffer) {
+  const { data, info } = await sharp(picture)
+    .removeAlpha()
+    .raw()
+    .toBuffer({ resolveWithObject: true })
+  const { width, height } = info
+  const corners = [
+    [5, 5],
+    [width - 6, 5],
+    [5, height - 6],
+    [width - 6, height - 6],
+  ].map(([x = 0, y = 0]) => nameOf(data.subarray((y * width + x) * 3)))
+  return { size: [width, height], corners }
+}
+
+function nameOf([red = 0, green = 0, blue = 0]: Uint8Array): string {
+  const bits = [red, green, blue].map((value) => (value > 127 ? 1 : 0)).join('')
+  return { '100': RED, '010': GREEN, '001': BLUE, '111': WHITE }[bits] ?? `${red} ${green} ${blue}`
+}

@@ -1,0 +1,127 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+
+/** 512 × 256 pixels: muted red and green above blue and white. Made by `heif-enc -q 60` of libheif. */
+export const QUADRANTS = readFileSync(join(import.meta.dir, '../fixtures/pictures/quadrants.heic'))
+const [TILE_WIDTH, TILE_HEIGHT] = [512, 256]
+
+export type HeicShape = {
+  /** Quarter turns counterclockwise (`irot`). */
+  turns?: number
+  /** `imir`: 0 swaps top and bottom, 1 left and right. */
+  mirror?: 0 | 1
+  /** The picture is a grid of so many columns and rows, as phones write it. */
+  grid?: [columns: number, rows: number]
+  /** The size that the header tells, instead of the true one. */
+  size?: [width: number, height: number]
+  /** Another picture comes first; the primary one is the second. */
+  isSecond?: boolean
+  /** A TIFF block as of Exif. */
+  exif?: Buffer
+  iccProfile?: Buffer
+}
+
+type Item = { type: string; data: Buffer; properties: number[]; references?: [string, number[]] }
+
+/** A HEIC file of the quadrants in another shape (ISO/IEC 23008-12). */
+export function heicOf(shape: HeicShape): Buffer {
+  const { grid, exif } = shape
+  const [columns, rows] = grid ?? [1, 1]
+  const [width, height] = shape.size ?? [columns * TILE_WIDTH, rows * TILE_HEIGHT]
+  const properties = [
+    boxIn(QUADRANTS, 'hvcC'),
+    fullBox('ispe', 0, uint32(TILE_WIDTH), uint32(TILE_HEIGHT)),
+    fullBox('ispe', 0, uint32(width), uint32(height)),
+  ]
+  const shown = grid ? [3] : [1, 3]
+  const add = (property: Buffer) => shown.push(properties.push(property))
+  if (shape.iccProfile) add(box('colr', Buffer.from('prof'), shape.iccProfile))
+  if (shape.turns !== undefined) add(box('irot', Buffer.of(shape.turns)))
+  if (shape.mirror !== undefined) add(box('imir', Buffer.of(shape.mirror)))
+
+  const pixels = boxIn(QUADRANTS, 'mdat').subarray(8)
+  const tile: Item = { type: 'hvc1', data: pixels, properties: [1, 2] }
+  const items: Item[] = shape.isSecond ? [tile] : []
+  if (grid) {
+    const tiles = Array.from({ length: columns * rows }, () => items.push(tile))
+    const data = Buffer.concat([
+      Buffer.of(0, 1, rows - 1, columns - 1),
+      uint32(width),
+      uint32(height),
+    ])
+    items.push({ type: 'grid', data, properties: shown, references: ['dimg', tiles] })
+  } else items.push({ type: 'hvc1', data: pixels, properties: shown })
+  const primary = items.length
+  if (exif) {
+    const data = Buffer.concat([uint32(6), Buffer.from('Exif\0\0'), exif])
+    items.push({ type: 'Exif', data, properties: [], references: ['cdsc', [primary]] })
+  }
+  const head = box('ftyp', Buffer.from('heic'), uint32(0), Buffer.from('mif1heic'))
+  const length = head.length + metaOf(items, primary, properties, 0).length + 8
+  const meta = metaOf(items, primary, properties, length)
+  return Buffer.concat([head, meta, box('mdat', ...new Set(items.map(({ data }) => data)))])
+}
+
+function metaOf(items: Item[], primary: number, properties: Buffer[], dataOffset: number): Buffer {
+  const offsets = new Map<Buffer, number>()
+  let end = dataOffset
+  for (const { data } of items) {
+    if (offsets.has(data)) continue
+    offsets.set(data, end)
+    end += data.length
+  }
+  const info = items.map(({ type }, at) =>
+    fullBox('infe', 2, uint16(at + 1), uint16(0), Buffer.from(`${type}\0`)),
+  )
+  const references = items.flatMap(({ references: own }, at) => {
+    if (!own) return []
+    const [type, to] = own
+    return [box(type, uint16(at + 1), uint16(to.length), ...to.map(uint16))]
+  })
+  const associations = items.map(({ properties: own }, at) =>
+    Buffer.concat([uint16(at + 1), Buffer.of(own.length, ...own.map((one) => one | 0x80))]),
+  )
+  const locations = items.map(({ data }, at) =>
+    Buffer.concat([
+      ...[uint16(at + 1), uint16(0), uint16(1)],
+      ...[uint32(offsets.get(data) ?? 0), uint32(data.length)],
+    ]),
+  )
+  return fullBox(
+    'meta',
+    0,
+    fullBox('hdlr', 0, uint32(0), Buffer.from('pict'), Buffer.alloc(13)),
+    fullBox('pitm', 0, uint16(primary)),
+    fullBox('iloc', 0, Buffer.of(0x44, 0), uint16(items.length), ...locations),
+    fullBox('iinf', 0, uint16(items.length), ...info),
+    ...(references.length > 0 ? [fullBox('iref', 0, ...references)] : []),
+    box(
+      'iprp',
+      box('ipco', ...properties),
+      fullBox('ipma', 0, uint32(items.length), ...associations),
+    ),
+  )
+}
+
+/** The first box of a type, wherever it is. */
+function boxIn(file: Buffer, type: string): Buffer {
+  const start = file.indexOf(type) - 4
+  return file.subarray(start, start + file.readUInt32BE(start))
+}
+
+function box(type: string, ...content: Buffer[]): Buffer {
+  const body = Buffer.concat(content)
+  return Buffer.concat([uint32(body.length + 8), Buffer.from(type), body])
+}
+
+function fullBox(type: string, version: number, ...content: Buffer[]): Buffer {
+  return box(type, Buffer.of(version, 0, 0, 0), ...content)
+}
+
+function uint16(value: number): Buffer {
+  return Buffer.of(value >> 8, value & 255)
+}
+
+function uint32(value: number): Buffer {
+  return Buffer.concat([uint16(value >>> 16), uint16(value & 0xffff)])
+}
