@@ -1,4 +1,4 @@
-import { userInfo } from 'node:os'
+import { userName } from '../lib/user-name.ts'
 import type { Services } from '../services.ts'
 import type { ServiceCommand } from './command.ts'
 
@@ -29,9 +29,6 @@ export async function carryOut(
 
 /** The user of the machine who types, by name where there is one. */
 export function currentUser(): string {
-  try {
-    return userInfo().username
-  } catch {
-    return `user ${process.getuid?.() ?? 'unknown'}`
-  }
+  const uid = process.getuid?.()
+  return uid === undefined ? 'unknown' : userName(uid)
 }

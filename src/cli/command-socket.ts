@@ -12,6 +12,7 @@ import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
 import { carryOut, currentUser } from './carry-out.ts'
 import type { ServiceCommand } from './command.ts'
+import { DataError } from './data-error.ts'
 
 /** What the server answers to a command over its socket. */
 type Answer =
@@ -25,6 +26,8 @@ const SOCKET_PATH_LIMIT = 107
 const RISK = '?risk'
 /** Says who types; only our own user can open the socket. */
 const USER = 'operator-user'
+/** What servers of every version say to a command that they lack. */
+const UNKNOWN_COMMAND = 'no such command'
 const INPUT_LIMIT = 16 * 1024 * 1024
 
 /** Where the server listens for commands: in the data directory, which has a short name for as long as it is open. */
@@ -53,8 +56,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
       const command = commands.find(
         ({ name }) => pathOf(request) === `/${encodeURIComponent(name)}`,
       )
-      if (!command)
-        return Response.json({ error: { code: 'not_found', message: 'no such command' } })
+      if (!command) return Response.json({ error: { code: 'not_found', message: UNKNOWN_COMMAND } })
       try {
         const input = readJson(await readBody(request, INPUT_LIMIT)) as never
         const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
@@ -113,6 +115,11 @@ export async function askServer(
   const answer = (await response.json()) as Answer
   if ('outcome' in answer) return answer
   const { code, message, details } = answer.error
+  if (code === 'not_found' && message === UNKNOWN_COMMAND) {
+    throw new DataError(
+      `The running server is another version, which does not know "${command.name}": run "homeport restart", or use its own file.`,
+    )
+  }
   throw new AppError(code, message, details ? { details } : {})
 }
 

@@ -1,12 +1,14 @@
 import { backup } from './backup/backup.ts'
 import { restore } from './backup/restore.ts'
-import type { LocalCommand, ServiceCommand } from './command.ts'
+import type { Command } from './command.ts'
+import { completion } from './completion.ts'
 import { dbCopy } from './copy/db-copy.ts'
 import { filesCopy } from './copy/files-copy.ts'
 import { dataCommands } from './data-commands.ts'
 import { doctor } from './doctor/doctor.ts'
 import { health } from './health.ts'
 import { init } from './init.ts'
+import { man } from './man.ts'
 import { migrateCommand } from './migrate.ts'
 import { open } from './open.ts'
 import { serve } from './serve.ts'
@@ -16,7 +18,7 @@ import { upgrade } from './service/upgrade.ts'
 import { version } from './version.ts'
 
 /** Every command of `homeport`. */
-export const commands: (ServiceCommand | LocalCommand)[] = [
+export const commands: Command[] = [
   serve,
   open,
   restart,
@@ -33,4 +35,6 @@ export const commands: (ServiceCommand | LocalCommand)[] = [
   health,
   doctor,
   version,
+  completion,
+  man,
 ]

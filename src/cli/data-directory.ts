@@ -1,5 +1,5 @@
 import { constants, existsSync, statfsSync } from 'node:fs'
-import { access, mkdir, readFile, stat } from 'node:fs/promises'
+import { access, mkdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { DatabaseRefusal } from '../db/postgres/migrate.ts'
@@ -7,6 +7,7 @@ import { takeLock } from '../db/sqlite/lock.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import type { Log } from '../lib/log.ts'
 import { setNativeDir } from '../lib/native.ts'
+import { userName } from '../lib/user-name.ts'
 import { loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
@@ -81,7 +82,7 @@ export async function requireData(config: Config) {
 /** What root leaves in the directory of another user, that user cannot write. Others cannot leave anything there. */
 async function requireOwner(dataDir: string, uid: number) {
   if (uid === 0 || process.getuid?.() !== 0) return
-  const owner = await userName(uid)
+  const owner = userName(uid)
   throw new DataError(
     `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`,
   )
@@ -174,13 +175,6 @@ function isFull(dataDir: string): boolean {
 /** What went wrong first: closing what was open may have failed for the same reason. */
 function firstOf(error: unknown): unknown {
   return error instanceof SuppressedError ? firstOf(error.suppressed) : error
-}
-
-/** The name of a user as `/etc/passwd` has it, else the number. */
-async function userName(uid: number): Promise<string> {
-  const users = await readFile('/etc/passwd', 'utf8').catch(() => '')
-  const line = users.split('\n').find((one) => one.split(':')[2] === String(uid))
-  return line?.split(':')[0] ?? `user ${uid}`
 }
 
 function codeOf(error: unknown): string {

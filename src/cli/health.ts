@@ -20,6 +20,7 @@ export const health: LocalCommand = {
   run: async (config, { json }) => {
     const answer = await askServer(config(), readinessCommand, null, 'work')
     if (answer === null) {
+      if (json) console.log(JSON.stringify({ server: 'not running' }))
       process.stderr.write(`No server runs on ${config().dataDir}.\n`)
       return EXIT.failed
     }

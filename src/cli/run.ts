@@ -1,95 +1,45 @@
-import { Command as Commander, CommanderError } from 'commander'
+import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
-import { BUILD } from '../version.ts'
 import { ArchiveError } from './backup/archive.ts'
 import { carryOut, currentUser } from './carry-out.ts'
-import { EXIT, type LocalCommand, type ServiceCommand } from './command.ts'
+import { type Command, EXIT, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
 import { confirmRisk } from './confirm.ts'
 import { openData, requireData } from './data-directory.ts'
 import { DataError } from './data-error.ts'
+import { createProgram, expandHelp, requireKnown } from './program.ts'
 import { serviceVariables } from './service/service-record.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
   let exitCode: number = EXIT.done
-  const program = new Commander('homeport')
-    .description('The backend of a mobile app in one file.')
-    .version(BUILD)
-    .exitOverride()
-  for (const command of commands) {
-    const builder = registerCommand(program, command)
-    builder.action(async (...given: unknown[]) => {
-      // commander passes the arguments, then the options, then itself.
-      const args = given.slice(0, -2).flat() as string[]
-      exitCode = await runCommand(command, args, builder.opts() as Options)
-    })
-  }
+  const program = createProgram(commands, async (command, args, builder) => {
+    exitCode = await runCommand(command, args, builder.opts() as Options, program)
+  })
   try {
-    requireKnown(argv)
-    await program.parseAsync(argv, { from: 'user' })
+    const words = expandHelp(argv, commands)
+    requireKnown(words, commands)
+    await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
     return explain(error)
   }
 }
 
-/** `settings get` is the command `get` of the group `settings`. */
-function registerCommand(program: Commander, command: ServiceCommand | LocalCommand): Commander {
-  const [first = '', second] = command.name.split(' ')
-  let parent = program
-  if (second !== undefined) {
-    parent =
-      program.commands.find((group) => group.name() === first) ??
-      program
-        .command(first)
-        .description(`Commands: ${groupOf(first)}`)
-        .exitOverride()
-  }
-  const leaf = parent
-    .command(`${second ?? first} ${command.arguments ?? ''}`.trim(), {
-      isDefault: command.name === 'serve',
-    })
-    .description(command.summary)
-    .option('--json', 'print machine-readable output')
-    .exitOverride()
-  for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
-  if ('risk' in command) leaf.option('--yes', 'do it without asking')
-  return leaf
-}
-
-/** What is no command would be taken for an argument of the default one. */
-function requireKnown([first = '', second]: string[]) {
-  if (first === '' || first.startsWith('-') || first === 'help') return
-  const found = commands.filter(({ name }) => name.split(' ')[0] === first)
-  const leaves = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
-  if (found.length === 0) {
-    throw new UsageError(`There is no command ${first}: "homeport help" lists them.`)
-  }
-  const isLeaf = second === undefined || second.startsWith('-') || leaves.includes(second)
-  if (leaves.length > 0 && !isLeaf && second !== 'help') {
-    throw new UsageError(`There is no command ${first} ${second}: take ${leaves.join(', ')}.`)
-  }
-}
-
-function groupOf(name: string): string {
-  const names = commands.map((command) => command.name.split(' '))
-  return names.flatMap(([group, leaf]) => (group === name && leaf ? [leaf] : [])).join(', ')
-}
-
 async function runCommand(
-  command: ServiceCommand | LocalCommand,
+  command: Command,
   args: string[],
   options: Options,
+  program: Commander,
 ): Promise<number> {
   if ('run' in command) {
     const isServer = command.name === 'serve'
-    return command.run(() => configOf(options, isServer), options, args)
+    return command.run(() => configOf(options, isServer), options, args, program)
   }
   const input = await command.input?.(args, options)
   const config = configOf(options)

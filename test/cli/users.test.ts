@@ -34,7 +34,9 @@ test('an operator finds people by id or address, verifies, signs out and deletes
   expect((await json('user', 'subscription', 'ann@example.com')).plan.code).toBe('free')
 
   expect((await profile()).status).toBe(200)
-  expect((await run(['user', 'sign-out', 'ann@example.com'])).stdout).toContain('Ended 1 sessions')
+  expect((await run(['user', 'sign-out', 'ann@example.com', '--yes'])).stdout).toContain(
+    'Ended 1 sessions',
+  )
   expect((await profile()).status).toBe(401)
 
   const asked = await run(['user', 'delete', id])

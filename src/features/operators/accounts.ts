@@ -59,7 +59,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   async function remove(name: string) {
     await db.write(async (tx) => {
       const { id, role } = await require(tx, name)
-      if (role === 'owner') await requireOtherOwner(tx)
+      if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx)
       await tx.delete(operators).where(eq(operators.id, id))
       await known.changed(tx)
     })
@@ -142,6 +142,14 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     for (const table of [operatorPasskeys, operatorSessions, operatorRecoveryCodes]) {
       await tx.delete(table).where(eq(table.operatorId, operatorId))
     }
+  }
+
+  /** Whether an operator has ever been able to sign in since the last reset. */
+  async function isSetUp(tx: Tx, id: string): Promise<boolean> {
+    const operator = await find(tx, id)
+    const isTheirs = eq(operatorPasskeys.operatorId, id)
+    const passkeys = await tx.select().from(operatorPasskeys).where(isTheirs)
+    return Boolean(operator?.passwordHash) || passkeys.length > 0
   }
 
   async function requireOtherOwner(tx: Tx) {

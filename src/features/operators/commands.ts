@@ -35,6 +35,8 @@ const operatorsReset = dataCommand({
   summary: 'Take passkeys, password and sessions from an operator and print a new link',
   arguments: '<name>',
   input: ([name = '']) => name,
+  risk: async (_needs: Needs, name: string) =>
+    `This takes passkeys, password and sessions from ${name}.`,
   work: async (needs: Needs, name: string) => {
     const url = requireConsole(needs)
     return linkOf(url, await needs.operators.accounts.reset(name), needs)
@@ -49,6 +51,7 @@ const operatorsRemove = dataCommand({
   summary: 'Remove an operator, whose sessions end at once',
   arguments: '<name>',
   input: ([name = '']) => name,
+  risk: async (_needs: Needs, name: string) => `This removes the operator ${name}.`,
   work: async ({ operators }: Needs, name: string) => {
     await operators.accounts.remove(name)
     return { removed: name }

@@ -120,6 +120,11 @@ const userSignOut = dataCommand({
     user,
     session: typeof session === 'string' ? session : null,
   }),
+  risk: async ({ people }: Needs, { user, session }) => {
+    const { id, email } = await people.directory.find(user)
+    if (session !== null) return null
+    return `This ends all sessions of ${email ?? id}, and every link in a mail.`
+  },
   work: async ({ people }: Needs, { user, session }) => {
     const { id } = await people.directory.find(user)
     const { length } = await people.devices.list(id, '')

@@ -46,12 +46,8 @@ test('an owner gives another role, which counts at once, resets and removes', as
 test('the last owner can neither go nor become less', async () => {
   await using app = await createTestApp()
   const { accounts } = app.services.operators
-  for (const [name, role] of [
-    ['ann', 'owner'],
-    ['bob', 'operator'],
-  ] as const) {
-    await accounts.add(name, role)
-  }
+  await signInOperator(app, { name: 'ann' })
+  await signInOperator(app, { name: 'bob', role: 'operator' })
   await expect(accounts.remove('ann')).rejects.toMatchObject({ code: 'conflict' })
   for (const role of ['operator', 'reader'] as const) {
     await expect(accounts.changeRole('ann', role)).rejects.toMatchObject({ code: 'conflict' })
@@ -63,6 +59,14 @@ test('the last owner can neither go nor become less', async () => {
   expect(outcomes.map(({ status }) => status).toSorted()).toEqual(['fulfilled', 'rejected'])
   const owners = (await accounts.list()).filter(({ role }) => role === 'owner')
   expect(owners).toHaveLength(1)
+})
+
+test('an owner who was never set up can be removed, also as the last one', async () => {
+  await using app = await createTestApp()
+  const { accounts } = app.services.operators
+  await accounts.add('an', 'owner')
+  await accounts.remove('an')
+  expect(await accounts.list()).toEqual([])
 })
 
 test('the door says whether there is anybody, and whether it is who asks', async () => {

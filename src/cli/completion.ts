@@ -1,0 +1,86 @@
+import type { Command as Commander } from 'commander'
+import { UsageError } from '../lib/command.ts'
+import { EXIT, type LocalCommand } from './command.ts'
+
+const SHELLS = { bash, zsh, fish }
+
+/** A command as it is typed, such as `user list`, and what may follow. */
+type Entry = { path: string[]; summary: string; words: string[]; command: Commander }
+
+export const completion: LocalCommand = {
+  name: 'completion',
+  summary: 'Print the completion for a shell: bash, zsh or fish',
+  arguments: '<shell>',
+  run: async (_config, { json }, [shell = ''], program) => {
+    if (!Object.hasOwn(SHELLS, shell))
+      throw new UsageError(`The shell is one of ${Object.keys(SHELLS).join(', ')}.`)
+    const script = SHELLS[shell as keyof typeof SHELLS](entriesOf(program, []))
+    console.log(json ? JSON.stringify({ shell, script }) : script)
+    return EXIT.done
+  },
+}
+
+function entriesOf(command: Commander, path: string[]): Entry[] {
+  const inner = visibleOf(command).flatMap((one) => entriesOf(one, [...path, one.name()]))
+  const words = [...visibleOf(command).map((one) => one.name()), ...flagsOf(command)]
+  return [{ path, summary: command.description(), words, command }, ...inner]
+}
+
+function visibleOf(command: Commander): Commander[] {
+  return command.createHelp().visibleCommands(command)
+}
+
+function flagsOf(command: Commander): string[] {
+  const options = command.createHelp().visibleOptions(command)
+  return options.flatMap(({ long }) => long ?? [])
+}
+
+function bash(entries: Entry[]): string {
+  const cases = entries.toReversed().map(({ path, words }) => {
+    const name = path.join(' ')
+    const pattern = path.length === 0 ? '*' : `'${name}'|'${name} '*`
+    return `    ${pattern}) words='${words.join(' ')}' ;;`
+  })
+  return `# homeport completion bash > /etc/bash_completion.d/homeport
+_homeport() {
+  local word path='' words=''
+  for word in "\${COMP_WORDS[@]:1:COMP_CWORD-1}"; do
+    [[ $word == -* ]] || path+="\${path:+ }$word"
+  done
+  case "$path" in
+${cases.join('\n')}
+  esac
+  COMPREPLY=($(compgen -W "$words" -- "\${COMP_WORDS[COMP_CWORD]}"))
+}
+complete -o default -F _homeport homeport`
+}
+
+function zsh(entries: Entry[]): string {
+  return `autoload -U +X bashcompinit && bashcompinit\n${bash(entries)}`
+}
+
+function fish(entries: Entry[]): string {
+  const lines = entries.flatMap(({ path, command }) => {
+    const inner = visibleOf(command)
+    const names = inner.map((one) => one.name()).join(' ')
+    const seen = path.map((name) => `__fish_seen_subcommand_from ${name}`)
+    const unseen = names === '' ? [] : [`not __fish_seen_subcommand_from ${names}`]
+    const when = `-n '${[...seen, ...unseen].join('; and ')}'`
+    return [
+      ...inner.map((one) => `${when} -f -a ${one.name()} -d ${quoted(one.description())}`),
+      ...command
+        .createHelp()
+        .visibleOptions(command)
+        .flatMap(({ long, description, required }) =>
+          long
+            ? [`${when} -l ${long.slice(2)}${required ? ' -r' : ''} -d ${quoted(description)}`]
+            : [],
+        ),
+    ]
+  })
+  return lines.map((line) => `complete -c homeport ${line}`).join('\n')
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll('\\', '\\\\').replaceAll("'", "\\'")}'`
+}

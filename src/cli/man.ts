@@ -1,0 +1,55 @@
+import type { Command as Commander } from 'commander'
+import { BUILD_INFO, VERSION } from '../version.ts'
+import { EXIT, type LocalCommand } from './command.ts'
+
+export const man: LocalCommand = {
+  name: 'man',
+  summary: 'Print the manual page: homeport man > /usr/local/share/man/man1/homeport.1',
+  run: async (_config, { json }, _args, program) => {
+    const page = pageOf(program)
+    console.log(json ? JSON.stringify({ page }) : page)
+    return EXIT.done
+  },
+}
+
+function pageOf(program: Commander): string {
+  const day = BUILD_INFO?.date?.slice(0, 10) ?? ''
+  return [
+    `.TH HOMEPORT 1 "${day}" "homeport ${VERSION}"`,
+    '.SH NAME',
+    `homeport \\- ${textOf(program.description())}`,
+    '.SH SYNOPSIS',
+    '.B homeport',
+    '[\\fIcommand\\fR] [\\fIoption\\fR ...]',
+    '.SH DESCRIPTION',
+    'While the server runs, it carries commands out itself. The configuration is read from environment variables',
+    'and from the file .env in the working directory. Every command takes \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
+    '.SH COMMANDS',
+    ...sectionsOf(program, ''),
+    '.SH EXIT STATUS',
+    `${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} wrong usage, ${EXIT.configuration} bad configuration.`,
+  ].join('\n')
+}
+
+function sectionsOf(command: Commander, path: string): string[] {
+  const help = command.createHelp()
+  return help.visibleCommands(command).flatMap((one) => {
+    if (one.commands.length > 0) return sectionsOf(one, `${path}${one.name()} `)
+    if (one.name() === 'help') return []
+    const options = help.visibleOptions(one).filter(({ long }) => long !== '--help')
+    return [
+      `.SS ${textOf(path + help.subcommandTerm(one).replace('[options] ', '').replace(' [options]', ''))}`,
+      textOf(one.description()),
+      ...options.flatMap(({ flags, description }) => [
+        '.TP',
+        `.B ${textOf(flags)}`,
+        textOf(description),
+      ]),
+    ]
+  })
+}
+
+/** Text whose dashes and backslashes are meant, and whose lines are no requests of roff. */
+function textOf(text: string): string {
+  return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
+}

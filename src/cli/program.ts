@@ -1,0 +1,77 @@
+import { Command as Commander, Option } from 'commander'
+import { UsageError } from '../lib/command.ts'
+import { BUILD } from '../version.ts'
+import type { Command } from './command.ts'
+
+type Act = (command: Command, args: string[], options: Commander) => Promise<void>
+
+/** The commands as commander knows them, each carried out by `act`. */
+export function createProgram(commands: Command[], act: Act): Commander {
+  const program = new Commander('homeport')
+    .description('The backend of a mobile app in one file.')
+    .version(BUILD)
+    .exitOverride()
+  for (const command of commands) {
+    const builder = registerCommand(program, command, commands)
+    builder.action(async (...given: unknown[]) => {
+      // commander passes the arguments, then the options, then itself.
+      await act(command, given.slice(0, -2).flat() as string[], builder)
+    })
+  }
+  return program
+}
+
+/** `help user list` and `user help list` are `user list --help`. */
+export function expandHelp(argv: string[], commands: Command[]): string[] {
+  const [first = '', second] = argv
+  if (first === 'help') return [...argv.slice(1), '--help']
+  const isGroup = commands.some(({ name }) => name.startsWith(`${first} `))
+  return isGroup && second === 'help' ? [first, ...argv.slice(2), '--help'] : argv
+}
+
+/** Throws `UsageError` for what is no command, which would be taken for an argument of the default one. */
+export function requireKnown([first = '', second]: string[], commands: Command[]) {
+  if (first === '' || first.startsWith('-')) return
+  const found = commands.filter(({ name }) => name.split(' ')[0] === first)
+  const leaves = found.flatMap(({ name }) => name.split(' ')[1] ?? [])
+  if (found.length === 0) {
+    throw new UsageError(`There is no command ${first}: "homeport help" lists them.`)
+  }
+  const isLeaf = second === undefined || second.startsWith('-') || leaves.includes(second)
+  if (leaves.length > 0 && !isLeaf) {
+    throw new UsageError(`There is no command ${first} ${second}: take ${leaves.join(', ')}.`)
+  }
+}
+
+/** `settings get` is the command `get` of the group `settings`. */
+function registerCommand(program: Commander, command: Command, commands: Command[]): Commander {
+  const [first = '', second] = command.name.split(' ')
+  let parent = program
+  if (second !== undefined) {
+    parent =
+      program.commands.find((group) => group.name() === first) ??
+      program
+        .command(first)
+        .description(`Commands: ${leavesOf(first, commands).join(', ')}`)
+        .helpCommand(false)
+        .exitOverride()
+  }
+  const leaf = parent
+    .command(`${second ?? first} ${command.arguments ?? ''}`.trim(), {
+      isDefault: command.name === 'serve',
+    })
+    .description(command.summary)
+    .option('--json', 'print machine-readable output')
+    .exitOverride()
+  for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
+  const yes = new Option('--yes', 'do it without asking')
+  const hasYes = leaf.options.some(({ long }) => long === yes.long)
+  // A script may say so of any command; help shows it where something is asked.
+  if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))
+  return leaf
+}
+
+function leavesOf(group: string, commands: Command[]): string[] {
+  const names = commands.map(({ name }) => name.split(' '))
+  return names.flatMap(([first, leaf]) => (first === group && leaf ? [leaf] : []))
+}

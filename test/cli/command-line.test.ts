@@ -1,0 +1,161 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Command } from '../../src/cli/command.ts'
+import { commands } from '../../src/cli/commands.ts'
+import { createProgram } from '../../src/cli/program.ts'
+import { userName } from '../../src/lib/user-name.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
+const README = join(import.meta.dir, '..', '..', 'README.md')
+
+/** A name, as the arguments that it takes. */
+function typed({ name, arguments: args = '' }: Command): string[] {
+  return [...name.split(' '), ...(args.match(/<[^>]*>/g) ?? []).map(() => 'ann')]
+}
+
+test('every command takes --yes and --json', async () => {
+  const taken: string[] = []
+  const program = createProgram(commands, async ({ name }, _args, builder) => {
+    if (builder.opts()['yes'] === true && builder.opts()['json'] === true) taken.push(name)
+  })
+  for (const command of commands) {
+    const words = [...typed(command), '--yes', '--json']
+    await program.parseAsync(words, { from: 'user' })
+  }
+  expect(taken).toEqual(commands.map(({ name }) => name))
+})
+
+test('what ends sessions or takes an account asks first', async () => {
+  const asking = commands.filter((command) => 'risk' in command).map(({ name }) => name)
+  for (const name of ['user sign-out', 'user delete', 'operators remove', 'operators reset'])
+    expect(asking).toContain(name)
+  await using homeport = await installExecutable()
+  const { run } = homeport
+  await run(['init'])
+  await run(['user', 'create', 'ann@example.com'])
+  await run(['operators', 'add', 'dana', '--role', 'owner'])
+  for (const [args, risk] of [
+    [['user', 'sign-out', 'ann@example.com'], 'ends all sessions of ann@example.com'],
+    [['operators', 'reset', 'dana'], 'takes passkeys, password and sessions from dana'],
+    [['operators', 'remove', 'dana'], 'removes the operator dana'],
+  ] as const) {
+    const asked = await run([...args])
+    expect([args, asked.exitCode, asked.stderr]).toEqual([
+      args,
+      2,
+      expect.stringMatching(new RegExp(`${risk}.*Add --yes`)),
+    ])
+    expect([args, (await run([...args, '--yes'])).exitCode]).toEqual([args, 0])
+  }
+  const audit = JSON.parse((await run(['audit', 'list', '--json'])).stdout)
+  const uid = process.getuid?.() ?? 0
+  expect(new Set(audit.entries.map(({ origin }: { origin: string }) => origin))).toEqual(
+    new Set([userName(uid)]),
+  )
+}, 30_000)
+
+test('whoever types is named as the machine knows them', () => {
+  expect(userName(0)).toBe('root')
+  expect(userName(4_000_000_000)).toBe('user 4000000000')
+})
+
+test.each([
+  [['help', 'user', 'lst'], 'There is no command user lst'],
+  [['user', 'help', 'lst'], 'There is no command user lst'],
+  [['help', 'nix'], 'There is no command nix'],
+])('help for what is no command exits 2: %j', async (args, reason) => {
+  const { exitCode, stderr } = await runSource(args)
+  expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
+})
+
+test('help for a command is that of the command', async () => {
+  for (const args of [
+    ['help', 'user', 'list'],
+    ['user', 'help', 'list'],
+  ]) {
+    const { exitCode, stdout } = await runSource(args)
+    expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Usage: homeport user list')])
+  }
+})
+
+test('health without a server prints JSON where that is asked for', async () => {
+  const { exitCode, stdout } = await runSource(['health', '--json'])
+  expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])
+})
+
+test('a command that the running server does not know yet says what to do', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-older-'))
+  await mkdir(dataDir, { recursive: true })
+  // What servers of every version answer to a command that they lack.
+  await using _older = Bun.serve({
+    unix: join(dataDir, 'homeport.sock'),
+    fetch: () => Response.json({ error: { code: 'not_found', message: 'no such command' } }),
+  })
+  const { exitCode, stderr } = await runSource(['status'], { DATA_DIR: dataDir })
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('run "homeport restart"')])
+  await rm(dataDir, { recursive: true })
+})
+
+test('the README lists every command, and no other', async () => {
+  const text = await Bun.file(README).text()
+  const table = text.slice(text.indexOf('\n## Commands'), text.indexOf('\n## The map'))
+  const listed = table
+    .split('\n')
+    .filter((line) => line.startsWith('| `'))
+    .flatMap((line) => (line.split(' | ')[0] ?? '').split(' · ').flatMap(namesIn))
+  expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
+})
+
+test('the shell completes commands, their groups and their options', async () => {
+  const { stdout: script } = await runSource(['completion', 'bash'])
+  const complete = async (...words: string[]) => {
+    const line = `COMP_WORDS=(homeport ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _homeport; echo "\${COMPREPLY[@]}"`
+    return (await Bun.$`bash -c ${`${script}\n${line}`}`.text()).trim()
+  }
+  expect(await complete('stat')).toBe('status')
+  expect(await complete('user', 's')).toBe('show send-verification sign-out subscription')
+  expect(await complete('events', 'list', '--limit', '5', '--conf')).toBe('--conflicting')
+  expect(await complete('user', 'sign-out', '--y')).toBe('--yes')
+  for (const shell of ['zsh', 'fish'].filter((one) => Bun.which(one))) {
+    const printed = await runSource(['completion', shell])
+    expect([shell, await checkSyntax(shell, printed.stdout)]).toEqual([shell, ''])
+  }
+  expect((await runSource(['completion', 'csh'])).stderr).toContain('one of bash, zsh, fish')
+})
+
+test('the manual page has every command and option', async () => {
+  const { stdout: page } = await runSource(['man'])
+  const roff = (text: string) => text.replaceAll('-', '\\-')
+  for (const { name, summary, options = [] } of commands) {
+    expect(page).toContain(`.SS ${roff(name)}`)
+    expect(page).toContain(roff(summary))
+    for (const [flags] of options) expect(page).toContain(`.B ${roff(flags)}`)
+  }
+})
+
+/** "`user list`, `show`" are the commands `user list` and `user show`. */
+function namesIn(cell: string): string[] {
+  const names = [...cell.matchAll(/`([^`]+)`/g)].map(([, name = '']) => name)
+  const [group, leaf] = names[0]?.split(' ') ?? []
+  return names.map((name) => (leaf && !name.includes(' ') ? `${group} ${name}` : name))
+}
+
+async function checkSyntax(shell: string, script: string): Promise<string> {
+  const child = Bun.spawn([shell, '-n'], { stdin: new Blob([script]), stderr: 'pipe' })
+  return child.stderr.text()
+}
+
+async function runSource(args: string[], environment: Record<string, string> = {}) {
+  const child = Bun.spawn([process.execPath, MAIN, ...args], {
+    env: { ...process.env, DATA_DIR: '/nonexistent', ...environment },
+    stdout: 'pipe',
+    stderr: 'pipe',
+  })
+  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
+  return { stdout, stderr, exitCode: await child.exited }
+}
