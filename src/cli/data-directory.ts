@@ -107,14 +107,15 @@ async function openLocked(
   opening.use(engine)
   const { db, migrated, replaced } = engine
   const nativeDir = config.nativeDir ?? join(dataDir, 'native')
-  setNativeDir(nativeDir)
+  const dataOwner = (await stat(dataDir)).uid
+  setNativeDir(nativeDir, dataOwner)
   const services = await createServices({
     config,
     db,
     log,
     pegs: await readPegs(),
     secrets: await loadSecrets(engine.keep),
-    imageCommand: programCommand('image-worker', nativeDir),
+    imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
     newestBackupAt: async () => (await listBackups(backupDirOf(config)))[0]?.at ?? null,
     ...overrides,
   })

@@ -3,7 +3,7 @@ import type { FromWorker, ToWorker } from '../features/attachments/images/image-
 import { setNativeDir } from '../lib/native.ts'
 
 /** The hidden command that makes pictures: jobs come and results go over IPC, until the parent is gone. */
-export async function runImageWorker([nativeDir = '']: string[]) {
+export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {
   process.on('disconnect', () => process.exit(0))
   // Jobs that come while the library loads must not be lost.
   const imaging = Promise.withResolvers<Awaited<ReturnType<typeof loadImaging>>>()
@@ -11,6 +11,6 @@ export async function runImageWorker([nativeDir = '']: string[]) {
     const makeImage = await imaging.promise
     process.send?.({ result: await makeImage(job) } satisfies FromWorker)
   })
-  setNativeDir(nativeDir)
+  setNativeDir(nativeDir, Number(dataOwner ?? 0))
   imaging.resolve(await loadImaging())
 }

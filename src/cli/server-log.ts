@@ -3,6 +3,7 @@ import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
+import { exposedStore } from '../usecases/file-settings.ts'
 import { BUILD } from '../version.ts'
 import { localUrl } from './local-url.ts'
 import { openFolders } from './open-folders.ts'
@@ -28,6 +29,8 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     log.warn(`${name} is not a variable of homeport: did you mean ${meant}?`)
   }
   for (const sentence of openFolders(config)) log.warn(sentence)
+  const exposed = exposedStore(config)
+  if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
   if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
   if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')

@@ -72,9 +72,13 @@ export function httpsOrigin(host: string, port: number): string {
 /** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
 export function outsideUrl(text: string): string | undefined {
   const url = URL.parse(text)
-  if (url?.protocol === 'https:') return url.href
-  const loopback = url !== null && ['127.0.0.1', '[::1]', 'localhost'].includes(url.hostname)
-  return loopback && url.protocol === 'http:' ? url.href : undefined
+  return url && isPrivateOnTheWay(url) ? url.href : undefined
+}
+
+/** Whether nobody on the way reads or changes what goes to a URL. */
+export function isPrivateOnTheWay({ protocol, hostname }: URL): boolean {
+  const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
+  return protocol === 'https:' || (protocol === 'http:' && isLoopback)
 }
 
 /** `s3://bucket/prefix?endpoint=https://…&region=…`, taken apart. */

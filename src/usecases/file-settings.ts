@@ -3,6 +3,13 @@ import type { Config } from '../config.ts'
 import { createFiles, type Files } from '../features/attachments/storage/files.ts'
 import { createS3Client } from '../features/attachments/storage/s3-client.ts'
 import { createS3Files } from '../features/attachments/storage/s3-files.ts'
+import { isPrivateOnTheWay } from '../lib/setting-values.ts'
+
+/** What is wrong with the way to the store of `FILES_URL`; null for nothing. */
+export function exposedStore({ filesUrl }: Config): string | null {
+  if (!filesUrl || isPrivateOnTheWay(new URL(filesUrl.endpoint))) return null
+  return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: whoever is on the way can read and replace files. Take an https endpoint.`
+}
 
 /**
  * Where the files of people are kept, by the configuration: in `folder`, or in the store of `FILES_URL`, which is read

@@ -5,7 +5,7 @@ import { withoutPassword } from '../../db/postgres/open.ts'
 import { appliedIn, isIntact } from '../../db/sqlite/open.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { checkSecrets } from '../../secrets.ts'
-import { filesOf } from '../../usecases/file-settings.ts'
+import { exposedStore, filesOf } from '../../usecases/file-settings.ts'
 import { backupDirOf, listBackups } from '../backup/backups.ts'
 import { isServing } from '../command-socket.ts'
 import { openFolders } from '../open-folders.ts'
@@ -96,7 +96,10 @@ export function localChecks(config: Config): Check[] {
 
   async function store() {
     await filesOf(config, join(dataDir, 'files')).probe()
-    return ok('the store of FILES_URL answers')
+    const exposed = exposedStore(config)
+    return exposed === null
+      ? ok('the store of FILES_URL answers')
+      : warning('the store of FILES_URL answers over http', exposed)
   }
 
   async function backup() {

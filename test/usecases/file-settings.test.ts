@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { readConfig } from '../../src/config.ts'
+import { exposedStore } from '../../src/usecases/file-settings.ts'
+
+const STORES: [string, boolean][] = [
+  ['http://store.internal:9000', true],
+  ['http://192.0.2.7:9000', true],
+  ['https://store.internal', false],
+  ['http://localhost:9000', false],
+  ['http://127.0.0.1:9000', false],
+]
+
+test.each(STORES)('a store at %s is warned of: %p', (endpoint, isExposed) => {
+  const FILES_URL = `s3://bucket?endpoint=${endpoint}`
+  const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
+  const sentence = exposedStore(readConfig({}, { FILES_URL, ...keys }))
+  expect(sentence !== null).toBe(isExposed)
+  if (sentence !== null)
+    expect(sentence).toStartWith(`FILES_URL leads to ${new URL(endpoint).host}`)
+})
+
+test('a store of Amazon and files on the disk are not warned of', () => {
+  const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
+  expect(exposedStore(readConfig({}, { FILES_URL: 's3://bucket', ...keys }))).toBeNull()
+  expect(exposedStore(readConfig({}, {}))).toBeNull()
+})
