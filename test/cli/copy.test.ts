@@ -167,12 +167,13 @@ test('a backup of a store is restored to another one, or to the disk', async () 
   expect([backup.exitCode, backup.stderr]).toEqual([0, ''])
   await server.stop()
   const other = { ...elsewhere.environment, ...second.environment, DATA_DIR: 'other' }
-  const restored = await homeport.run(['restore', 'backup.tar', '--yes'], other)
+  const trusted = ['restore', 'backup.tar', '--yes', '--trust']
+  const restored = await homeport.run(trusted, other)
   expect([restored.exitCode, restored.stderr]).toEqual([0, ''])
   expect([...second.s3.objects.keys()].toSorted()).toEqual([...first.s3.objects.keys()].toSorted())
   expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
   const disk = { ...ON_DISK, DATA_DIR: 'disk' }
-  expect((await homeport.run(['restore', 'backup.tar', '--yes'], disk)).exitCode).toBe(0)
+  expect((await homeport.run(trusted, disk)).exitCode).toBe(0)
   const files = await readdir(join(homeport.folder, 'disk', 'files'), { recursive: true })
   expect(files.filter((name) => name.endsWith('.txt'))).toHaveLength(5)
 }, 30_000)

@@ -1,14 +1,19 @@
 import { open, stat } from 'node:fs/promises'
 import { createTarDecoder, createTarPacker } from 'modern-tar'
+import { equalInConstantTime, sha256 } from '../../lib/crypto.ts'
+import type { InstallationKey } from '../installation-keys.ts'
 
 /** What an archive says of itself, in its first entry. */
 export type ArchiveInfo = {
-  format: 1
+  /** The first was not signed. */
+  format: 1 | 2
   /** Of the homeport that wrote it. */
   version: string
   /** How many migrations its database has had. */
   schemaVersion: number
   createdAt: string
+  /** The ids of the keys that have signed it. */
+  signedBy?: string[]
 }
 
 /** A file to be archived. */
@@ -24,16 +29,22 @@ export class ArchiveError extends Error {
 const INFO = 'backup.json'
 /** Lines as `sha256sum --check` reads them. */
 const SUMS = 'SHA256SUMS'
+/** A line for each key: its id and its HMAC-SHA256 of what is in the two others. */
+const SIGNATURES = 'SIGNATURES'
+/** The texts of ours are far smaller. */
+const TEXT_LIMIT = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
- * A tar archive of `sources`, with `info` at its beginning, the SHA-256 of every file at its end, and after that a
- * seal: the SHA-256 of all bytes before. Files are read as the archive is; one that changes its size is an error.
+ * A tar archive of `sources`, with `about` at its beginning, the SHA-256 of every file and what `keys` have signed at
+ * its end, and after that a seal: the SHA-256 of all bytes before. Files are read as the archive is; one that changes
+ * its size is an error.
  */
 export function packArchive(
-  info: ArchiveInfo,
+  about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
   sources: Source[],
+  keys: InstallationKey[],
   onBytes: (bytes: number) => void,
 ): ReadableStream<Uint8Array> {
   const { readable, controller } = createTarPacker()
@@ -42,9 +53,14 @@ export function packArchive(
 
   async function packAll() {
     const sums: string[] = []
-    await packText(INFO, JSON.stringify(info, null, 2))
+    const info: ArchiveInfo = { format: 2, ...about, signedBy: keys.map(({ id }) => id) }
+    const infoText = JSON.stringify(info, null, 2)
+    await packText(INFO, infoText)
     for (const { name, path } of sources) sums.push(`${await packFile(name, path)}  ${name}\n`)
-    await packText(SUMS, sums.join(''))
+    const sumsText = sums.join('')
+    await packText(SUMS, sumsText)
+    const signed = signedText(infoText, sha256(sumsText, 'hex'))
+    await packText(SIGNATURES, keys.map(({ id, sign }) => `${id} ${sign(signed)}\n`).join(''))
     controller.finalize()
   }
 
@@ -70,27 +86,48 @@ export function packArchive(
 }
 
 /**
- * Reads an archive to its end and gives its files to `take`, which must read each to its end. Throws `ArchiveError`
- * when a byte of it is not as it was written; what was taken until then is not to be used.
+ * Reads an archive to its end and gives its files to `take`, which must read each to its end. `onInfo` is told first
+ * whether one of `keys` is said to have signed it, and may throw. Throws `ArchiveError` when a byte of it is not as it
+ * was written, or signed; what was taken until then is not to be used.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
+  keys: InstallationKey[],
+  onInfo: (info: ArchiveInfo, isOwn: boolean) => void,
   take: (file: ArchivedFile) => Promise<void>,
 ): Promise<ArchiveInfo> {
-  const sums = new Map<string, string>()
+  const sums = new Bun.CryptoHasher('sha256')
+  let sumsBytes = 0
+  let infoText = ''
   let info: ArchiveInfo | null = null
-  let expected: string | null = null
+  let key: InstallationKey | null = null
+  let sumsHash: string | null = null
+  let signatures = ''
   try {
     const entries = archive.pipeThrough(unsealing()).pipeThrough(createTarDecoder({ strict: true }))
     for await (const { header, body } of entries) {
-      const { name, size } = header
-      if (name === INFO) info = readInfo(await new Response(body).text())
-      else if (info === null) throw notOurs()
-      else if (name === SUMS) expected = await new Response(body).text()
+      const { name, size, type } = header
+      if (info === null) {
+        if (name !== INFO) throw notOurs()
+        infoText = await readText(body, size)
+        info = readInfo(infoText)
+        const { signedBy = [] } = info
+        key = keys.find(({ id }) => signedBy.includes(id)) ?? null
+        onInfo(info, key !== null)
+      } else if (name === SUMS) {
+        // As many bytes as were counted: whatever an archive claims, no more are read.
+        if (sumsHash !== null || size !== sumsBytes) throw damaged()
+        const hasher = new Bun.CryptoHasher('sha256')
+        for await (const chunk of body) hasher.update(chunk)
+        sumsHash = hasher.digest('hex')
+      } else if (name === SIGNATURES && sumsHash !== null) signatures = await readText(body, size)
+      else if (sumsHash !== null || type !== 'file') throw damaged()
       else {
         const hasher = new Bun.CryptoHasher('sha256')
         await take({ name, size, content: hashed(body, hasher) })
-        sums.set(name, hasher.digest('hex'))
+        const line = Buffer.from(`${hasher.digest('hex')}  ${name}\n`)
+        sums.update(line)
+        sumsBytes += line.byteLength
       }
     }
   } catch (error) {
@@ -98,16 +135,37 @@ export async function unpackArchive(
     throw damaged(error)
   }
   if (info === null) throw notOurs()
-  const found = [...sums].map(([name, sum]) => `${sum}  ${name}\n`).join('')
-  if (found !== expected) throw damaged()
+  const found = sums.digest('hex')
+  if (found !== sumsHash) throw damaged()
+  const signature = key && `${key.id} ${key.sign(signedText(infoText, found))}`
+  if (signature && !signatures.split('\n').some((line) => equalInConstantTime(line, signature)))
+    throw new ArchiveError('It was changed after it was written: take another backup.')
   return info
 }
 
+/** What is signed: all that is read of an archive hangs on these two. */
+function signedText(infoText: string, sumsHash: string): string {
+  return `${sha256(infoText, 'hex')} ${sumsHash}`
+}
+
+/** What a foreign archive has in it must not reach the terminal as it is. */
+export function printable(text: string): string {
+  return text.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?')
+}
+
 function readInfo(text: string): ArchiveInfo {
-  const info = JSON.parse(text) as Partial<ArchiveInfo>
-  if (info.format === 1) return info as ArchiveInfo
+  const info = JSON.parse(text) as ArchiveInfo & { format?: unknown }
+  if (info.format === 1 || info.format === 2) {
+    const { version, createdAt } = info
+    return { ...info, version: printable(version), createdAt: printable(createdAt) }
+  }
   if (typeof info.format !== 'number') throw notOurs()
   throw new ArchiveError('It was written by a newer homeport: take that version.')
+}
+
+async function readText(body: ReadableStream<Uint8Array>, size: number): Promise<string> {
+  if (size > TEXT_LIMIT) throw damaged()
+  return new Response(body).text()
 }
 
 /** Appends the SHA-256 of all that came through. */

@@ -10,6 +10,7 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
+import { installationKeys, makeInstallationKey } from '../installation-keys.ts'
 import { createProgress } from '../progress.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
@@ -89,7 +90,9 @@ async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
 
 async function write(config: Config, path: string, key: string | null): Promise<Written> {
   const { show: onProgress, end } = createProgress()
-  const options = { path, key, now: new Date(), onProgress }
+  await makeInstallationKey(config)
+  const keys = await installationKeys(config)
+  const options = { path, key, keys, now: new Date(), onProgress }
   try {
     if (!isShared(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
     await using gathered = await gatherData(config, onProgress)

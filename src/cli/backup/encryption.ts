@@ -1,9 +1,12 @@
 import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import { ArchiveError } from './archive.ts'
 
-const MAGIC = 'age-encryption.org/v1'
+const MAGIC = 'age-encryption.org/v1\n'
+/** Within so many bytes it is said what can decrypt the rest. */
+const HEADER_LIMIT = 64 * 1024
 
-const PASSPHRASE = 'passphrase'
+export const PASSPHRASE = 'passphrase'
+const RECIPIENT = 'recipient'
 
 /** Encrypts in the format of age, for a recipient (`age1…`) or else with a passphrase. */
 export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
@@ -34,10 +37,18 @@ export async function encryptingKey(key: string): Promise<string> {
   })
 }
 
-/** The bytes of an archive, decrypted where it is encrypted. Throws `ArchiveError` without the right key. */
+/**
+ * The bytes of an archive, decrypted where it is encrypted, and with what: whoever knows a passphrase has written it,
+ * for a recipient anybody may have. Throws `ArchiveError` without the right key.
+ */
 export async function openArchive(path: string, key: string | null) {
   const stream = Bun.file(path).stream()
-  return (await isEncrypted(path)) ? decrypt(stream, key) : stream
+  const head = await Bun.file(path).slice(0, HEADER_LIMIT).text()
+  if (!head.startsWith(MAGIC)) return { archive: stream, encryption: null }
+  if (!/^--- /m.test(head))
+    throw new ArchiveError('Its encryption is damaged: take another backup.')
+  const archive = await decrypt(stream, key)
+  return { archive, encryption: key !== null && isIdentity(key) ? RECIPIENT : PASSPHRASE }
 }
 
 /** Decrypts with an identity (`AGE-SECRET-KEY-…`) or else a passphrase. */
@@ -66,9 +77,4 @@ export function isRecipient(key: string): boolean {
 
 function isIdentity(key: string): boolean {
   return /^AGE-SECRET-KEY-/.test(key)
-}
-
-/** Whether a file is encrypted, by its first bytes. */
-async function isEncrypted(path: string): Promise<boolean> {
-  return (await Bun.file(path).slice(0, MAGIC.length).text()) === MAGIC
 }

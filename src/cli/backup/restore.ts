@@ -10,13 +10,22 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { confirmRisk } from '../confirm.ts'
 import { lockData } from '../data-directory.ts'
 import { DataError } from '../data-error.ts'
+import { installationKeys } from '../installation-keys.ts'
 import { databasePath } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
+import { readServiceRecord } from '../service/service-record.ts'
 import { type Read, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
 import { isShared, scatterData } from './shared-data.ts'
 
 type Outcome = Read & { path: string; seconds: number; isRestored: boolean; aside: string | null }
+
+/** What `restore --verify` tells of who has written it. */
+const PROOFS = {
+  signature: 'This installation has signed it.',
+  passphrase: 'Only who knows the passphrase can have written it.',
+  none: 'Nothing here tells who has written it: a restore needs --trust.',
+}
 
 export const restore: LocalCommand = {
   name: 'restore',
@@ -24,10 +33,11 @@ export const restore: LocalCommand = {
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
+    ['--trust', 'restore a backup though nothing here tells that it is yours'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
     ['--yes', 'do it without asking'],
   ],
-  run: async (given, { verify, json, yes }, [file = '']) => {
+  run: async (given, { verify, trust, json, yes }, [file = '']) => {
     const config = given()
     const path = resolve(file)
     const { size } = await stat(path).catch(() => {
@@ -38,7 +48,7 @@ export const restore: LocalCommand = {
     process.umask(0o077)
     const done = verify
       ? await check(config, path)
-      : await replaceData(config, path, size, yes === true)
+      : await replaceData(config, path, size, trust === true, yes === true)
     const outcome = { ...done, path, seconds: Math.round(performance.now() - started) / 1000 }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
@@ -48,13 +58,23 @@ export const restore: LocalCommand = {
 async function check(config: Config, path: string) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-verify-'))
   try {
-    return { ...(await read(config, path, folder, true)), isRestored: false, aside: null }
+    return {
+      ...(await read(config, path, folder, { onlyCheck: true, isTrusted: true })),
+      isRestored: false,
+      aside: null,
+    }
   } finally {
     await rm(folder, { recursive: true, force: true })
   }
 }
 
-async function replaceData(config: Config, path: string, size: number, isConfirmed: boolean) {
+async function replaceData(
+  config: Config,
+  path: string,
+  size: number,
+  isTrusted: boolean,
+  isConfirmed: boolean,
+) {
   const { dataDir } = config
   using _lock = await lockData(config)
   await finishRestore(dataDir)
@@ -67,7 +87,7 @@ async function replaceData(config: Config, path: string, size: number, isConfirm
     confirmRisk(`The data in ${dataDir} is moved aside and replaced by the backup.`)
   }
   const folder = restoreFolder(dataDir)
-  const done = await read(config, path, folder, false)
+  const done = await read(config, path, folder, { onlyCheck: false, isTrusted })
   if (isShared(config)) await scatter(config, folder)
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
@@ -82,21 +102,30 @@ async function scatter(config: Config, folder: string) {
   await scatterData(config, folder, progress.show).finally(progress.end)
 }
 
-async function read({ backupKey: key }: Config, path: string, folder: string, onlyCheck: boolean) {
+async function read(
+  config: Config,
+  path: string,
+  folder: string,
+  { onlyCheck, isTrusted }: { onlyCheck: boolean; isTrusted: boolean },
+) {
   const progress = createProgress()
   const migrations = readMigrations('sqlite')
+  const { backupKey: key, dataDir } = config
+  const keys = await installationKeys(config)
+  const mustBeEncrypted = (key ?? readServiceRecord(dataDir)?.backups ?? null) !== null
+  const judging = { keys, isTrusted, mustBeEncrypted }
   const onProgress = (done: number, total: number) => progress.show('Reading', done, total)
   try {
-    return await readBackup({ path, key, folder, migrations, onlyCheck, onProgress })
+    return await readBackup({ path, key, ...judging, folder, migrations, onlyCheck, onProgress })
   } finally {
     progress.end()
   }
 }
 
 function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
-  const { seconds, isRestored, aside } = rest
+  const { seconds, isRestored, aside, proof } = rest
   const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
-  if (!isRestored) return `${path} is a good backup ${what}.`
+  if (!isRestored) return `${path} is a good backup ${what}. ${PROOFS[proof ?? 'none']}`
   const kept = aside === null ? [] : [`What was there is in ${aside}: remove it when all is well.`]
   return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
 }

@@ -1,10 +1,13 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
+import { readMigrations } from '../../db/migrations.ts'
+import { foreignObject } from '../../db/sqlite/foreign-objects.ts'
 import { appliedIn } from '../../db/sqlite/open.ts'
 import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
+import type { InstallationKey } from '../installation-keys.ts'
 import type { OnProgress } from '../progress.ts'
 import { programCommand } from '../self-command.ts'
 import { ArchiveError, packArchive, type Source, unpackArchive } from './archive.ts'
@@ -17,6 +20,8 @@ type BackupOptions = {
   path: string
   /** What it is encrypted with; null for not at all. */
   key: string | null
+  /** Sign it. */
+  keys: InstallationKey[]
   now: Date
   onProgress: OnProgress
 }
@@ -32,7 +37,7 @@ const SYNC_INTERVAL = 20
  * Writers go on; attachments must not be removed meanwhile. Throws, and leaves nothing, when that cannot be done.
  */
 export async function writeBackup(options: BackupOptions): Promise<Written> {
-  const { dataDir, path, key, now, onProgress } = options
+  const { dataDir, path, key, keys, now, onProgress } = options
   // One of its own, for what a backup that was killed has started may still be writing.
   const folder = join(backupFolder(dataDir), String(process.pid))
   const partial = unfinishedName(path)
@@ -44,17 +49,22 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
   try {
     const database = join(folder, 'homeport.db')
     await copyDatabase(join(dataDir, 'homeport.db'), database, onProgress)
+    const foreign = foreignObject(database, readMigrations('sqlite'))
+    if (foreign !== null) {
+      throw new ArchiveError(
+        `The database has the ${foreign}, which homeport has not made and a restore would refuse: drop it, such as with sqlite3.`,
+      )
+    }
     const createdAt = now.toISOString()
-    const info = {
-      format: 1,
+    const about = {
       version: BUILD,
       schemaVersion: appliedIn(database),
       createdAt,
-    } as const
+    }
     const sources = await listSources(dataDir, database)
     const total = sources.reduce((sum, { path: one }) => sum + Bun.file(one).size, 0)
     let done = 0
-    const archive = packArchive(info, sources, (bytes) => {
+    const archive = packArchive(about, sources, keys, (bytes) => {
       done += bytes
       onProgress('Writing', done, total)
     })
@@ -66,7 +76,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
     else {
       done = 0
-      await checkArchive(partial, key, (read) => {
+      await checkArchive(partial, key, keys, (read) => {
         done += read
         onProgress('Checking', done, total)
       })
@@ -140,8 +150,19 @@ async function checkHash(path: string, expected: string) {
     throw new ArchiveError(`${path} was not kept as written.`)
 }
 
-async function checkArchive(path: string, key: string | null, onRead: (bytes: number) => void) {
-  await unpackArchive(await openArchive(path, key), async ({ content }) => {
-    for await (const { byteLength } of content) onRead(byteLength)
-  })
+async function checkArchive(
+  path: string,
+  key: string | null,
+  keys: InstallationKey[],
+  onRead: (bytes: number) => void,
+) {
+  const { archive } = await openArchive(path, key)
+  await unpackArchive(
+    archive,
+    keys,
+    () => {},
+    async ({ content }) => {
+      for await (const { byteLength } of content) onRead(byteLength)
+    },
+  )
 }

@@ -66,7 +66,12 @@ async function backUp({ dataDir }: Side) {
     const start = performance.now()
     const backup = await runHomeport(dataDir, ['backup', '--out', file])
     const written = performance.now()
-    const restore = await runHomeport(join(folder, 'restored'), ['restore', file, '--yes'])
+    const restore = await runHomeport(join(folder, 'restored'), [
+      'restore',
+      file,
+      '--yes',
+      '--trust',
+    ])
     const restored = performance.now()
     const size = Bun.file(file).size / 1e6
     return {

@@ -1,0 +1,31 @@
+import { hkdfSync, randomBytes } from 'node:crypto'
+import { readFile } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { hmac } from '../lib/crypto.ts'
+import { writeDurably } from '../lib/durable-file.ts'
+
+/** A key that only this installation has: what it has signed was written here. Anybody may know its `id`. */
+export type InstallationKey = { id: string; sign: (text: string) => string }
+
+/** The keys of this installation, which no backup holds: the one in its data directory, and that of `SECRET_KEY`. */
+export async function installationKeys(config: Config): Promise<InstallationKey[]> {
+  const own = await readFile(keyPath(config), 'utf8').catch(() => '')
+  const texts = [/^[0-9a-f]{64}$/.test(own) ? own : null, config.secretKey]
+  return texts.filter((text) => text !== null).map(keyFrom)
+}
+
+/** Makes the key of the data directory where there is none. */
+export async function makeInstallationKey(config: Config) {
+  const { length } = await installationKeys({ ...config, secretKey: null })
+  if (length === 0) await writeDurably(keyPath(config), randomBytes(32).toString('hex'))
+}
+
+function keyFrom(text: string): InstallationKey {
+  const key = Buffer.from(hkdfSync('sha256', text, '', 'homeport backup', 32))
+  return { id: hmac(key, 'id').slice(0, 16), sign: (text) => hmac(key, text) }
+}
+
+function keyPath({ dataDir }: Config): string {
+  return join(dataDir, 'installation.key')
+}

@@ -1,0 +1,33 @@
+import { Database } from 'bun:sqlite'
+import type { Migration } from '../migrations.ts'
+import { migrate, schemaVersion } from './migrate.ts'
+
+/** Tables that SQLite keeps for itself, and those of Litestream. */
+const TOLERATED = /^(sqlite_(sequence|stat1|stat4)|_litestream_(seq|lock))$/
+
+type SchemaObject = { type: string; name: string; sql: string | null }
+
+/**
+ * What the schema of the database at `path` has, or has otherwise, than its migrations have made it, such as
+ * `trigger spy`; null when it has no such thing. A database of a newer version is not judged.
+ */
+export function foreignObject(path: string, migrations: Migration[]): string | null {
+  using client = new Database(path, { readonly: true })
+  client.run('PRAGMA trusted_schema = OFF')
+  const version = schemaVersion(client)
+  if (version > migrations.length) return null
+  using model = new Database(':memory:')
+  migrate(model, migrations.slice(0, version))
+  const known = new Set(objectsOf(model).map(textOf))
+  const found = objectsOf(client).find((one) => !known.has(textOf(one)))
+  return found ? `${found.type} ${found.name}` : null
+}
+
+function objectsOf(client: Database): SchemaObject[] {
+  const rows = client.query('SELECT type, name, sql FROM sqlite_schema').all() as SchemaObject[]
+  return rows.filter(({ type, name }) => type !== 'table' || !TOLERATED.test(name))
+}
+
+function textOf({ type, name, sql }: SchemaObject): string {
+  return `${type} ${name} ${sql}`
+}

@@ -1,0 +1,220 @@
+import { Database } from 'bun:sqlite'
+import { beforeAll, expect, test } from 'bun:test'
+import { cp, mkdir, open, rm } from 'node:fs/promises'
+import { join } from 'node:path'
+import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
+import { bytesOf, changeInfo, makeUnsigned, repack } from '../support/archives.ts'
+import { onSqlite } from '../support/databases.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
+
+const MB = 2 ** 20
+
+beforeAll(buildExecutable, 60_000)
+
+const onDisk = onSqlite('all instances have the same SECRET_KEY there')
+
+onDisk(
+  'a backup of another installation, or of a version that did not sign, is restored with --trust alone',
+  async () => {
+    await using homeport = await installExecutable()
+    await using other = await installExecutable()
+    const path = await makeBackup(homeport)
+    const foreign = await makeBackup(other)
+    await makeUnsigned(path, join(homeport.folder, 'unsigned.tar'))
+    for (const [file, reason] of [
+      [foreign, 'It was not signed by this installation. If it'],
+      ['unsigned.tar', 'It is of a version that did not sign its backups. If it'],
+    ] as const) {
+      expect(await restore(homeport, file)).toEqual([1, expect.stringContaining(reason)])
+      const { stdout } = await homeport.run(['restore', '--verify', file])
+      expect(stdout).toContain('a restore needs --trust')
+      expect(await restore(homeport, file, '--trust')).toEqual([0, ''])
+    }
+    expect(await restore(homeport, path)).toEqual([0, ''])
+    const { stdout } = await homeport.run(['restore', '--verify', path])
+    expect(stdout).toContain('This installation has signed it.')
+  },
+  30_000,
+)
+
+onDisk(
+  'on a new machine a restore says what it needs: --trust, or the key of the old one',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const on = (DATA_DIR: string, ...options: string[]) =>
+      homeport.run(['restore', path, ...options], { DATA_DIR })
+    const refused = await on('new')
+    expect([refused.exitCode, refused.stderr]).toEqual([
+      1,
+      'As on a new machine, DATA_DIR has no key to tell who has written it. If it is from where you alone keep your backups, add --trust.\n',
+    ])
+    expect(await on('new', '--trust')).toMatchObject({ exitCode: 0 })
+    expect((await homeport.run(['user', 'list'], { DATA_DIR: 'new' })).exitCode).toBe(0)
+    await mkdir(join(homeport.folder, 'prepared'))
+    const key = 'installation.key'
+    await cp(join(homeport.folder, 'data', key), join(homeport.folder, 'prepared', key))
+    expect(await on('prepared')).toMatchObject({ exitCode: 0 })
+    // A key that is configured comes along with the configuration.
+    const environment = { SECRET_KEY: 'a key of thirty-two characters at least', DATA_DIR: 'third' }
+    await homeport.run(['init'], environment)
+    await homeport.run(['backup', '--out', 'keyed.tar'], environment)
+    const keyed = { ...environment, DATA_DIR: 'fourth' }
+    expect(await homeport.run(['restore', 'keyed.tar'], keyed)).toMatchObject({ exitCode: 0 })
+  },
+  30_000,
+)
+
+onDisk(
+  'what has a passphrase is from who knows it; what has a recipient may be from anybody',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const identity = await generateIdentity()
+    const encrypted = async (name: string, encrypter: Encrypter) => {
+      await Bun.write(
+        join(homeport.folder, name),
+        await encrypter.encrypt(await Bun.file(path).bytes()),
+      )
+    }
+    const withPassphrase = new Encrypter()
+    withPassphrase.setScryptWorkFactor(8)
+    withPassphrase.setPassphrase('correct horse')
+    await encrypted('passphrase.tar.age', withPassphrase)
+    const forRecipient = new Encrypter()
+    forRecipient.addRecipient(await identityToRecipient(identity))
+    await encrypted('recipient.tar.age', forRecipient)
+    const on = (file: string, BACKUP_KEY: string, DATA_DIR: string) =>
+      homeport.run(['restore', file, '--yes'], { BACKUP_KEY, DATA_DIR })
+    expect(await on('passphrase.tar.age', 'correct horse', 'new')).toMatchObject({ exitCode: 0 })
+    expect((await on('recipient.tar.age', identity, 'third')).stderr).toContain('add --trust')
+    expect(await on('recipient.tar.age', identity, 'data')).toMatchObject({ exitCode: 0 })
+  },
+  30_000,
+)
+
+onDisk(
+  'a backup that is not encrypted is refused where backups are, without --trust',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const BACKUP_KEY = await identityToRecipient(await generateIdentity())
+    const run = (environment: Record<string, string>, ...options: string[]) =>
+      homeport.run(['restore', path, '--yes', ...options], environment)
+    const refusal = expect.stringContaining('It is not encrypted, as backups')
+    expect(await run({ BACKUP_KEY })).toMatchObject({ exitCode: 1, stderr: refusal })
+    // Also where only the service is configured so.
+    await (await homeport.start({ BACKUP_KEY })).stop()
+    expect(await run({})).toMatchObject({ exitCode: 1, stderr: refusal })
+    expect(await run({}, '--trust')).toMatchObject({ exitCode: 0 })
+  },
+  30_000,
+)
+
+onDisk(
+  'changed contents are found though all sums are right',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const changed = join(homeport.folder, 'changed.tar')
+    const changes: Parameters<typeof repack>[2][] = [
+      (entries) => entries.set('files/a/new.jpg', bytesOf('x')),
+      (entries) => entries.set('secrets/seal.key', bytesOf('0'.repeat(64))),
+      (entries) => changeInfo(entries, (info) => ({ ...info, createdAt: '2030' })),
+      (entries) => entries.delete('SIGNATURES'),
+    ]
+    for (const change of changes) {
+      await repack(path, changed, change)
+      expect(await restore(homeport, changed, '--trust')).toEqual([
+        1,
+        'It was changed after it was written: take another backup.\n',
+      ])
+    }
+    await repack(path, changed, (entries) =>
+      changeInfo(entries, (info) => ({ ...info, signedBy: [] })),
+    )
+    expect((await restore(homeport, changed))[1]).toContain('not signed by this installation')
+  },
+  30_000,
+)
+
+onDisk(
+  'a trigger, a view or any other object that homeport has not made is never restored',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    for (const [statement, found] of [
+      ['CREATE TRIGGER spy AFTER INSERT ON users BEGIN DELETE FROM plans; END', 'trigger spy'],
+      ['CREATE VIEW seen AS SELECT * FROM users', 'view seen'],
+      ['CREATE TABLE "own\u001b[2J" (id)', 'table own?[2J'],
+      ['CREATE INDEX slow ON users (hex(id))', 'index slow'],
+      ['ALTER TABLE plans ADD COLUMN extra TEXT', 'table plans'],
+    ] as const) {
+      await repack(path, join(homeport.folder, 'foreign.tar'), (entries) => {
+        using client = Database.deserialize(entries.get('homeport.db') ?? new Uint8Array())
+        client.run(statement)
+        entries.set('homeport.db', new Uint8Array(client.serialize()))
+        changeInfo(entries, (info) => ({ ...info, signedBy: [] }))
+      })
+      const [exitCode, stderr] = await restore(homeport, 'foreign.tar', '--trust')
+      expect([exitCode, stderr]).toEqual([1, expect.stringContaining(`has the ${found}, which`)])
+      // Nor is a backup written that could not be restored.
+      const dataDir = join(homeport.folder, 'fiddled')
+      await rm(dataDir, { recursive: true, force: true })
+      await homeport.run(['init'], { DATA_DIR: 'fiddled' })
+      using client = new Database(join(dataDir, 'homeport.db'))
+      client.run(statement)
+      const written = await homeport.run(['backup'], { DATA_DIR: 'fiddled' })
+      expect([written.exitCode, written.stderr]).toEqual([1, expect.stringContaining('drop it')])
+    }
+  },
+  60_000,
+)
+
+test('sizes that an archive claims are judged before they are read', async () => {
+  await using homeport = await installExecutable()
+  const path = join(homeport.folder, 'large.tar')
+  const header = async (text: string) => {
+    await using file = await open(path, 'w')
+    await file.write(text)
+    // A hole is read as zeros.
+    await file.truncate(800 * MB)
+  }
+  const check = async () => {
+    const child = Bun.spawn([join(homeport.folder, 'homeport'), 'restore', '--verify', path], {
+      env: { BACKUP_KEY: 'correct horse' },
+      stdio: ['ignore', 'ignore', 'pipe'],
+    })
+    expect(await child.stderr.text()).toMatch(/^It.*\n$/)
+    expect(await child.exited).toBe(1)
+    return (child.resourceUsage()?.maxRSS ?? 0) / MB
+  }
+  await header('age-encryption.org/v1\n-> scrypt ')
+  expect(await check()).toBeLessThan(400)
+  await header(tarHeader('backup.json', 700 * MB))
+  expect(await check()).toBeLessThan(400)
+}, 30_000)
+
+function tarHeader(name: string, size: number): string {
+  const octal = (value: number, length: number) => value.toString(8).padStart(length - 1, '0')
+  const header = (sum: string) =>
+    `${name.padEnd(100, '\0')}${octal(0o600, 8)}\0${octal(0, 8)}\0${octal(0, 8)}\0${octal(size, 12)}\0${octal(0, 12)}\0${sum}0${'\0'.repeat(100)}ustar\x0000`.padEnd(
+      512,
+      '\0',
+    )
+  const sum = Buffer.from(header(' '.repeat(8)), 'latin1').reduce((total, byte) => total + byte, 0)
+  return header(`${octal(sum, 7)}\0 `)
+}
+
+async function makeBackup({ run }: Homeport): Promise<string> {
+  await run(['init'])
+  const { stdout } = await run(['backup', '--json'])
+  return (JSON.parse(stdout) as { path: string }).path
+}
+
+async function restore({ run }: Homeport, file: string, ...options: string[]) {
+  const { exitCode, stderr } = await run(['restore', file, '--yes', ...options])
+  return [exitCode, stderr] as const
+}
