@@ -1,7 +1,10 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { rm } from 'node:fs/promises'
+import { chown, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { commands } from '../../src/cli/commands.ts'
+import { dataDirOf, unitOf } from '../../src/cli/service/unit.ts'
+import { listSnapshots, returnToSnapshot } from '../../src/cli/snapshots.ts'
+import { readConfig } from '../../src/config.ts'
 import { readMigrations } from '../../src/db/migrations.ts'
 import { migrate } from '../../src/db/sqlite/migrate.ts'
 import { appliedIn, openDatabase } from '../../src/db/sqlite/open.ts'
@@ -33,8 +36,10 @@ onSqlite('the server of the other engine is tested below')(
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport
-    for (const { name, arguments: args = '' } of commands) {
-      if (EXCEPT.test(name)) continue
+    const names = commands.map(({ name }) => name.split(' ')[0])
+    for (const [at, { name, arguments: args = '' }] of commands.entries()) {
+      // One of each group: they share the way to the data.
+      if (EXCEPT.test(name) || names.indexOf(name.split(' ')[0]) < at) continue
       const { stderr } = await homeport.run([
         ...name.split(' '),
         ...args
@@ -115,6 +120,30 @@ onSqlite('snapshots are files')(
     const { exitCode, stderr } = await homeport.run(['migrate', '--back-to-snapshot', '--yes'])
     expect([exitCode, stderr]).toEqual([1, expect.stringContaining('stop it first')])
     expect(await server.stop()).toBe(0)
+  },
+  30_000,
+)
+
+test('root finds the data of the service in its unit', () => {
+  const places = { user: 'homeport', home: '/srv/app', executable: '/bin/homeport' }
+  expect(dataDirOf(unitOf({ ...places, environment: '/etc/homeport.env' }))).toBe('/srv/app/data')
+  expect(dataDirOf('[Service]\n')).toBeNull()
+})
+
+test.skipIf(process.getuid?.() !== 0 || isOnPostgres)(
+  'what root puts back belongs to the user of the service',
+  async () => {
+    const { homeport, path } = await installWithOldSchema()
+    await using _ = homeport
+    await homeport.run(['migrate'])
+    const config = readConfig({}, { DATA_DIR: join(homeport.folder, 'data') })
+    const [snapshot] = await listSnapshots(config)
+    if (!snapshot) throw new Error('there is no snapshot')
+    const nobody = 65_534
+    await chown(snapshot.path, nobody, nobody)
+    await returnToSnapshot(config, snapshot)
+    const { uid, gid, mode } = await stat(path)
+    expect([uid, gid, mode & 0o777]).toEqual([nobody, nobody, 0o600])
   },
   30_000,
 )

@@ -1,3 +1,5 @@
+const DATA_DIR = /^Environment=DATA_DIR=(.+)$/m
+
 type UnitOptions = { user: string; home: string; executable: string; environment: string }
 
 /**
@@ -63,4 +65,9 @@ SystemCallErrorNumber=EPERM
 [Install]
 WantedBy=multi-user.target
 `
+}
+
+/** Where the data of the service is, as the text of its unit says. */
+export function dataDirOf(unit: string): string | null {
+  return DATA_DIR.exec(unit)?.[1] ?? null
 }

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { link, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
@@ -8,12 +8,14 @@ import { EXIT, type LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { DataError } from '../data-error.ts'
 import { schemaStatus } from '../migrate.ts'
+import { databasePath } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
 import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
 import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
 import { SERVICE_UNIT } from './service.ts'
+import { dataDirOf } from './unit.ts'
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
@@ -30,7 +32,7 @@ export const upgrade: LocalCommand = {
       throw new UsageError('Only the executable can be upgraded: pull the sources and restart.')
     if (unsigned && urlOf(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for files.')
-    const config = given()
+    const config = configOf(given())
     const executable = process.execPath
     const incoming = `${executable}.new`
     try {
@@ -70,9 +72,19 @@ export const upgrade: LocalCommand = {
   },
 }
 
+/** Root upgrades the service, whose data is where its unit says and not where root stands. */
+function configOf(own: Config): Config {
+  if (!isService() || existsSync(databasePath(own))) return own
+  return { ...own, dataDir: dataDirOf(readFileSync(SERVICE_UNIT, 'utf8')) ?? own.dataDir }
+}
+
+function isService(): boolean {
+  return process.getuid?.() === 0 && existsSync(SERVICE_UNIT)
+}
+
 /** Null when the new version serves, or nobody did before; else what went wrong. */
 async function restartWhateverRuns(config: Config): Promise<string | null> {
-  if (process.getuid?.() === 0 && existsSync(SERVICE_UNIT)) {
+  if (isService()) {
     const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'reload-or-restart', 'homeport'])
     return exitCode === 0 ? null : stderr.toString().trim()
   }
@@ -92,7 +104,7 @@ async function goBack(config: Config, executable: string, since: number, failure
   if (await isServing(config)) return `${said} and serves on.`
   const aside = await undoMigration(config, since)
   const data = aside === null ? '' : ` What the new one made of the data is in ${aside}.`
-  if (process.getuid?.() === 0 && existsSync(SERVICE_UNIT)) {
+  if (isService()) {
     Bun.spawnSync(['systemctl', 'restart', 'homeport'])
     return `${said}, started anew.${data}`
   }
