@@ -57,3 +57,27 @@ test('a device is new once, whatever it is called, and its mail says just that n
     expect(text.match(/change your password/g)?.length).toBeLessThanOrEqual(2)
   }
 })
+
+test('of the devices of a user the 20 that signed in last are remembered', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { user } = await app.register(EMAIL, { device: 'first' })
+  const { db, people } = app.services
+  const { knownDevices } = db.tables
+  // As earlier versions left them.
+  await db.write(async (tx) => {
+    for (let at = 0; at < 400; at++) {
+      const seenAt = new Date(app.clock.now.getTime() - 1_000_000 + at)
+      await tx.insert(knownDevices).values({ userId: user._id, device: `old ${at}`, seenAt })
+    }
+  })
+  const signIn = async (device: string) => {
+    app.clock.advance(1_000)
+    const json = { email: EMAIL, password: PASSWORD }
+    await app.ask('POST', '/api/auth/login/v1', { json, headers: { device } })
+    return (await people.devices.known(user._id)).map((one) => one.device).toSorted()
+  }
+  const old = Array.from({ length: 400 }, (_, at) => `old ${at}`)
+  expect(await signIn('second')).toEqual([...old.slice(-18), 'first', 'second'].toSorted())
+  expect(await signIn('first')).toEqual([...old.slice(-18), 'first', 'second'].toSorted())
+  expect(await signIn('third')).toEqual([...old.slice(-17), 'first', 'second', 'third'].toSorted())
+})

@@ -1,10 +1,13 @@
-import { desc, eq } from 'drizzle-orm'
+import { and, desc, eq, inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
 
 type DevicesDeps = { db: PeopleDb; endings: SessionEndings; now: () => Date }
+
+/** As many as there may be sessions. */
+const DEVICES_LIMIT = 20
 
 export type Devices = ReturnType<typeof createDevices>
 
@@ -40,14 +43,27 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     if (!isEnded) throw new AppError('not_found', 'Not found.')
   }
 
-  /** Remembers a device; true when the person has used others before, but never this one. */
+  /**
+   * Remembers a device; true when the person has used others before, but not this one of late: those seen longest ago
+   * are forgotten.
+   */
   async function isNew(tx: Tx, userId: string, device: string): Promise<boolean> {
-    const known = await tx.select().from(knownDevices).where(eq(knownDevices.userId, userId))
+    const isOwn = eq(knownDevices.userId, userId)
+    const known = await tx
+      .select()
+      .from(knownDevices)
+      .where(isOwn)
+      .orderBy(desc(knownDevices.seenAt))
     const seenAt = now()
     await tx
       .insert(knownDevices)
       .values({ userId, device, seenAt })
       .onConflictDoUpdate({ target: [knownDevices.userId, knownDevices.device], set: { seenAt } })
-    return known.length > 0 && !known.some((one) => one.device === device)
+    const others = known.map((one) => one.device).filter((name) => name !== device)
+    const forgotten = others.slice(DEVICES_LIMIT - 1)
+    if (forgotten.length > 0) {
+      await tx.delete(knownDevices).where(and(isOwn, inArray(knownDevices.device, forgotten)))
+    }
+    return known.length > 0 && others.length === known.length
   }
 }
