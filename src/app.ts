@@ -59,7 +59,19 @@ export function createApp(services: Services) {
     .use(observe({ log, metrics, isTls }))
     .use(host())
     .use(cors({ origins: config.corsOrigins, log }))
-    .use(encryption({ keys, replays, uploadPath, isRequired, plainPaths, ipOf, now, log }))
+    .use(
+      encryption({
+        keys,
+        replays,
+        uploadPath,
+        isRequired,
+        hasLimits: config.rateLimits,
+        plainPaths,
+        ipOf,
+        now,
+        log,
+      }),
+    )
     .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))

@@ -60,8 +60,14 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
   }
 
-  /** Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. */
-  async function open(request: Request, arrivedAt: Date): Promise<OpenedRequest> {
+  /**
+   * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, where
+   * there is one, before anything is changed: it throws when the message was received before.
+   */
+  async function open(
+    request: Request,
+    arrivedAt: Date,
+  ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
     const opened = await openRequest(await readMessage(request), keys)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
@@ -73,7 +79,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       htu === targetOf(request) &&
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
-    if (/^(GET|HEAD)$/.test(htm)) return opened
+    if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
     // Until then it, or the same sealed anew just now, could begin to arrive again, wait and take its time.
     const until =
       Math.max(iat, arrival) +
@@ -81,8 +87,12 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
       MAX_WAIT +
       maxArrivalTime(announcedLength(request)) +
       MARGIN
-    if (await replays.remember(sha256(jti), new Date(until * 1000))) return opened
-    throw new AppError('encryption_replay', 'This message was already received.')
+    return { opened, claim }
+
+    async function claim() {
+      if (await replays.remember(sha256(jti), new Date(until * 1000))) return
+      throw new AppError('encryption_replay', 'This message was already received.')
+    }
   }
 
   /** The message is the body, or the header `Payload` of a request that has none. */

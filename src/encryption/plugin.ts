@@ -9,12 +9,15 @@ import { pathOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
 import { AppError } from '../lib/errors.ts'
 import { type Log, plainLines } from '../lib/log.ts'
-import { type OpenedRequest, sealReply } from './message.ts'
+import { createFailureLimit } from './failure-limit.ts'
+import { sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
 /** `isRequired`: plain requests are refused. */
 type EncryptionDeps = OpenerDeps & {
   isRequired: boolean
+  /** Whether requests that fail are limited by their address. */
+  hasLimits: boolean
   /** Paths of features that take plain requests in any case. */
   plainPaths: string[]
   ipOf: IpOf
@@ -35,67 +38,101 @@ const LARGE = 1024 * 1024
  * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
  * ordinary request. What stops a request before its route is answered in plain.
  */
-export function encryption({ isRequired, plainPaths, ipOf, log, ...deps }: EncryptionDeps) {
-  const { now } = deps
+export function encryption(deps: EncryptionDeps) {
+  const { isRequired, plainPaths, ipOf, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
+  const failures = createFailureLimit(deps)
   const refusals = new WeakMap<Request, unknown>()
+  /** What must succeed before a route changes anything. */
+  const claims = new WeakMap<Request, () => Promise<void>>()
   const logMessage = plainLines(log)
   let server: Server<unknown> | null = null
-  return new Elysia({ name: 'encryption' })
-    .onStart((app) => {
-      server = app.server
-    })
-    .onRequest(({ request }) => {
-      if (refusals.has(request)) throw refusals.get(request)
-    })
-    .wrap((next, request) => {
-      const handle = next as unknown as Handle
-      const env = request.headers.get('env') ?? 'test'
-      if (env === 'test') return isRequired && !allowsPlain(request) ? refused(required()) : handle
-      if (!PLAIN_WORD.test(env)) return refused(malformed('The header env must be one plain word.'))
-      if (FILES.test(pathOf(request))) return handle
-      const looksSealed = request.headers.has('payload') || isJose(request)
-      return looksSealed || !allowsPlain(request) ? () => exchange(handle, request) : handle
+  return (
+    new Elysia({ name: 'encryption' })
+      .onStart((app) => {
+        server = app.server
+      })
+      .onRequest(({ request }) => {
+        if (refusals.has(request)) throw refusals.get(request)
+      })
+      // A request that no route answers never comes here.
+      .onTransform({ as: 'global' }, async ({ request }) => {
+        await claims.get(request)?.()
+      })
+      .wrap((next, request) => {
+        const handle = next as unknown as Handle
+        const env = request.headers.get('env') ?? 'test'
+        if (env === 'test')
+          return isRequired && !allowsPlain(request) ? refused(required()) : handle
+        if (!PLAIN_WORD.test(env))
+          return refused(malformed('The header env must be one plain word.'))
+        if (FILES.test(pathOf(request))) return handle
+        const looksSealed = request.headers.has('payload') || isJose(request)
+        return looksSealed || !allowsPlain(request) ? () => exchange(handle, request) : handle
 
-      function refused(failure: AppError): Handle {
-        refusals.set(request, failure)
-        return handle
-      }
-    })
+        function refused(failure: AppError): Handle {
+          refusals.set(request, failure)
+          return handle
+        }
+      })
+  )
 
   async function exchange(handle: Handle, request: Request): Promise<Response> {
     using held = new DisposableStack()
     const arrivedAt = now()
     const isLarge = isUpload(request)
-    let opened: OpenedRequest
+    let message: Awaited<ReturnType<typeof open>>
     try {
       if (isLarge) {
         // While it arrives it has a time limit of its own, by its size.
         server?.timeout(request, 0)
         held.use(await admitUpload(request, ipOf(request, server)))
       }
-      opened = await open(request, arrivedAt)
+      message = await open(request, arrivedAt)
       if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)
     } catch (error) {
       refusals.set(request, error)
       // What is still on its way to a refused upload is not waited for.
       if (isLarge) server?.timeout(request, 1)
       const reply = await handle(request)
-      note(request, { result: error instanceof AppError ? error.code : 'failed' })
+      noteRefusal(request)
       return reply
     }
+    const { opened, claim } = message
     // A large one leaves six times its size behind, and by itself the engine is slow to notice.
     if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
     setOpenedRequest(request, { ...opened, token: head.at })
+    if (claim) claims.set(request, () => claimOnce(request, claim))
     const plain = await answer(handle, request)
     if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
+    if (refusals.has(request)) {
+      noteRefusal(request)
+      return plain
+    }
+    if (plain.status < 400) failures.release(request)
     const { status, headers } = plain
     const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
     const sizes = { bytesIn: opened.body.byteLength, bytesOut: reply.body.byteLength }
     note(request, { result: 'ok', kid, message: sha256(head.jti), ...sizes })
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
+  }
+
+  /** What fails is said in plain: the request is not carried out. */
+  async function claimOnce(request: Request, claim: () => Promise<void>) {
+    try {
+      failures.hold(request, ipOf(request, server))
+      await claim()
+    } catch (error) {
+      refusals.set(request, error)
+      throw error
+    }
+  }
+
+  function noteRefusal(request: Request) {
+    const error = refusals.get(request)
+    note(request, { result: error instanceof AppError ? error.code : 'failed' })
   }
 
   function allowsPlain(request: Request): boolean {

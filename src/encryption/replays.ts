@@ -15,7 +15,7 @@ export function createReplays({ db, now }: { db: EncryptionDb; now: () => Date }
   )
   return { remember, sweep }
 
-  /** Notes a request durably before it is carried out; false when it has come before. */
+  /** Records a request durably before it is carried out; false when it has come before. */
   function remember(id: string, forgetAt: Date): Promise<boolean> {
     return db.write(async (tx) => (await insert(tx).execute({ id, forgetAt })).length === 1)
   }

@@ -2,9 +2,9 @@ import { beforeAll, expect, test } from 'bun:test'
 import { randomFillSync } from 'node:crypto'
 import { createClient } from '../../src/client/client.ts'
 import { median } from '../bench/median.ts'
-import { PASSWORD } from '../support/app.ts'
+import { createTestApp, PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { createSealer, readKeyForPayloads, type Words } from '../support/messages.ts'
+import { createSealer, messagesFor, readKeyForPayloads, type Words } from '../support/messages.ts'
 import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -31,6 +31,22 @@ test('125: what asks for other work than ECDH-ES is refused within 5 ms', async 
     console.log(`125: ${JSON.stringify(header)}: ${median(times).toFixed(2)} ms`)
     expect(median(times)).toBeLessThan(5)
   }
+}, 60_000)
+
+test('a flood of sealed requests from one address leaves 3,000 rows behind at most', async () => {
+  await using app = await createTestApp()
+  const { post, seal } = await messagesFor(app)
+  const header = { cty: 'application/json' }
+  const body = JSON.stringify({ email: 'nobody@example.com', password: 'wrong password' })
+  const head = { htm: 'POST', htu: '/api/auth/login/v1' }
+  const fail = () => post('POST', head.htu, seal({ head, header, body }))
+  for (let at = 0; at < 3_000; at += 100) await Promise.all(Array.from({ length: 100 }, fail))
+  const { db } = app.services
+  expect(await db.read.$count(db.tables.sealedRequests)).toBe(3_000)
+  const refused = await fail()
+  expect([refused.status, refused.json.code]).toEqual([429, 'rate_limited'])
+  expect(Number(refused.headers.get('retry-after'))).toBeGreaterThan(0)
+  expect(await db.read.$count(db.tables.sealedRequests)).toBe(3_000)
 }, 60_000)
 
 test('130: whatever is wrong inside of a message, the refusal takes the same time', async () => {
