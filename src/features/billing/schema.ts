@@ -71,7 +71,7 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Every app user id ever seen, and the customer that it belongs to: the least of the customer's ids. */
+  /** Every app user id ever seen, and the customer that it belongs to: one of the customer's ids. */
   const billingAliases = table(
     'billing_aliases',
     {
@@ -131,8 +131,17 @@ export function billingTables(columns: Columns) {
   /** The ids that TRANSFER events name: those that lines are taken from, and those that get them. */
   const transferIds = table(
     'transfer_ids',
-    { appUserId: text().notNull(), eventRow: text().notNull(), isSource: bool().notNull() },
-    (t) => [primaryKey({ columns: [t.appUserId, t.eventRow, t.isSource] })],
+    {
+      appUserId: text().notNull(),
+      eventRow: text().notNull(),
+      isSource: bool().notNull(),
+      /** That of the id: a customer may have far more ids than transfers. */
+      customerId: text().notNull().default(''),
+    },
+    (t) => [
+      primaryKey({ columns: [t.appUserId, t.eventRow, t.isSource] }),
+      index('transfer_ids_customer').on(t.customerId),
+    ],
   )
 
   /** Pseudonyms of ids whose person is gone: later events of theirs are scrubbed as they come. */

@@ -31,7 +31,7 @@ export function createEventLog(db: BillingDb) {
       .orderBy(asc(billingEvents.orderedAt))
       .limit(sql.placeholder('limit')),
   )
-  return { pageAfter, firstAfter, eventsIn }
+  return { pageAfter, firstAfterEach, eventsIn }
 
   /** Events of a line after an instant in ms, about `limit` of them: those of one instant stay together. */
   async function pageAfter(tx: Tx, lineKey: string, after: number, limit: number): Promise<Page> {
@@ -47,7 +47,21 @@ export function createEventLog(db: BillingDb) {
     return { events: inOrder(group), isLast: false }
   }
 
-  /** The first event of a line that comes after `event`, which may be another one's, and names somebody. */
+  /** For each of `events`, which may be those of others, the first event of a line that comes after it and names somebody. */
+  async function firstAfterEach(tx: Tx, lineKey: string, events: OrderedEvent[]) {
+    const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
+    const limit = events.length * SCAN_PAGE_SIZE
+    // Up to here one scan reads less than a search for each.
+    const page = limit < MAX_SCANNED ? await pageAfter(tx, lineKey, since, limit) : null
+    const named = page?.isLast ? page.events.filter((one) => nameIn(one) !== null) : null
+    const found = []
+    for (const event of events) {
+      const next = named ? firstOf(named, event) : await firstAfter(tx, lineKey, event)
+      if (next) found.push(next)
+    }
+    return found
+  }
+
   async function firstAfter(tx: Tx, lineKey: string, event: OrderedEvent) {
     for (let after = event.orderedAt - 1; ; ) {
       const { events, isLast } = await pageAfter(tx, lineKey, after, SCAN_PAGE_SIZE)
@@ -79,6 +93,19 @@ export function createEventLog(db: BillingDb) {
 
 const ROWS_AT_ONCE = 500
 const SCAN_PAGE_SIZE = 4
+const MAX_SCANNED = 5_000
+
+/** The first of a sorted list that comes after `event`. */
+function firstOf(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
+  let [from, to] = [0, sorted.length]
+  while (from < to) {
+    const middle = (from + to) >> 1
+    const one = sorted[middle]
+    if (one && compareEvents(one, event) > 0) to = middle
+    else from = middle + 1
+  }
+  return sorted[from] ?? null
+}
 
 type Row = { body: Uint8Array; orderedAt: number; eventId: string }
 

@@ -14,11 +14,6 @@ export function idsJoinedBy(event: BillingEvent): string[] {
   )
 }
 
-/** The id of a customer of these ids: the least, so that it does not depend on who came first. */
-export function customerIdOf(ids: string[]): string {
-  return ids.toSorted()[0] ?? ''
-}
-
 /** Ids that apps send when they know none: they would make strangers one customer. */
 const PLACEHOLDER_IDS = new Set(
   'no_user null none nil (null) nan unidentified undefined unknown anonymous guest -1 0 [] {}'.split(

@@ -1,7 +1,7 @@
 import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
-import { customerIdOf, idsJoinedBy } from '../lines/identities.ts'
+import { idsJoinedBy } from '../lines/identities.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ProjectionQueries } from './queries.ts'
 
@@ -12,8 +12,8 @@ const SINGLE_QUERY_MAX_IDS = 4
 
 /** Which app user ids are one customer. */
 export function createCustomers({ db, queries }: { db: BillingDb; queries: ProjectionQueries }) {
-  const { billingAliases } = db.tables
-  const { findAlias, storeAlias } = queries
+  const { billingAliases, transferIds } = db.tables
+  const { findAlias, storeAlias, countIds } = queries
   return { link, customersOf }
 
   /** Makes the ids of an event one customer. Returns the customers whose lines may have another owner by that. */
@@ -21,17 +21,29 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
     const ids = idsJoinedBy(event)
     if (ids.length === 0) return []
     const known = await knownCustomers(tx, ids)
-    const customers = new Set(known.values())
-    const missing = ids.filter((id) => !known.has(id))
-    const customerId = customerIdOf([...customers, ...missing])
+    const customers = [...new Set(known.values())].toSorted()
+    const missing = ids.filter((id) => !known.has(id)).toSorted()
+    const customerId = await survivorOf(tx, customers.length > 0 ? customers : missing.slice(0, 1))
     await storeAliases(tx, missing, customerId)
-    const others = [...customers].filter((id) => id !== customerId)
+    const others = customers.filter((id) => id !== customerId)
     if (others.length === 0) return []
-    await tx
-      .update(billingAliases)
-      .set({ customerId })
-      .where(inArray(billingAliases.customerId, others))
+    for (const ofIds of [billingAliases, transferIds]) {
+      await tx.update(ofIds).set({ customerId }).where(inArray(ofIds.customerId, others))
+    }
     return [customerId, ...others]
+  }
+
+  /** The customer with the most ids keeps its name: each id is renamed so seldom that a long list costs what it took to send. */
+  async function survivorOf(tx: Tx, customers: string[]): Promise<string> {
+    const [first = '', ...others] = customers
+    if (others.length === 0) return first
+    let survivor = { customerId: first, size: 0 }
+    for (const customerId of customers) {
+      const [row] = await countIds(tx).execute({ customerId })
+      const size = Number(row?.size)
+      if (size > survivor.size) survivor = { customerId, size }
+    }
+    return survivor.customerId
   }
 
   /** The customers of app user ids; one that was never seen is its own. */

@@ -66,17 +66,16 @@ export function createOwners(deps: OwnersDeps) {
       })
       const newTransfers = await unknownTransfers(tx, holders, transfers)
       if (newTransfers.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
-      for (const [eventRow, transfer] of newTransfers) {
-        transfers.set(eventRow, transfer)
-        const follower = await eventLog.firstAfter(tx, lineKey, transfer)
-        const name = follower && nameIn(follower)
-        if (follower && name !== null) followers.push({ ...follower, name } as Naming)
-        await loadCustomers(tx, customers, [
-          ...(name === null ? [] : [name]),
-          ...transfer.transferredFrom,
-          ...transfer.transferredTo,
-        ])
-      }
+      const added = newTransfers.map(([, transfer]) => transfer)
+      for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
+      const next = (await eventLog.firstAfterEach(tx, lineKey, added)).flatMap(naming)
+      followers.push(...next)
+      await loadCustomers(tx, customers, [
+        ...next.map(({ name }) => name),
+        ...added.flatMap(({ transferredFrom, transferredTo }) =>
+          transferredFrom.concat(transferredTo),
+        ),
+      ])
     }
   }
 
@@ -95,4 +94,9 @@ export function createOwners(deps: OwnersDeps) {
     if (missing.length === 0) return
     for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)
   }
+}
+
+function naming(event: OrderedEvent): Naming[] {
+  const name = nameIn(event)
+  return name === null ? [] : [{ ...event, name }]
 }

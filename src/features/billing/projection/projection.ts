@@ -107,18 +107,19 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
 
   async function applyTransfer(tx: Tx, event: OrderedEvent, eventRow: string) {
     const { transferredFrom, transferredTo } = event
-    const named = [
-      ...transferredFrom.map((appUserId) => ({ appUserId, eventRow, isSource: true })),
-      ...transferredTo.map((appUserId) => ({ appUserId, eventRow, isSource: false })),
-    ]
+    const owners = await customers.customersOf(tx, [...transferredFrom, ...transferredTo])
+    const named = [...owners].map(([appUserId, customerId]) => ({ appUserId, customerId }))
     if (named.length === 0) return false
-    await tx.insert(transferIds).values(named).onConflictDoNothing()
-    const sources = await customers.customersOf(tx, transferredFrom)
     // An id that was only ever named by a transfer is a customer too.
+    await tx.insert(billingAliases).values(named).onConflictDoNothing()
+    const rowsOf = (ids: string[], isSource: boolean) =>
+      ids.map((appUserId) => {
+        return { appUserId, customerId: owners.get(appUserId) ?? appUserId, eventRow, isSource }
+      })
     await tx
-      .insert(billingAliases)
-      .values(named.map(({ appUserId }) => ({ appUserId, customerId: appUserId })))
+      .insert(transferIds)
+      .values([...rowsOf(transferredFrom, true), ...rowsOf(transferredTo, false)])
       .onConflictDoNothing()
-    return stale.reassign(tx, [...new Set(sources.values())])
+    return stale.reassign(tx, [...new Set(transferredFrom.map((id) => owners.get(id) ?? id))])
   }
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt, sql } from 'drizzle-orm'
+import { and, asc, count, eq, gt, sql } from 'drizzle-orm'
 import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
@@ -53,14 +53,19 @@ export function prepareQueries(db: BillingDb) {
       .leftJoin(subscriptions, eq(subscriptions.lineKey, sql.placeholder('lineKey')))
       .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
   )
+  const countIds = db.prepareWrite((tx) =>
+    tx
+      .select({ size: count() })
+      .from(billingAliases)
+      .where(eq(billingAliases.customerId, sql.placeholder('customerId'))),
+  )
   const findTransfersFrom = db.prepareWrite((tx) =>
     tx
       .select({ eventRow: transferIds.eventRow })
-      .from(billingAliases)
-      .innerJoin(transferIds, eq(transferIds.appUserId, billingAliases.appUserId))
+      .from(transferIds)
       .where(
         and(
-          eq(billingAliases.customerId, sql.placeholder('customerId')),
+          eq(transferIds.customerId, sql.placeholder('customerId')),
           eq(transferIds.isSource, true),
         ),
       ),
@@ -91,6 +96,7 @@ export function prepareQueries(db: BillingDb) {
     findLine,
     insertLine,
     findTarget,
+    countIds,
     findTransfersFrom,
     updateState,
     readLines,

@@ -1,0 +1,65 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { readMigrations } from '../../../src/db/migrations.ts'
+import { migrate } from '../../../src/db/sqlite/migrate.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { onSqlite } from '../../support/databases.ts'
+
+test('the customer with the most ids keeps its name when customers are joined', async () => {
+  await using app = await createTestApp()
+  await deliver(app, purchase('zoe', { id: 'bought' }))
+  await deliver(app, joined('j1', 'zoe', ids(100)))
+  // Less than every id that is known, and one of them a customer already.
+  await deliver(app, purchase('bob', { id: 'another', original_transaction_id: '2' }))
+  await deliver(app, joined('j2', 'bob', ['zoe']))
+  await deliver(app, joined('j3', 'ann', ['zoe']))
+  expect(await customersOf(app)).toEqual(['zoe'])
+})
+
+test('transfers follow a customer who is joined with a larger one', async () => {
+  await using app = await createTestApp()
+  await deliver(app, purchase('bob', { id: 'bought', event_timestamp_ms: 1_783_000_000_000 }))
+  const transfer = { transferred_from: ['bob'], transferred_to: ['eve'] }
+  const at = { event_timestamp_ms: 1_783_000_001_000 }
+  await deliver(app, { event: { id: 't', type: 'TRANSFER', ...transfer, ...at } })
+  await deliver(app, joined('j1', 'zoe', ids(20)))
+  await deliver(app, joined('j2', 'bob', ['zoe']))
+  const { db } = app.services
+  const rows = await db.read.select().from(db.tables.transferIds)
+  expect(rows.map(({ appUserId, customerId }) => [appUserId, customerId]).toSorted()).toEqual([
+    ['bob', 'id-0'],
+    ['eve', 'eve'],
+  ])
+})
+
+onSqlite('the migration is SQLite’s own')(
+  'transfers of an earlier version learn their customers at the upgrade',
+  () => {
+    using client = new Database(':memory:')
+    const migrations = readMigrations('sqlite')
+    const before = migrations.findIndex(({ tag }) => tag.endsWith('transfer_customers'))
+    migrate(client, migrations.slice(0, before))
+    client.run("INSERT INTO billing_aliases VALUES ('bob', 'ann'), ('eve', 'eve')")
+    client.run("INSERT INTO transfer_ids VALUES ('bob', 'row', 1), ('gone', 'row', 0)")
+    migrate(client, migrations)
+    const rows = client.query('SELECT app_user_id, customer_id FROM transfer_ids').values()
+    expect(rows.toSorted()).toEqual([
+      ['bob', 'ann'],
+      ['gone', 'gone'],
+    ])
+  },
+)
+
+function ids(count: number): string[] {
+  return Array.from({ length: count }, (_, at) => `id-${at}`)
+}
+
+function joined(id: string, appUserId: string, aliases: string[]) {
+  return { event: { id, type: 'SUBSCRIBER_ALIAS', app_user_id: appUserId, aliases } }
+}
+
+async function customersOf({ services: { db } }: TestApp): Promise<string[]> {
+  const rows = await db.read.select().from(db.tables.billingAliases)
+  return [...new Set(rows.map(({ customerId }) => customerId))]
+}
