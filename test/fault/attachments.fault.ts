@@ -56,6 +56,30 @@ test('101, 102: ten 48-megapixel photos at once leave the API small and quick', 
   await server.stop()
 }, 180_000)
 
+test('102: forty text files of 25 MiB at once leave the API small and quick', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_BYTES: String(2 ** 31) })
+  const people = await Promise.all(
+    Array.from({ length: 8 }, (_, at) => register(server, `p${at}@example.com`)),
+  )
+  const file = join(homeport.folder, 'a.log')
+  await Bun.write(file, Buffer.alloc(25 * 1024 * 1024, 'a line of a log\n'))
+  const isHealthy = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
+  const stopWatching = watchServer(server, isHealthy, 10)
+  const sent = Array.from({ length: 40 }, (_, at) =>
+    curlForm(server, people[at % 8]?.accessToken ?? '', file),
+  )
+  const codes = await Promise.all(sent)
+  const { p99, longest, peak } = await stopWatching()
+  console.log(
+    `102: /health p99 ${p99.toFixed(0)} ms, ${longest.toFixed(0)} ms at most, API ${Math.round(peak / 1e6)} MB`,
+  )
+  expect(codes).toEqual(Array.from({ length: 40 }, () => '200'))
+  expect(p99).toBeLessThan(1_000)
+  expect(peak).toBeLessThan(450e6)
+  await server.stop()
+}, 180_000)
+
 test('111: a picture of one row or one column is refused by its header', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
@@ -202,30 +226,20 @@ test('43: a phone that sends 12 KB a second succeeds with 2 MB', async () => {
   const { accessToken: token } = await register(server, 'ann@example.com')
   const file = join(homeport.folder, 'slow.txt')
   await Bun.write(file, 'x'.repeat(2_000_000))
-  const send = async () => {
-    const curl = Bun.spawn(
-      [
-        'curl',
-        '-s',
-        '-o',
-        '/dev/null',
-        '-w',
-        '%{http_code}',
-        '--limit-rate',
-        '12k',
-        '-F',
-        `f=@${file}`,
-      ]
-        .concat(['-H', `Authorization: Bearer ${token}`])
-        .concat(`${server.url}/api/user/attachments/v1?type=supportTicket`),
-      { stdout: 'pipe' },
-    )
-    return new Response(curl.stdout).text()
-  }
+  const send = () => curlForm(server, token, file, '--limit-rate', '12k')
   const codes = await Promise.all(Array.from({ length: 20 }, send))
   expect(codes).toEqual(Array.from({ length: 20 }, () => '200'))
   await server.stop()
 }, 300_000)
+
+/** Sends a file by a process of its own, and returns the status. */
+function curlForm({ url }: Server, token: string, file: string, ...more: string[]) {
+  const target = `${url}/api/user/attachments/v1?type=supportTicket`
+  const silent = ['-s', '-o', '/dev/null', '-w', '%{http_code}']
+  const authorization = ['-H', `Authorization: Bearer ${token}`]
+  const words = ['curl', ...silent, ...more, ...authorization, '-F', `f=@${file}`, target]
+  return new Response(Bun.spawn(words, { stdout: 'pipe' }).stdout).text()
+}
 
 /** An upload whose body never ends; it is over when it is aborted or the server is gone. */
 async function slowUpload(server: Server, token: string, signal: AbortSignal) {

@@ -1,3 +1,5 @@
+import { isUtf8 } from 'node:buffer'
+import { open } from 'node:fs/promises'
 import type { Staged } from './staging.ts'
 
 /** Media types that we take, by content, and the extension under which each is stored; HEIC never is. */
@@ -13,7 +15,9 @@ const EXTENSIONS: Record<string, string> = {
   'video/mp4': 'mp4',
 }
 
+/** Bytes. */
 const JSON_LIMIT = 256 * 1024
+const SLICE = 256 * 1024
 
 export function extensionOf(itemType: string): string {
   return EXTENSIONS[itemType] ?? 'bin'
@@ -31,25 +35,51 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   // The brand of what other cameras than Apple's make.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type) return type.mime in EXTENSIONS ? type.mime : null
-  return textKind(await Bun.file(path).bytes())
-}
-
-/** Text is UTF-8 without control characters but tab, line feed, carriage return and escape (colours in logs). */
-function textKind(bytes: Uint8Array): string | null {
-  let text: string
-  try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
-  } catch {
-    return null
-  }
-  if (hasControls(text)) return null
+  if (!(await isText(path))) return null
   // Parsing holds the loop: a longer JSON is text as well.
-  return text.length <= JSON_LIMIT && isJson(text) ? 'application/json' : 'text/plain'
+  return size <= JSON_LIMIT && isJson(await Bun.file(path).text())
+    ? 'application/json'
+    : 'text/plain'
 }
 
-function hasControls(text: string): boolean {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for
-  return /[\x00-\x08\x0b\x0c\x0e-\x1a\x1c-\x1f]/.test(text)
+/**
+ * Whether a file is UTF-8 without control characters but tab, line feed, carriage return and escape (colours in logs).
+ * Read in slices, so that no file holds the loop or lies in memory whole.
+ */
+async function isText(path: string): Promise<boolean> {
+  await using file = await open(path)
+  const buffer = Buffer.allocUnsafe(SLICE)
+  let kept = 0
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, kept, SLICE - kept)
+    const filled = kept + bytesRead
+    const end = bytesRead === 0 ? filled : endOfCharacters(buffer, filled)
+    const slice = buffer.subarray(0, end)
+    if (!isUtf8(slice) || hasControls(slice)) return false
+    if (bytesRead === 0) return true
+    buffer.copyWithin(0, end, filled)
+    kept = filled - end
+  }
+}
+
+/** Where the last whole character of the first `length` bytes ends, if the next slice goes on with it. */
+function endOfCharacters(bytes: Buffer, length: number): number {
+  for (let at = length - 1; at >= 0 && at >= length - 3; at--) {
+    const byte = bytes[at] as number
+    if ((byte & 0xc0) === 0x80) continue
+    const size = byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : byte >= 0xc0 ? 2 : 1
+    return at + size > length ? at : length
+  }
+  return length
+}
+
+/** A plain loop takes an eighth of the time of `some`. */
+function hasControls(bytes: Buffer): boolean {
+  for (let at = 0; at < bytes.length; at++) {
+    const byte = bytes[at] as number
+    if (byte < 0x20 && byte !== 0x09 && byte !== 0x0a && byte !== 0x0d && byte !== 0x1b) return true
+  }
+  return false
 }
 
 function isJson(text: string): boolean {

@@ -1,0 +1,68 @@
+import { expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { sniff } from '../../../src/features/attachments/upload/media-types.ts'
+
+const MIB = 1024 * 1024
+
+test('a large text is checked in slices, between which others have their turn', async () => {
+  const content = Buffer.alloc(64 * MIB, 'Grüße\n')
+  await kindOf(Buffer.from('what it loads is not counted'))
+  let longest = 0
+  let isOver = false
+  let before = cpuTime()
+  const watch = () => {
+    const now = cpuTime()
+    longest = Math.max(longest, now - before)
+    before = now
+    if (!isOver) setImmediate(watch)
+  }
+  setImmediate(watch)
+  expect(await kindOf(content)).toBe('text/plain')
+  isOver = true
+  // At once it takes 200.
+  expect(longest).toBeLessThan(50)
+})
+
+test.each([
+  ['a text', 'line one\r\n\tline two \u001b[31mred', 'text/plain'],
+  ['a byte order mark', '\ufeffhello', 'text/plain'],
+  ['an object', ' {"a": 1}', 'application/json'],
+  ['an array behind a byte order mark', '\ufeff[1]', 'application/json'],
+  ['a number', '1', 'text/plain'],
+  ['broken JSON', '{"a": ', 'text/plain'],
+  ['JSON of 300 KiB', JSON.stringify(['x'.repeat(300 * 1024)]), 'text/plain'],
+  ['a control character at the end', `${'x'.repeat(MIB)}\0`, null],
+  ['a form feed in the middle', `${'x'.repeat(MIB)}\x0c${'x'.repeat(MIB)}`, null],
+  ['half a character at the end', Buffer.concat([Buffer.alloc(MIB, 'x'), Buffer.of(0xc3)]), null],
+  ['a byte that is no UTF-8', Buffer.concat([Buffer.from('x'), Buffer.of(0xff)]), null],
+  ['nothing', '', null],
+])('the kind of %s is told by its bytes', async (_what, content, kind) => {
+  expect(await kindOf(Buffer.from(content))).toBe(kind)
+})
+
+test('characters that lie across two slices are read as they are', async () => {
+  for (let shift = 0; shift < 4; shift++) {
+    const text = 'x'.repeat(shift) + '🙂'.repeat(MIB / 4)
+    expect(await kindOf(Buffer.from(text))).toBe('text/plain')
+  }
+})
+
+/** Milliseconds of the processor: others on the machine do not count. */
+function cpuTime(): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
+}
+
+async function kindOf(content: Buffer): Promise<string | null> {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-kinds-'))
+  const path = join(folder, 'file')
+  try {
+    await Bun.write(path, content)
+    const head = content.subarray(0, 4_100)
+    return await sniff({ path, size: content.length, head, hash: '' })
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
