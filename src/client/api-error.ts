@@ -1,13 +1,17 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
-/** What went wrong on the way: there is no answer, or none that can be believed. */
-type TransportCode =
+/** What went wrong on this side of the server: there is no answer, none that can be believed, or the device failed. */
+type ClientCode =
   | 'network_error'
   | 'timeout'
   | 'aborted'
   | 'reply_invalid'
   | 'reply_not_sealed'
   | 'no_trusted_key'
+  | 'session_ended'
+  | 'storage_failed'
+  | 'file_unreadable'
+  | 'unexpected'
 
 /** A field that is wrong: where in the request, and what it must be. */
 export type ErrorDetail = { path: string; message: string }
@@ -16,7 +20,7 @@ type Failure = {
   /** The status of the reply; 0 without one. */
   status: number
   /** Newer servers may know codes that this client does not. */
-  code: ErrorCode | TransportCode | (string & {})
+  code: ErrorCode | ClientCode | (string & {})
   message: string
   details?: ErrorDetail[]
   /** Tells the operator which line of the log it was. */

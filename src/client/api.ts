@@ -1,12 +1,13 @@
 import type { UploadInput } from './form.ts'
 import type * as P from './person-types.ts'
+import type { AuthChange } from './tabs.ts'
 import type * as T from './types.ts'
 
 /** How one call is made, over what the client was made with. */
 export type CallOptions = {
-  /** Breaks the call off: it fails with code `aborted`. */
+  /** Breaks the call off: it fails at once with code `aborted`, whatever it waits for. */
   signal?: AbortSignal
-  /** Milliseconds until it fails with code `timeout`; of an upload, without any progress. */
+  /** Milliseconds until the whole call fails with code `timeout`; of an upload, without any progress. */
   timeout?: number
 }
 
@@ -25,14 +26,19 @@ type Languages = {
 
 /**
  * Homeport for an app: a function for each endpoint. Each returns the data of the reply, or throws an
- * `ApiError`; every one may throw `network_error`, `timeout`, `aborted` and `rate_limited`, and those of a
- * signed-in person `unauthenticated`, after which nobody is signed in.
+ * `ApiError`; every one may throw `network_error`, `timeout`, `aborted`, `reply_invalid`, `storage_failed` and
+ * `rate_limited`, and those of a signed-in person `unauthenticated`: then `isSignedIn` says whether the session
+ * has ended.
  */
 export type Client = {
   /** Whether a session is kept on this device; the server may have ended it. */
   isSignedIn(): Promise<boolean>
+  /** A token for the app's other services, refreshed when it must be. Throws `unauthenticated`. */
+  accessToken(options?: CallOptions): Promise<string>
+  /** Calls `listener` whenever the session changes, in other tabs too. Returns what ends that. */
+  onAuthChange(listener: (change: AuthChange) => void): () => void
 
-  /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`. */
+  /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` when the guest cannot be refreshed. */
   register(account: P.NewAccount, options?: CallOptions): Promise<P.Session>
   /** Signs in, or returns a challenge where two-factor is on. Throws `invalid_credentials`. */
   login(credentials: P.Credentials, options?: CallOptions): Promise<P.SignInResult>
@@ -41,12 +47,12 @@ export type Client = {
     answer: { challengeToken: string; code: string },
     options?: CallOptions,
   ): Promise<P.Session>
-  /** Signs in with Google or Apple; a guest becomes that account. Throws `unauthenticated`. */
+  /** Signs in with Google or Apple; a guest becomes that account. Throws `unauthenticated`, `session_ended` as `register` does. */
   signInSocially(login: P.SocialLogin, options?: CallOptions): Promise<P.SignInResult>
   /** Starts without credentials; `register` or `signInSocially` keep what the guest has. */
   startAsGuest(options?: CallOptions): Promise<P.Session>
   /** Fetches new tokens. The client does so by itself when it must. */
-  refresh(): Promise<void>
+  refresh(options?: CallOptions): Promise<void>
   /** Ends the session on the server, where it can be reached, and forgets it here in any case. */
   logout(options?: CallOptions): Promise<P.Message>
   /** The devices that are signed in, the last used first. */

@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
 import type { Body } from './form.ts'
-import type { Patience } from './transmit.ts'
+import { type Patience, pause } from './patience.ts'
 import type { Reply, Send } from './transport.ts'
 
 /** What a call may bring: a query, and a body as JSON or as it is. */
@@ -21,7 +21,11 @@ const RETRY_DELAYS = [300, 1_000]
 const LONGEST_RETRY_AFTER = 5
 
 /** Turns calls into requests, and replies into their envelope or an `ApiError`. */
-export function createCaller(send: Send, commonHeaders: () => Record<string, string>) {
+export function createCaller(
+  send: Send,
+  commonHeaders: () => Record<string, string>,
+  now: () => number,
+) {
   return async function call(
     method: string,
     path: string,
@@ -40,23 +44,22 @@ export function createCaller(send: Send, commonHeaders: () => Record<string, str
         patience,
       })
       const envelope = envelopeOf(reply)
-      if (reply.status < 400 && envelope !== null) return envelope
-      throw failureOf(reply, envelope)
+      if (reply.status < 400 && isSuccess(envelope, method)) return envelope
+      throw failureOf(reply, envelope, now)
     }
     return method === 'get' ? retried(ask, patience) : ask()
   }
 }
 
 /** Only what changes nothing is done again by itself. */
-async function retried<T>(ask: () => Promise<T>, { signal }: Patience): Promise<T> {
+async function retried<T>(ask: () => Promise<T>, patience: Patience): Promise<T> {
   for (const delay of RETRY_DELAYS) {
     try {
       return await ask()
     } catch (error) {
       const wait = waitBeforeRetry(error, delay)
-      if (wait === null) throw error
-      await new Promise((resolve) => setTimeout(resolve, wait))
-      if (signal?.aborted) throw error
+      if (wait === null || patience.failure()) throw error
+      await pause(wait)
     }
   }
   return ask()
@@ -88,27 +91,46 @@ function encoded(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }
 
-function envelopeOf({ text }: Reply): Envelope | null {
+function envelopeOf({ text }: Reply): Partial<Envelope> {
   try {
-    return JSON.parse(text)
+    return Object(JSON.parse(text))
   } catch {
-    return null
+    return {}
   }
 }
 
-function failureOf({ status, header, isGenuine }: Reply, envelope: Envelope | null): ApiError {
-  const { code, message, details, requestId } = (envelope ?? {}) as Record<string, unknown>
-  const retryAfter = Number(header('retry-after') ?? Number.NaN)
+/** Somebody on the way, such as the sign-in page of a hotel, answers other things with the same status. */
+function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Envelope {
+  const { code, response, message } = envelope
+  const hasData = typeof response === 'object' && response !== null
+  return typeof code === 'string' && (hasData || (method !== 'get' && typeof message === 'string'))
+}
+
+function failureOf(
+  { status, header, isGenuine }: Reply,
+  envelope: Partial<Envelope>,
+  now: () => number,
+): ApiError {
+  const { code, message, details, requestId } = envelope as Record<string, unknown>
+  const isFailure = status >= 400 && typeof code === 'string'
+  const retryAfter = secondsIn(header('retry-after'), now)
   return new ApiError({
     status,
-    code: typeof code === 'string' ? code : 'reply_invalid',
+    code: isFailure ? code : 'reply_invalid',
     message:
-      typeof message === 'string'
+      isFailure && typeof message === 'string'
         ? message
         : `The server answered ${status} and nothing that can be read.`,
     ...(Array.isArray(details) ? { details } : {}),
     ...(typeof requestId === 'string' ? { requestId } : {}),
-    ...(Number.isFinite(retryAfter) ? { retryAfter } : {}),
+    ...(retryAfter === null ? {} : { retryAfter }),
     isGenuine,
   })
+}
+
+/** `Retry-After` (RFC 9110) is a number of seconds or a date. */
+function secondsIn(text: string | null, now: () => number): number | null {
+  if (!text) return null
+  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now()) / 1000)
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : null
 }

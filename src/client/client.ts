@@ -4,12 +4,14 @@ import { randomHex } from './bytes.ts'
 import { type Call, createCaller, type Envelope } from './caller.ts'
 import { type AppOnDevice, contextHeaders } from './context-headers.ts'
 import { formOf, type UploadInput } from './form.ts'
+import { openTransport } from './open-transport.ts'
+import { DEFAULT_TIMEOUT, type Patience, withPatience } from './patience.ts'
 import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
-import { createSessionKeeper, isSessionEnded } from './session.ts'
+import { createSessionKeeper, isSessionEnded, sessionIn } from './session.ts'
 import { inMemory, type Storage } from './storage.ts'
+import { createAuthChanges, inOneTab } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
-import { createPlainTransport, type Send } from './transport.ts'
 import type { AttachmentPage, ListedAttachment, Subscription } from './types.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
@@ -18,6 +20,7 @@ export { ApiError, type ErrorDetail } from './api-error.ts'
 export type { PhoneFile, UploadFile, UploadInput } from './form.ts'
 export type * from './person-types.ts'
 export type { Storage } from './storage.ts'
+export type { AuthChange } from './tabs.ts'
 export type { Progress } from './transmit.ts'
 export type * from './types.ts'
 export { type InstalledApp, isUpdateAvailable, isUpdateRequired } from './updates.ts'
@@ -52,29 +55,46 @@ type Fn<M extends Method, P extends string> = (
   ...given: [...InputOf<M, P>, options?: CallOptions]
 ) => Promise<ReplyOf<M, P>>
 
-const DEFAULT_TIMEOUT = 30_000
 const ATTACHMENTS = '/api/user/attachments/v1'
 
 /** Homeport for an app: a function for each endpoint, which returns its data or throws an `ApiError`. */
 export function createClient(options: ClientOptions): Client {
   const { env = 'test', storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT } = options
-  const { fetch = platformFetch, onSignedOut = () => {} } = options
-  const send = createTransport(options, baseUrlOf(options), createTransmit(fetch), now)
-  const call = createCaller(send, () => contextHeaders(options))
-  const session = createSessionKeeper({ storage, exchangeRefreshToken, onSignedOut, now })
+  const { baseUrl, fetch, onSignedOut } = options
+  const send = openTransport(options, createTransmit(fetch), now)
+  const call = createCaller(send, () => contextHeaders(options), now)
+  const sharedName = `homeport.session ${baseUrl}`
+  const changes = createAuthChanges(
+    options.storage ? sharedName : null,
+    async () => (await session.read())?.expiresAt ?? null,
+  )
+  const session = createSessionKeeper({
+    storage,
+    exclusively: (work) => inOneTab(sharedName, work),
+    exchangeRefreshToken,
+    onChange: changes.announce,
+    now,
+  })
+  if (onSignedOut) changes.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
 
   return {
-    isSignedIn: async () => (await session.token()) !== null,
+    isSignedIn: async () => (await session.read()) !== null,
+    accessToken: (options) =>
+      patiently(options, async () => (await session.readFresh()).accessToken),
+    onAuthChange: changes.listen,
 
     register: signingUp('/api/auth/register/v1'),
     login: signingIn('/api/auth/login/v1'),
     passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
     signInSocially: signingUp('/api/auth/social/v1'),
-    startAsGuest: async (options) =>
-      keepSession(
-        await call('post', '/api/auth/guest/v1', null, { patience: patienceOf(options) }),
+    startAsGuest: (options) =>
+      patiently(options, async (patience) =>
+        keepSession(await call('post', '/api/auth/guest/v1', null, { patience })),
       ),
-    refresh: async () => void (await session.renew((await session.token()) ?? '')),
+    refresh: (options) =>
+      patiently(options, async () => {
+        await session.renew((await session.read())?.accessToken ?? '')
+      }),
     logout,
     listSessions: asUser('get', '/api/auth/sessions/v1'),
     endSession: asUser('delete', '/api/auth/sessions/v1', 'query'),
@@ -93,8 +113,11 @@ export function createClient(options: ClientOptions): Client {
 
     readProfile: asUser('get', '/api/user/profile/v1'),
     changeProfile: asUser('patch', '/api/user/profile/v1', 'json'),
-    deleteProfile: async (options) =>
-      clearSession(await asUser('delete', '/api/user/profile/v1')(options)),
+    deleteProfile: async (options) => {
+      const reply = await asUser('delete', '/api/user/profile/v1')(options)
+      await session.forget('account_deleted')
+      return reply
+    },
     exportData: asUser('get', '/api/user/export/v1'),
     uploadAttachments,
     listAttachments,
@@ -118,7 +141,8 @@ export function createClient(options: ClientOptions): Client {
     path: P & Path<M, P>,
     as: 'query' | 'json' | null = null,
   ): Fn<M, P> {
-    return async (...given) => dataOf<M, P>(await call(method, path, null, callOf(given, as)))
+    return (...given) =>
+      calling(given, as, async (content) => dataOf<M, P>(await call(method, path, null, content)))
   }
 
   function asUser<M extends Method, P extends string>(
@@ -126,48 +150,56 @@ export function createClient(options: ClientOptions): Client {
     path: P & Path<M, P>,
     as: 'query' | 'json' | null = null,
   ): Fn<M, P> {
-    return async (...given) =>
-      dataOf<M, P>(await withToken((token) => call(method, path, token, callOf(given, as))))
+    return (...given) =>
+      calling(given, as, async (content) =>
+        dataOf<M, P>(await withToken((token) => call(method, path, token, content))),
+      )
   }
 
-  function callOf(given: unknown[], as: 'query' | 'json' | null): Call {
+  function calling<T>(
+    given: unknown[],
+    as: 'query' | 'json' | null,
+    work: (content: Call) => Promise<T>,
+  ): Promise<T> {
     const [input, options] = as === null ? [undefined, given[0]] : given
-    const patience = patienceOf(options as CallOptions | undefined)
-    return { ...(as === null ? {} : { [as]: input }), patience }
+    return patiently(options as CallOptions | undefined, (patience) =>
+      work({ ...(as === null ? {} : { [as]: input }), patience }),
+    )
   }
 
-  function patienceOf(options: CallOptions = {}) {
-    return { signal: options.signal, timeout: options.timeout ?? timeout }
+  function patiently<T>(
+    options: CallOptions = {},
+    work: (patience: Patience) => Promise<T>,
+  ): Promise<T> {
+    return withPatience({ signal: options.signal, timeout: options.timeout ?? timeout }, work)
   }
 
   function signingIn<T>(path: string) {
-    return async (json: unknown, options?: CallOptions): Promise<T> =>
-      keepSession<T>(await call('post', path, null, { json, patience: patienceOf(options) }))
+    return (json: unknown, options?: CallOptions): Promise<T> =>
+      patiently(options, async (patience) =>
+        keepSession<T>(await call('post', path, null, { json, patience })),
+      )
   }
 
-  /** A guest who signs up keeps what is theirs: while the guest's token is good it goes with it. */
+  /** A guest who signs up keeps what is theirs: the guest's token goes with it. */
   function signingUp<T>(path: string) {
-    return async (json: unknown, options?: CallOptions): Promise<T> => {
-      const patience = patienceOf(options)
-      const ask = (token: string | null) => call('post', path, token, { json, patience })
-      const envelope = await withRefresh(ask).catch((error) => {
-        if (isSessionEnded(error)) return ask(null)
-        throw error
+    return (json: unknown, options?: CallOptions): Promise<T> =>
+      patiently(options, async (patience) => {
+        const ask = (token: string | null) => call('post', path, token, { json, patience })
+        if ((await session.read()) === null) return keepSession<T>(await ask(null))
+        const envelope = await withToken(ask).catch(async (error) => {
+          const hasEnded = isSessionEnded(error) && (await session.read()) === null
+          throw hasEnded ? sessionEnded(error) : error
+        })
+        return keepSession<T>(envelope)
       })
-      return keepSession<T>(envelope)
-    }
   }
 
   /** Of signing in, where a challenge is no session yet. */
-  async function keepSession<T>({ response }: Envelope): Promise<T> {
-    const answer = response as Session | { challengeToken: string }
-    if ('refreshToken' in answer) await session.keep(answer)
-    return response as T
-  }
-
-  async function clearSession<T>(reply: T): Promise<T> {
-    await session.forget()
-    return reply
+  async function keepSession<T>(envelope: Envelope): Promise<T> {
+    const result = sessionIn(envelope)
+    if ('refreshToken' in result) await session.keep(result, 'signed_in')
+    return result as T
   }
 
   /** What cannot be reached, or has ended the session by itself, must not keep anybody signed in here. */
@@ -179,111 +211,83 @@ export function createClient(options: ClientOptions): Client {
       if (!/^(network_error|timeout|unauthenticated)$/.test(code)) throw error
       return { message: 'Signed out on this device.' }
     } finally {
-      await session.forget()
+      await session.forget('signed_out')
     }
   }
 
-  async function uploadAttachments(upload: UploadInput, options?: CallOptions) {
+  function uploadAttachments(upload: UploadInput, options: CallOptions = {}) {
     const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload
-    const content = await formOf(files, env !== 'test')
-    // The server works on each file once all have arrived.
-    const { signal, timeout } = patienceOf(options)
-    const patience = { signal, timeout: timeout * Math.max(files.length, 1), onProgress }
     const headers = { 'idempotency-key': idempotencyKey }
-    const { response } = await withToken((token) =>
-      call('post', ATTACHMENTS, token, { query, content, headers, patience }),
-    )
-    return response as ReplyOf<'post', typeof ATTACHMENTS>
+    // The server works on each file once all have arrived.
+    const longest = (options.timeout ?? timeout) * Math.max(files.length, 1)
+    return patiently({ ...options, timeout: longest }, async (patience) => {
+      const content = await formOf(files, env !== 'test', fetch)
+      const { response } = await withToken((token) =>
+        call('post', ATTACHMENTS, token, {
+          query,
+          content,
+          headers,
+          patience: { ...patience, onProgress },
+        }),
+      )
+      return response as ReplyOf<'post', typeof ATTACHMENTS>
+    })
   }
 
-  async function listAttachments(
+  function listAttachments(
     query: { limit?: number; after?: string } = {},
     options?: CallOptions,
   ): Promise<AttachmentPage> {
-    const patience = patienceOf(options)
-    const { response, next = null } = await withToken((token) =>
-      call('get', ATTACHMENTS, token, { query, patience }),
-    )
-    return { attachments: response as ListedAttachment[], next }
-  }
-
-  async function exchangeRefreshToken(refreshToken: string): Promise<Session> {
-    const { response } = await call('post', '/api/auth/refresh/v1', null, {
-      json: { refreshToken },
-      patience: patienceOf(),
+    return patiently(options, async (patience) => {
+      const { response, next = null } = await withToken((token) =>
+        call('get', ATTACHMENTS, token, { query, patience }),
+      )
+      return { attachments: response as ListedAttachment[], next }
     })
-    return response as Session
   }
 
-  /** Asks with an access token. Where the server says that the session has ended, it is forgotten. */
+  /** For all who wait: nobody's own signal or time ends it. */
+  function exchangeRefreshToken(refreshToken: string): Promise<Session> {
+    return patiently({}, async (patience) => {
+      const json = { refreshToken }
+      const envelope = await call('post', '/api/auth/refresh/v1', null, { json, patience })
+      return sessionIn(envelope) as Session
+    })
+  }
+
+  /**
+   * Asks with an access token, and once more with a new one where it is refused: it may have expired, or been
+   * taken off on the way. The session has ended only when it cannot be refreshed.
+   */
   async function withToken<T>(ask: (token: string) => Promise<T>): Promise<T> {
-    let used = ''
+    const { accessToken, userId } = await session.readFresh()
     try {
-      return await withRefresh((token) => {
-        used = token
-        return ask(token)
-      })
+      return await ask(accessToken)
     } catch (error) {
-      if (isSessionEnded(error)) await session.end(used)
-      throw error
-    }
-  }
-
-  /** Asks with an access token, and once more with a new one when it has expired. */
-  async function withRefresh<T>(ask: (token: string) => Promise<T>): Promise<T> {
-    const token = await session.freshToken()
-    try {
-      return await ask(token)
-    } catch (error) {
-      if (!(error instanceof ApiError) || error.code !== 'token_expired') throw error
       // What somebody on the way says must not make us do it twice.
-      if (!error.isGenuine) throw error
-      return ask(await session.renew(token))
+      if (!isTokenRefused(error)) throw error
+      const next = await session.renew(accessToken)
+      // What was meant for one person must not be done as another who signed in meanwhile.
+      if (next.userId !== userId) throw error
+      return ask(next.accessToken)
     }
   }
 }
 
-/** Plain for the `env` `test`. What seals is loaded with the first request that needs it. */
-function createTransport(
-  { env = 'test', pinnedKeys = null }: { env?: string; pinnedKeys?: string[] | null },
-  baseUrl: string,
-  transmit: ReturnType<typeof createTransmit>,
-  now: () => number,
-): Send {
-  checkSealing(env, pinnedKeys)
-  if (env === 'test') return createPlainTransport(baseUrl, transmit)
-  let loading: Promise<Send> | null = null
-  return async (request) => {
-    loading ??= import('./sealed-transport.ts').then(({ createSealedTransport }) =>
-      createSealedTransport({ baseUrl, env, pinnedKeys, transmit, now }),
-    )
-    return (await loading)(request)
-  }
-}
-
-/** What is meant to be sealed must not go out plain by a mistake. */
-function checkSealing(env: string, pinnedKeys: string[] | null) {
-  if (env === 'test' && pinnedKeys !== null) {
-    throw new TypeError('pinnedKeys does nothing without an env, such as production, that seals.')
-  }
-  if (env !== 'test' && globalThis.crypto?.subtle === undefined) {
-    throw new TypeError(
-      'Sealing needs WebCrypto: browsers have it on https pages, React Native by a package.',
-    )
-  }
-}
-
-function baseUrlOf({ baseUrl }: ClientOptions): string {
-  if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
-  throw new TypeError(
-    `baseUrl must be an address such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,
+function isTokenRefused(error: unknown): boolean {
+  return (
+    isSessionEnded(error) ||
+    (error instanceof ApiError && error.isGenuine && error.code === 'token_expired')
   )
+}
+
+function sessionEnded(cause: unknown): ApiError {
+  const message =
+    'The session on this device has ended, so the account cannot take over what it had. Try again to go on without it.'
+  return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
 function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf<M, P> {
   const { response, message } = envelope
   return (response === undefined ? { message } : response) as ReplyOf<M, P>
 }
-
-/** Looked up when it is called, on its own object: browsers ask for that. */
-const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)

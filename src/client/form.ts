@@ -1,5 +1,6 @@
+import { ApiError } from './api-error.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
-import type { Progress } from './transmit.ts'
+import type { Fetch, Progress } from './transmit.ts'
 import type { AttachmentType } from './types.ts'
 
 /** A file to upload: a browser's `File`, bytes with a name, or in React Native a file of the phone. */
@@ -34,13 +35,18 @@ export type Body = {
 }
 
 /** The files as a form. Those of a phone are read by the platform as they go out, unless they must be sealed. */
-export async function formOf(files: UploadFile[], mustBeBytes: boolean): Promise<Body> {
-  if (mustBeBytes || !files.some(isOnPhone)) return encodeForm(files)
+export async function formOf(
+  files: UploadFile[],
+  mustBeBytes: boolean,
+  fetch?: Fetch,
+): Promise<Body> {
+  if (mustBeBytes || !files.some(isOnPhone)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
     // React Native takes an object with a `uri` for a file, which the types of browsers do not know.
     if (isOnPhone(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
-    else form.append('file', new Blob([await bytesOf(file)], { type: typeOf(file) }), file.name)
+    else
+      form.append('file', new Blob([await bytesOf(file, fetch)], { type: typeOf(file) }), file.name)
   }
   return { contentType: null, body: form, size: null }
 }
@@ -49,7 +55,7 @@ export async function formOf(files: UploadFile[], mustBeBytes: boolean): Promise
  * `multipart/form-data` (RFC 7578) as bytes: React Native's own forms can be sent but not be read,
  * and what cannot be read cannot be sealed.
  */
-async function encodeForm(files: UploadFile[]): Promise<Body> {
+async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
   const boundary = `homeport-${randomHex()}`
   const chunks: Uint8Array[] = []
   for (const file of files) {
@@ -58,7 +64,7 @@ async function encodeForm(files: UploadFile[]): Promise<Body> {
       `Content-Disposition: form-data; name="file"; filename="${quoted(file.name)}"`,
       `Content-Type: ${typeOf(file)}`,
     ]
-    chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await bytesOf(file), utf8('\r\n'))
+    chunks.push(utf8(`${lines.join('\r\n')}\r\n\r\n`), await bytesOf(file, fetch), utf8('\r\n'))
   }
   chunks.push(utf8(`--${boundary}--\r\n`))
   const body = concat(chunks)
@@ -78,11 +84,16 @@ function quoted(name: string): string {
   return name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
 }
 
-async function bytesOf(file: UploadFile): Promise<Uint8Array<ArrayBuffer>> {
-  if (isOnPhone(file)) return readFromPhone(file.uri)
-  const data = 'data' in file ? file.data : file
-  if (data instanceof Uint8Array) return data as Uint8Array<ArrayBuffer>
-  return new Uint8Array(data instanceof ArrayBuffer ? data : await data.arrayBuffer())
+async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<ArrayBuffer>> {
+  try {
+    if (isOnPhone(file)) return new Uint8Array(await readFromPhone(file.uri, fetch))
+    const data = 'data' in file ? file.data : file
+    if (data instanceof Uint8Array) return data as Uint8Array<ArrayBuffer>
+    return new Uint8Array(data instanceof ArrayBuffer ? data : await data.arrayBuffer())
+  } catch (cause) {
+    const message = `The file ${file.name} cannot be read.`
+    throw new ApiError({ status: 0, code: 'file_unreadable', message, cause })
+  }
 }
 
 /** The part of React Native's XMLHttpRequest that reads files. */
@@ -95,14 +106,15 @@ type FileReading = {
   send(): void
 }
 
-/** React Native's `fetch` does not give bytes everywhere; its XMLHttpRequest does. */
-function readFromPhone(uri: string): Promise<Uint8Array<ArrayBuffer>> {
+/** React Native's own `fetch` does not give bytes everywhere; its XMLHttpRequest does. */
+async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
+  if (fetch) return (await fetch(uri)).arrayBuffer()
   return new Promise((resolve, reject) => {
     const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => FileReading }
     const request = new XMLHttpRequest()
     request.responseType = 'arraybuffer'
-    request.onload = () => resolve(new Uint8Array(request.response as ArrayBuffer))
-    request.onerror = () => reject(new TypeError(`The file ${uri} cannot be read.`))
+    request.onload = () => resolve(request.response as ArrayBuffer)
+    request.onerror = () => reject(new Error('the platform does not open it'))
     request.open('GET', uri)
     request.send()
   })

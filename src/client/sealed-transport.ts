@@ -1,7 +1,8 @@
 import { ApiError } from './api-error.ts'
+import type { Patience } from './patience.ts'
 import { newMessageId, openReply, sealRequest } from './sealing.ts'
 import { createServerKeys } from './server-keys.ts'
-import type { Incoming, Patience, Transmit } from './transmit.ts'
+import type { Incoming, Transmit } from './transmit.ts'
 import { headersOf, type Reply, type Request, type Send } from './transport.ts'
 
 /** `sealedAt`: when the server sealed it, in ms; null when it did not. */
@@ -36,24 +37,31 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * When the server has another key or another time, it is learned and the request sealed again, once. That
-   * this is so is said in plain, and could be a lie about a request that was carried out: so the second
-   * message has the id of the first, and the time is believed from a sealed reply alone.
+   * When the server has another key or another time, each is learned once and the request sealed again. That
+   * this is so is said in plain, and could be a lie about a request that was carried out: so every message has
+   * the id of the first, and the time is believed from a sealed reply alone.
    */
   async function sendSealed(request: Request): Promise<Reply> {
     const id = newMessageId()
     const startedAt = performance.now()
-    const at = now() + clockOffset
-    const reply = await exchange(request, id, at)
-    if (reply.isGenuine) return reply
-    const code = codeOf(reply)
-    const { patience } = request
-    if (code === 'encryption_unknown_key') await keys.renew(patience)
-    else if (code !== 'encryption_stale') return reply
-    else if (!(await wasStale(at, timeIn(reply.text), patience))) return reply
-    // Whoever holds us up until the server has forgotten the first message wants it done twice.
-    if (performance.now() - startedAt > RESEND_WINDOW) return reply
-    return exchange(request, id, now() + clockOffset)
+    const learned: unknown[] = []
+    for (;;) {
+      const at = now() + clockOffset
+      const reply = await exchange(request, id, at)
+      const code = reply.isGenuine ? undefined : codeOf(reply)
+      if (learned.includes(code) || !(await learn(code, reply, at, request.patience))) return reply
+      // Whoever holds us up until the server has forgotten the first message wants it done twice.
+      if (performance.now() - startedAt > RESEND_WINDOW) return reply
+      learned.push(code)
+    }
+  }
+
+  /** True when what made the server refuse a message of `at` is put right. */
+  async function learn(code: unknown, { text }: Reply, at: number, patience: Patience) {
+    if (code === 'encryption_stale') return wasStale(at, timeIn(text), patience)
+    if (code !== 'encryption_unknown_key') return false
+    await keys.renew()
+    return true
   }
 
   /** Reads the clock of the server. True when a message of `at` is not fresh by it. */
@@ -76,7 +84,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
     const { method, target, token, contentType, patience } = request
     const body = bytesIn(request)
     const content = { method, target, token, contentType, body: body ?? new Uint8Array() }
-    const key = await keys.current(patience)
+    const key = await keys.current()
     const { message, expectation } = await sealRequest(content, key, at, id)
     const inHeader = body === null
     const headers = headersOf(request, env, inHeader ? null : 'application/jose')

@@ -1,7 +1,8 @@
 import { calculateJwkThumbprint, importJWK, type JWK } from 'jose'
 import { ApiError } from './api-error.ts'
+import { DEFAULT_TIMEOUT, type Patience, withPatience } from './patience.ts'
 import type { ServerKey } from './sealing.ts'
-import type { Patience, Transmit } from './transmit.ts'
+import type { Transmit } from './transmit.ts'
 
 type ServerKeysDeps = {
   baseUrl: string
@@ -20,35 +21,40 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
   let reading: Promise<ServerKey> | null = null
   return { current, renew }
 
-  async function current(patience: Patience): Promise<ServerKey> {
-    if (known === null) return renew(patience)
+  async function current(): Promise<ServerKey> {
+    if (known === null) return renew()
     if (now() - known.readAt < LIFE) return known.key
     const before = known
     try {
-      return await renew(patience)
+      return await renew()
     } catch (error) {
       // The server accepts an older key for weeks: without the network one can go on with it.
-      if (!(error instanceof ApiError) || error.code !== 'network_error') throw error
+      if ((error as ApiError).code === 'no_trusted_key') throw error
       known = before
       return before.key
     }
   }
 
   /** Forgets the key and reads the keys again; those who ask meanwhile share the answer. */
-  function renew({ timeout }: Patience): Promise<ServerKey> {
+  function renew(): Promise<ServerKey> {
     known = null
-    // Shared by all who ask: nobody's own signal ends it.
-    reading ??= read({ timeout }).finally(() => {
+    // Shared by all who ask: nobody's own signal or time ends it.
+    reading ??= withPatience({ timeout: DEFAULT_TIMEOUT }, read).finally(() => {
       reading = null
     })
     return reading
   }
 
   async function read(patience: Patience): Promise<ServerKey> {
-    const jwk = await choose(await readJwks(patience))
-    const key = { kid: await calculateJwkThumbprint(jwk), key: await importJWK(jwk, 'ECDH-ES') }
-    known = { key, readAt: now() }
-    return key
+    const keys = await readJwks(patience)
+    try {
+      const jwk = await choose(keys)
+      const key = { kid: await calculateJwkThumbprint(jwk), key: await importJWK(jwk, 'ECDH-ES') }
+      known = { key, readAt: now() }
+      return key
+    } catch (cause) {
+      throw cause instanceof ApiError ? cause : noKeys(200, cause)
+    }
   }
 
   /** The first key for payloads is the one in use; older ones follow for apps that have pinned them. */
@@ -74,8 +80,12 @@ export function createServerKeys({ baseUrl, pinnedKeys, transmit, now }: ServerK
       const { keys } = JSON.parse(text) as { keys: JWK[] }
       return keys.filter(({ x, y }) => typeof x === 'string' && typeof y === 'string')
     } catch (cause) {
-      const message = 'The server shows no keys: is baseUrl its address, without a path?'
-      throw new ApiError({ status, code: 'reply_invalid', message, cause })
+      throw noKeys(status, cause)
     }
   }
+}
+
+function noKeys(status: number, cause: unknown): ApiError {
+  const message = 'The server shows no keys: is baseUrl its address, without a path?'
+  return new ApiError({ status, code: 'reply_invalid', message, cause })
 }

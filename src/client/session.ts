@@ -1,109 +1,155 @@
 import { ApiError } from './api-error.ts'
-import type { Session } from './person-types.ts'
-import type { Storage } from './storage.ts'
+import type { Envelope } from './caller.ts'
+import { pause } from './patience.ts'
+import type { Session, SignInResult } from './person-types.ts'
+import { createSlot, type Storage } from './storage.ts'
+
+/** Why the session changed. */
+export type AuthChangeReason =
+  | 'signed_in'
+  | 'refreshed'
+  | 'signed_out'
+  | 'account_deleted'
+  | 'session_ended'
+
+/** `expiresAt` tells one state of the session from the next; null when nobody is signed in. */
+export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
 
 type SessionDeps = {
   storage: Storage
+  /** Does one thing at a time over all tabs that share the storage. */
+  exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  onSignedOut: () => void
+  /** Called once the storage holds what has changed. */
+  onChange: (state: SessionState) => void
   now: () => number
 }
 
-type Kept = { accessToken: string; refreshToken: string; expiresAt: number }
+/** `userId` is missing in what earlier versions kept. */
+type Kept = { accessToken: string; refreshToken: string; expiresAt: number; userId?: string }
 
 const KEY = 'homeport.session'
 /** An access token is replaced so long before it expires, in ms. */
 const MARGIN = 30_000
-/** A refresh whose reply was lost is tried again after so many ms: the server gives the same answer. */
-const RETRIES = [500, 2_000]
+/**
+ * A refresh whose reply was lost is tried again after so many ms: the server gives the same answer. Together
+ * they outlast the 5 s in which it takes a second use of a token for another process.
+ */
+const RETRIES = [500, 2_000, 3_000]
 
 /** Keeps the tokens of a session, and refreshes them once for all who wait. */
 export function createSessionKeeper(deps: SessionDeps) {
-  const { storage, exchangeRefreshToken, onSignedOut, now } = deps
-  let refreshing: Promise<string> | null = null
+  const { exclusively, exchangeRefreshToken, onChange, now } = deps
+  const slot = createSlot(deps.storage, KEY)
+  let refreshing: Promise<Kept> | null = null
   let ending = Promise.resolve()
-  return { keep, token, freshToken, renew, forget, end }
+  return { keep, read, readFresh, renew, forget }
 
-  async function keep({ accessToken, refreshToken, expiresIn }: Session) {
-    const kept: Kept = { accessToken, refreshToken, expiresAt: now() + expiresIn * 1000 }
-    await storage.setItem(KEY, JSON.stringify(kept))
+  async function keep(
+    { accessToken, refreshToken, expiresIn, user }: Session,
+    reason: AuthChangeReason,
+  ): Promise<Kept> {
+    const expiresAt = now() + expiresIn * 1000
+    const kept = { accessToken, refreshToken, expiresAt, userId: user._id }
+    await slot.write(JSON.stringify(kept))
+    onChange({ reason, expiresAt })
+    return kept
   }
 
-  /** The access token as it is kept, or null when nobody is signed in. */
-  async function token(): Promise<string | null> {
-    return (await read())?.accessToken ?? null
-  }
-
-  /** An access token that has not expired by our clock. Throws `unauthenticated` without a session. */
-  async function freshToken(): Promise<string> {
-    const kept = await read()
-    if (kept === null) throw notSignedIn()
-    return kept.expiresAt - MARGIN > now() ? kept.accessToken : renew(kept.accessToken)
-  }
-
-  /** A token that is not `spent`; those who ask while it is fetched share it. */
-  function renew(spent: string): Promise<string> {
-    refreshing ??= refresh(spent).finally(() => {
-      refreshing = null
-    })
-    return refreshing
-  }
-
-  async function forget() {
-    await storage.removeItem(KEY)
-  }
-
-  /**
-   * The server has ended the session of a token. It is forgotten once, however many were told so, and
-   * only while no other one has taken its place.
-   */
-  function end(refused: string): Promise<void> {
-    ending = ending.then(async () => {
-      if ((await token()) !== refused) return
-      await forget()
-      onSignedOut()
-    })
-    return ending
-  }
-
-  async function refresh(spent: string): Promise<string> {
-    const kept = await read()
-    if (kept === null) throw notSignedIn()
-    // Another tab or an earlier caller was quicker.
-    if (kept.accessToken !== spent) return kept.accessToken
-    try {
-      const session = await exchangeWithRetries(kept.refreshToken)
-      // Somebody may have signed out meanwhile, or in as somebody else.
-      if ((await read())?.refreshToken === kept.refreshToken) await keep(session)
-      return session.accessToken
-    } catch (error) {
-      if (isSessionEnded(error)) await end(spent)
-      throw error
-    }
-  }
-
-  async function exchangeWithRetries(refreshToken: string): Promise<Session> {
-    for (const delay of RETRIES) {
-      try {
-        return await exchangeRefreshToken(refreshToken)
-      } catch (error) {
-        if (!isTransient(error)) throw error
-      }
-      await new Promise((resolve) => setTimeout(resolve, delay))
-    }
-    return exchangeRefreshToken(refreshToken)
-  }
-
+  /** What is kept; null when nobody is signed in. */
   async function read(): Promise<Kept | null> {
-    const text = await storage.getItem(KEY)
+    const text = await slot.read()
     try {
-      return text === null ? null : JSON.parse(text)
+      const kept = JSON.parse(text ?? 'null')
+      return typeof kept?.refreshToken === 'string' ? kept : null
     } catch {
       // Not ours, or damaged: nobody is signed in.
       return null
     }
   }
+
+  /** A session whose access token has not expired by our clock. Throws `unauthenticated` without one. */
+  async function readFresh(): Promise<Kept> {
+    const kept = await read()
+    if (kept === null) throw notSignedIn()
+    return kept.expiresAt - MARGIN > now() ? kept : renew(kept.accessToken)
+  }
+
+  /** A session with an access token that is not `spent`; those who ask while it is fetched share it. */
+  function renew(spent: string): Promise<Kept> {
+    refreshing ??= exclusively(() => refresh(spent)).finally(() => {
+      refreshing = null
+    })
+    return refreshing
+  }
+
+  async function forget(reason: AuthChangeReason) {
+    const isSignedIn = (await read()) !== null
+    await slot.clear()
+    if (isSignedIn) onChange({ reason, expiresAt: null })
+  }
+
+  /**
+   * The server has refused to refresh the session of a token. It is forgotten once, however many were told
+   * so, and only while no other one has taken its place.
+   */
+  function end(refused: string): Promise<void> {
+    ending = ending
+      .catch(() => {})
+      .then(async () => {
+        if ((await read())?.accessToken === refused) await forget('session_ended')
+      })
+    return ending
+  }
+
+  async function refresh(spent: string): Promise<Kept> {
+    for (const delay of [...RETRIES, null]) {
+      const kept = await read()
+      if (kept === null) throw notSignedIn()
+      // Another tab, process or earlier caller was quicker.
+      if (kept.accessToken !== spent) return kept
+      try {
+        return await exchange(kept)
+      } catch (error) {
+        if (isSessionEnded(error)) return await readOther(spent, error)
+        if (delay === null || !isTransient(error)) throw error
+        await pause(delay)
+      }
+    }
+    throw notSignedIn()
+  }
+
+  async function exchange({ refreshToken, userId }: Kept): Promise<Kept> {
+    const session = await exchangeRefreshToken(refreshToken)
+    // Somebody may have signed out meanwhile, or in as somebody else.
+    if ((await read())?.refreshToken === refreshToken) return keep(session, 'refreshed')
+    return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
+  }
+
+  /** What another process has kept since; without it the session has ended. */
+  async function readOther(spent: string, refusal: unknown): Promise<Kept> {
+    await end(spent)
+    const kept = await read()
+    if (kept === null) throw refusal
+    return kept
+  }
+}
+
+/** The session in a reply of signing in, or its challenge. Throws `reply_invalid` for anything else. */
+export function sessionIn({ response }: Envelope): SignInResult {
+  const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
+    string,
+    unknown
+  >
+  const isSession =
+    typeof accessToken === 'string' &&
+    typeof refreshToken === 'string' &&
+    typeof expiresIn === 'number' &&
+    typeof (user as Session['user'] | undefined)?._id === 'string'
+  if (isSession || typeof challengeToken === 'string') return response as SignInResult
+  const message = 'The server answered without a session.'
+  throw new ApiError({ status: 200, code: 'reply_invalid', message })
 }
 
 /** The server says that there is no such session, and it is the server who says it. */
@@ -111,11 +157,11 @@ export function isSessionEnded(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
 }
 
-/** There was no answer, or one that says to come again. */
+/** There was no answer, one that says to come again, or another process is refreshing the same session. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&
-    (/^(network_error|timeout)$/.test(error.code) || error.status >= 500)
+    (/^(network_error|timeout|conflict)$/.test(error.code) || error.status >= 500)
   )
 }
 

@@ -1,3 +1,5 @@
+import { ApiError } from './api-error.ts'
+
 /** Where the session is kept: `localStorage` is one, and so is AsyncStorage; a keychain is better. */
 export type Storage = {
   getItem(key: string): string | null | Promise<string | null>
@@ -12,5 +14,23 @@ export function inMemory(): Storage {
     getItem: (key) => items.get(key) ?? null,
     setItem: (key, value) => void items.set(key, value),
     removeItem: (key) => void items.delete(key),
+  }
+}
+
+/** The value at one key of a storage. Whatever fails there is a `storage_failed`. */
+export function createSlot(storage: Storage, key: string) {
+  return {
+    read: () => attempt(() => storage.getItem(key)),
+    write: (value: string) => attempt(() => storage.setItem(key, value)),
+    clear: () => attempt(() => storage.removeItem(key)),
+  }
+
+  async function attempt<T>(work: () => T | Promise<T>): Promise<T> {
+    try {
+      return await work()
+    } catch (cause) {
+      const message = 'The session cannot be read from or written to the storage of this device.'
+      throw new ApiError({ status: 0, code: 'storage_failed', message, cause })
+    }
   }
 }

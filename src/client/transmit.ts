@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts'
+import type { Patience } from './patience.ts'
 
 /** One request as it goes over the wire. `body` is null for none. */
 type Outgoing = {
@@ -13,15 +14,6 @@ export type Incoming = { status: number; text: string; header: (name: string) =>
 
 /** How much of an upload has gone out, in bytes. */
 export type Progress = { sent: number; total: number }
-
-/** How long a request may take, and what breaks it off. */
-export type Patience = {
-  signal?: AbortSignal | undefined
-  /** Milliseconds for the whole request; of an upload without any progress. */
-  timeout: number
-  /** Set for an upload: told as the bytes go out. */
-  onProgress?: ((progress: Progress) => void) | undefined
-}
 
 export type Transmit = (request: Outgoing, patience: Patience) => Promise<Incoming>
 
@@ -45,58 +37,41 @@ type Xhr = {
 /** Without progress to go by, an upload may take a millisecond more for each so many bytes: 8 KiB a second. */
 const SLOWEST_BYTES_A_MS = 8
 
-/** Sends by `fetch`, or for uploads by XMLHttpRequest where there is one, which alone knows of progress. */
-export function createTransmit(fetch: Fetch): Transmit {
-  return (request, { signal, timeout, onProgress }) => {
+/**
+ * Sends by `fetch`. Without one it sends by the platform's own, and uploads by its XMLHttpRequest where there is
+ * one, which alone knows of progress.
+ */
+export function createTransmit(fetch?: Fetch): Transmit {
+  return async (request, patience) => {
+    throwIfOver(patience)
     const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Xhr }
-    if (!onProgress) return withinPatience(timeout, signal, () => sendByFetch(fetch, request))
-    if (!XMLHttpRequest) {
-      const longest = timeout + sizeOf(request) / SLOWEST_BYTES_A_MS
-      return withinPatience(longest, signal, () => sendByFetch(fetch, request))
-    }
-    return withinPatience(timeout, signal, (restart) =>
-      sendCounted(new XMLHttpRequest(), request, (progress) => {
-        restart()
-        onProgress(progress)
-      }),
-    )
+    const { timeout, onProgress, restart } = patience
+    const xhr = onProgress && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
+    if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / SLOWEST_BYTES_A_MS)
+    const sending = xhr
+      ? sendCounted(xhr, request, (progress) => {
+          restart(timeout)
+          onProgress?.(progress)
+        })
+      : sendByFetch(fetch ?? platformFetch, request)
+    patience.onBreak(sending.cancel)
+    const reply = await sending.reply.catch((cause) => {
+      throwIfOver(patience)
+      const message = 'The server cannot be reached.'
+      throw new ApiError({ status: 0, code: 'network_error', message, cause })
+    })
+    throwIfOver(patience)
+    return reply
   }
 }
 
-/** Breaks off what takes longer than `ms`, counted anew at each `restart`, or than the caller wants. */
-function withinPatience(
-  ms: number,
-  signal: AbortSignal | undefined,
-  start: (restart: () => void) => Sending,
-): Promise<Incoming> {
-  return new Promise((resolve, reject) => {
-    let timer: ReturnType<typeof setTimeout> | undefined
-    const finish = (settle: () => void) => {
-      clearTimeout(timer)
-      signal?.removeEventListener('abort', stop)
-      settle()
-    }
-    const stop = () => cancel(failure('aborted', 'The call was broken off.'))
-    const restart = () => {
-      clearTimeout(timer)
-      const late = () => cancel(failure('timeout', 'The server did not answer in time.'))
-      timer = setTimeout(late, ms)
-    }
-    const cancel = (error: ApiError) => {
-      sending.cancel()
-      finish(() => reject(error))
-    }
-    if (signal?.aborted) return reject(failure('aborted', 'The call was broken off.'))
-    signal?.addEventListener('abort', stop)
-    const sending = start(restart)
-    restart()
-    sending.reply.then(
-      (reply) => finish(() => resolve(reply)),
-      (cause) =>
-        finish(() => reject(failure('network_error', 'The server cannot be reached.', cause))),
-    )
-  })
+function throwIfOver({ failure }: Patience) {
+  const over = failure()
+  if (over) throw over
 }
+
+/** Looked up when it is called, on its own object: browsers ask for that. */
+const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 type Sending = { reply: Promise<Incoming>; cancel: () => void }
 
@@ -140,8 +115,4 @@ function sendCounted(
 
 function sizeOf({ body }: Outgoing): number {
   return typeof body === 'string' || body instanceof Uint8Array ? body.length : 0
-}
-
-function failure(code: string, message: string, cause?: unknown): ApiError {
-  return new ApiError({ status: 0, code, message, cause })
 }

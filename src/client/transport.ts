@@ -1,4 +1,5 @@
-import type { Incoming, Patience, Transmit } from './transmit.ts'
+import type { Patience } from './patience.ts'
+import type { Incoming, Transmit } from './transmit.ts'
 
 /** A request before it is decided whether it goes out plain or sealed. */
 export type Request = {

@@ -2,7 +2,8 @@ import type { AppSettings } from './types.ts'
 
 /** The app as it runs. */
 export type InstalledApp = {
-  platform: 'ios' | 'android'
+  /** A page is never too old: it is loaded anew. */
+  platform: 'ios' | 'android' | 'web'
   /** Such as `2.4.0`. */
   version: string
   /** Tells builds of one version apart; without it only versions are compared. */
@@ -11,12 +12,14 @@ export type InstalledApp = {
 
 /** Whether the app is too old to go on: it is below the supported version, or at it with an older build. */
 export function isUpdateRequired(settings: AppSettings, app: InstalledApp): boolean {
+  if (app.platform === 'web') return false
   const { supportedVersion, supportedBuildNumber } = settings[app.platform]
   return isOlder(app, supportedVersion, supportedBuildNumber)
 }
 
 /** Whether the store has a newer app: the app is below the latest version, or at it with an older build. */
 export function isUpdateAvailable(settings: AppSettings, app: InstalledApp): boolean {
+  if (app.platform === 'web') return false
   const { latestVersion, latestBuildNumber } = settings[app.platform]
   return isOlder(app, latestVersion, latestBuildNumber)
 }

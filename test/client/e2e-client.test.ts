@@ -112,7 +112,7 @@ async function sealedPatch({ url }: Server, token: string): Promise<string> {
   const keys = createServerKeys({ baseUrl: url, pinnedKeys: null, transmit, now: Date.now })
   const body = new TextEncoder().encode('{"onboardingCompleted":true}')
   const content = { method: 'PATCH', target: PROFILE, token, contentType: 'application/json', body }
-  return (await sealRequest(content, await keys.current({ timeout: 30_000 }), Date.now())).message
+  return (await sealRequest(content, await keys.current(), Date.now())).message
 }
 
 async function post({ url }: Server, message: string): Promise<number> {

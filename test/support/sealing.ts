@@ -1,3 +1,4 @@
+import { withPatience } from '../../src/client/patience.ts'
 import { createSealedTransport } from '../../src/client/sealed-transport.ts'
 import { createTransmit, type Fetch } from '../../src/client/transmit.ts'
 import { onTheWire } from './network.ts'
@@ -17,15 +18,18 @@ export function sealingClient(handle: (request: Request) => Promise<Response>, n
       'content-type': contentType = null,
       ...headers
     } = request.headers.toJSON()
-    const reply = await transport({
-      method,
-      target: url.slice(BASE.length),
-      headers: headers as Record<string, string>,
-      token: authorization?.replace('Bearer ', '') ?? null,
-      contentType,
-      body: request.body === null ? null : new Uint8Array(await request.arrayBuffer()),
-      patience: { timeout: 30_000 },
-    })
+    const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer())
+    const reply = await withPatience({ timeout: 30_000 }, (patience) =>
+      transport({
+        method,
+        target: url.slice(BASE.length),
+        headers: headers as Record<string, string>,
+        token: authorization?.replace('Bearer ', '') ?? null,
+        contentType,
+        body,
+        patience,
+      }),
+    )
     return { status: reply.status, headers: { get: reply.header }, text: reply.text }
   }
 }

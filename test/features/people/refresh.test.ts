@@ -81,9 +81,46 @@ test('72: a thief who replays every predecessor is caught at the second one', as
   expect(stolen.json.response.refreshToken).toBe(second.refreshToken)
   const third = (await refresh(app, second.refreshToken)).json.response
   await readProfile(app, third.accessToken)
+  app.clock.advance(6_000)
   expect((await refresh(app, second.refreshToken)).status).toBe(401)
   expect((await readProfile(app, third.accessToken)).status).toBe(401)
   expect((await refresh(app, third.refreshToken)).status).toBe(401)
+})
+
+test('72: a thief who follows within seconds gets nothing for a second token, and is caught with it later', async () => {
+  await using app = await createTestApp()
+  const first = await app.register()
+  const second = (await refresh(app, first.refreshToken)).json.response
+  await readProfile(app, second.accessToken)
+  const stolen = (await refresh(app, first.refreshToken)).json.response
+  const third = (await refresh(app, second.refreshToken)).json.response
+  await readProfile(app, third.accessToken)
+  for (const refused of [stolen.refreshToken, stolen.refreshToken, first.refreshToken]) {
+    const { status, json } = await refresh(app, refused)
+    // The token before that one still has its own successor, which is used up.
+    const expected = refused === first.refreshToken ? second.refreshToken : undefined
+    expect([status, json.response?.refreshToken]).toEqual([expected ? 200 : 409, expected])
+  }
+  expect((await readProfile(app, third.accessToken)).status).toBe(200)
+  app.clock.advance(6_000)
+  expect((await refresh(app, stolen.refreshToken)).status).toBe(401)
+  expect((await refresh(app, third.refreshToken)).status).toBe(401)
+  expect(app.lines.join('')).toContain('refresh token reuse')
+})
+
+test('two processes that refresh at once, each time, stay signed in', async () => {
+  await using app = await createTestApp()
+  let { refreshToken } = await app.register()
+  for (let round = 0; round < 5; round++) {
+    app.clock.advance(15 * MINUTE)
+    const quicker = (await refresh(app, refreshToken)).json.response
+    expect((await readProfile(app, quicker.accessToken)).status).toBe(200)
+    const slower = await refresh(app, refreshToken)
+    if (slower.status === 409) expect(slower.json.code).toBe('conflict')
+    else expect(slower.json.response.refreshToken).toBe(quicker.refreshToken)
+    refreshToken = quicker.refreshToken
+  }
+  expect((await refresh(app, refreshToken)).status).toBe(200)
 })
 
 test('a phone that loses the reply of every refresh is never signed out', async () => {

@@ -144,13 +144,13 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         data(await signIn.refresh(refreshToken, isSealed(request), baseUrlOf(request))),
       {
         ...json(RefreshBody),
-        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 503, 507),
         detail: {
           tags,
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor. A session ends after 60 days without use, and 365 days after the sign-in.',
+            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor. 409: another process of the app has just refreshed this session; read the tokens that it has stored. A session ends after 60 days without use, and 365 days after the sign-in.',
         },
       },
     )

@@ -13,6 +13,8 @@ const ABSOLUTE_LIFE = 365 * DAY
 
 /** How long after its successor was first used a refresh token may come again, in ms. */
 const RETRY_WINDOW = 60_000
+/** Requests of two processes that share a session overlap by no more, in ms. */
+const OVERLAP = 5_000
 
 type SessionsDeps = {
   db: PeopleDb
@@ -81,7 +83,8 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
   /**
    * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
    * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
-   * and so is a second token in a row that comes again when its successor is in use already.
+   * and so is a second token in a row that comes again when its successor is in use already. Only where that
+   * may be two processes that refresh at once, the second one gets nothing, and the family goes on.
    */
   async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
     const hash = hashToken(token)
@@ -99,7 +102,10 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
       }
       if (generation < session.generation) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
-        if (usedAt !== null && isTokenReuse(session, generation, usedAt, at)) {
+        const age = usedAt === null ? 0 : at.getTime() - usedAt.getTime()
+        const isSecondInRow = usedAt !== null && session.repeatedGeneration === generation - 1
+        if (isSecondInRow && age <= OVERLAP) throw refreshedElsewhere()
+        if (isSecondInRow || age > RETRY_WINDOW) {
           await endings.endOne(tx, session.id, 'token_reused')
           await onTokenReuse(tx, { ...family, device: session.device })
           return { denial: { reason: 'token_reused', ...named } } as const
@@ -196,13 +202,9 @@ function openedSealed(): AppError {
   )
 }
 
-/** Whether a token whose successor was first used at `usedAt` is outside of the retry window, or the second in a row. */
-function isTokenReuse(
-  { repeatedGeneration }: { repeatedGeneration: number | null },
-  generation: number,
-  usedAt: Date,
-  at: Date,
-): boolean {
-  const isLate = at.getTime() - usedAt.getTime() > RETRY_WINDOW
-  return isLate || repeatedGeneration === generation - 1
+function refreshedElsewhere(): AppError {
+  return new AppError(
+    'conflict',
+    'Another process of the app has just refreshed this session: use the tokens that it has stored.',
+  )
 }

@@ -1,0 +1,89 @@
+import type { AuthChangeReason, SessionState } from './session.ts'
+
+/** What became of the session, in this tab or in another one with the same storage. */
+export type AuthChange = {
+  /** Later versions may know others. */
+  reason: AuthChangeReason | (string & {})
+  /** Whether a session is kept on this device now. */
+  isSignedIn: boolean
+}
+
+type Channel = {
+  onmessage: (event: { data: SessionState }) => void
+  postMessage(state: SessionState): void
+  unref?: () => void
+}
+type Locks = {
+  request<T>(name: string, options: { signal: AbortSignal }, work: () => Promise<T>): Promise<T>
+}
+type Platform = {
+  BroadcastChannel?: new (name: string) => Channel
+  navigator?: { locks?: Locks }
+}
+
+/** A tab that was put to sleep while it refreshes holds the others up for so long, in ms. */
+const LONGEST_WAIT = 10_000
+
+/**
+ * Does `work` while no other tab does any under the same name. Where the platform has no locks it begins at
+ * once: the server answers those who come second.
+ */
+export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise<T> {
+  const { locks } = (globalThis as unknown as Platform).navigator ?? {}
+  if (!locks) return work()
+  const waiting = new AbortController()
+  const timer = setTimeout(() => waiting.abort(), LONGEST_WAIT)
+  let isGranted = false
+  try {
+    return await locks.request(name, { signal: waiting.signal }, () => {
+      isGranted = true
+      clearTimeout(timer)
+      return work()
+    })
+  } catch (error) {
+    if (isGranted) throw error
+    return work()
+  }
+}
+
+/**
+ * Tells listeners in all tabs what became of the session. `name` stands for the storage that the tabs share;
+ * null for none. `readExpiry` tells what the storage holds: news that is not true of it is of another one.
+ */
+export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
+  const listeners = new Set<(change: AuthChange) => void>()
+  let channel: Channel | null = null
+  return { announce, listen }
+
+  function announce(state: SessionState) {
+    tell(state)
+    open()?.postMessage(state)
+  }
+
+  function listen(listener: (change: AuthChange) => void): () => void {
+    open()
+    // Its own function, so that who listens twice is told twice.
+    const own = (change: AuthChange) => listener(change)
+    listeners.add(own)
+    return () => void listeners.delete(own)
+  }
+
+  function tell({ reason, expiresAt }: SessionState) {
+    for (const listener of listeners) {
+      // What a listener throws is the app's, not the call's.
+      Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
+    }
+  }
+
+  /** Opened when it is needed first: where there are no tabs it may not be there, or keep a program running. */
+  function open(): Channel | null {
+    const { BroadcastChannel } = globalThis as unknown as Platform
+    if (channel || name === null || !BroadcastChannel) return channel
+    channel = new BroadcastChannel(name)
+    channel.unref?.()
+    channel.onmessage = async ({ data }) => {
+      if ((await readExpiry().catch(() => undefined)) === data.expiresAt) tell(data)
+    }
+    return channel
+  }
+}

@@ -1,0 +1,225 @@
+import { describe, expect, test } from 'bun:test'
+import { ApiError, type AuthChange, type Storage } from '../../src/client/client.ts'
+import { inMemory } from '../../src/client/storage.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
+import { clientOf, inPlain, networkTo } from '../support/network.ts'
+
+const LOGIN = { email: 'ann@example.com', password: PASSWORD }
+const PLAIN = { env: 'test' }
+const MINUTE = 60_000
+
+/** A proxy that takes the token off. */
+function withoutToken(request: Request): Request {
+  const headers = new Headers(request.headers)
+  headers.delete('authorization')
+  return new Request(request, { headers })
+}
+
+describe('a session that is refused', () => {
+  test('is refreshed once, and kept when it can be', async () => {
+    await using app = await createTestApp()
+    const { client, network, signedOut } = clientOf(app, PLAIN)
+    const { user } = await client.startAsGuest()
+    network.meddler = { request: withoutToken }
+    await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+    expect(network.seen.map((path) => path.split('/')[3])).toEqual([
+      'guest',
+      'profile',
+      'refresh',
+      'profile',
+    ])
+    network.meddler = {}
+    expect((await client.readProfile())._id).toBe(user._id)
+    expect(signedOut.times).toBe(0)
+  })
+
+  test('of a guest makes register and a social sign-in say so, and no new account', async () => {
+    await using app = await createTestApp()
+    const { client, signedOut } = clientOf(app, PLAIN)
+    const social = { provider: 'google', idToken: 'x' } as const
+    const ways = [() => client.register(LOGIN), () => client.signInSocially(social)]
+    for (const [at, signUp] of ways.entries()) {
+      await client.startAsGuest()
+      await endSessions(app)
+      await expect(signUp()).rejects.toMatchObject({ code: 'session_ended', status: 401 })
+      expect([await client.isSignedIn(), signedOut.times]).toEqual([false, at + 1])
+    }
+    expect(await app.services.db.read.$count(app.services.db.tables.users)).toBe(ways.length)
+    expect((await client.register(LOGIN)).user.email).toBe(LOGIN.email)
+  })
+})
+
+describe('two processes with one storage', () => {
+  test('use what the other one has stored after a refusal', async () => {
+    await using app = await createTestApp()
+    const storage = inMemory()
+    const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
+    second.client = clientOf(app, { ...PLAIN, storage, fetch: second.network.fetch }).client
+    await first.client.register(LOGIN)
+    second.network.meddler = {
+      async reply(reply, { url }) {
+        if (!url.includes('refresh')) return reply
+        second.network.meddler = {}
+        await first.client.login(LOGIN)
+        return inPlain({ code: 'unauthenticated', message: 'Begone.' }, 401)
+      },
+    }
+    await second.client.refresh()
+    expect((await second.client.readProfile()).email).toBe(LOGIN.email)
+    expect([first.signedOut.times, second.signedOut.times]).toEqual([0, 0])
+  })
+
+  test('that refresh at once, again and again, stay signed in', async () => {
+    await using app = await createTestApp()
+    const storage = inMemory()
+    const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
+    second.client = clientOf(app, { ...PLAIN, storage, fetch: second.network.fetch }).client
+    await first.client.register(LOGIN)
+    for (let round = 0; round < 4; round++) {
+      app.clock.advance(16 * MINUTE)
+      // The second one reads the storage, and its request arrives when the first is through.
+      second.network.meddler = {
+        async request(request) {
+          if (request.url.includes('refresh')) await first.client.readProfile()
+          return request
+        },
+      }
+      expect((await second.client.readProfile()).email).toBe(LOGIN.email)
+    }
+    expect(app.lines.join('')).not.toContain('refresh token reuse')
+  }, 20_000)
+})
+
+test('an access token is given out, fresh, for the other services of an app', async () => {
+  await using app = await createTestApp()
+  const { client } = clientOf(app, PLAIN)
+  await expect(client.accessToken()).rejects.toMatchObject({ code: 'unauthenticated' })
+  const { accessToken } = await client.register(LOGIN)
+  expect(await client.accessToken()).toBe(accessToken)
+  app.clock.advance(16 * MINUTE)
+  const next = await client.accessToken()
+  expect(next).not.toBe(accessToken)
+  expect((await app.ask('GET', '/api/user/profile/v1', { token: next })).status).toBe(200)
+})
+
+test('listeners hear in every tab what became of the session, and why', async () => {
+  await using app = await createTestApp()
+  const storage = inMemory()
+  const here = clientOf(app, { ...PLAIN, storage })
+  const there = clientOf(app, { ...PLAIN, storage })
+  const elsewhere = clientOf(app, PLAIN)
+  const heard = [here, there, elsewhere].map(({ client }) => {
+    const changes: AuthChange[] = []
+    const stop = client.onAuthChange((change) => changes.push(change))
+    return { changes, stop }
+  })
+  const { client } = here
+  await client.startAsGuest()
+  await client.register(LOGIN)
+  app.clock.advance(16 * MINUTE)
+  await client.readProfile()
+  await client.logout()
+  await client.logout()
+  await client.login(LOGIN)
+  await endSessions(app)
+  await client.readProfile().catch(() => {})
+  await client.startAsGuest()
+  await client.deleteProfile()
+  await Bun.sleep(50)
+  const expected = [
+    'signed_in',
+    'signed_in',
+    'refreshed',
+    'signed_out',
+    'signed_in',
+    'session_ended',
+    'signed_in',
+    'account_deleted',
+  ]
+  expect(heard[0]?.changes.map(({ reason }) => reason)).toEqual(expected as AuthChange['reason'][])
+  expect(heard[0]?.changes.map(({ isSignedIn }) => isSignedIn)).toEqual(
+    expected.map((reason) => /signed_in|refreshed/.test(reason)),
+  )
+  // What has been overtaken when it arrives is not told: the last word is.
+  expect(heard[1]?.changes.at(-1)).toEqual({ reason: 'account_deleted', isSignedIn: false })
+  expect(heard[2]?.changes).toEqual([])
+  for (const { stop } of heard) stop()
+  await client.startAsGuest()
+  await Bun.sleep(20)
+  expect(heard[0]?.changes).toHaveLength(expected.length)
+})
+
+const broken: [string, Partial<Storage>, string][] = [
+  ['cannot be read', { getItem: () => fail() }, 'storage_failed'],
+  ['cannot be written', { setItem: async () => fail() }, 'storage_failed'],
+  ['cannot be cleared', { removeItem: () => fail() }, 'storage_failed'],
+]
+
+test.each(broken)('a storage that %s is an ApiError', async (_name, part, code) => {
+  await using app = await createTestApp()
+  const { client } = clientOf(app, { ...PLAIN, storage: { ...inMemory(), ...part } })
+  const calls = [() => client.register(LOGIN), () => client.readProfile(), () => client.logout()]
+  const outcomes = await Promise.all(
+    calls.map(async (call) => call().then(String, (error) => error)),
+  )
+  const failures = outcomes.filter((outcome) => typeof outcome !== 'string')
+  expect(failures.every((failure) => failure instanceof ApiError)).toBe(true)
+  expect(failures.map((failure) => failure.code)).toContain(code)
+})
+
+test.each(['{', '"x"', '{}', '[]', '7', '{"accessToken":"x"}'])(
+  'nobody is signed in by a storage that holds %s',
+  async (text) => {
+    await using app = await createTestApp()
+    const storage = { ...inMemory(), getItem: () => text }
+    const { client } = clientOf(app, { ...PLAIN, storage })
+    expect(await client.isSignedIn()).toBe(false)
+    await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
+  },
+)
+
+const NO_ENVELOPE = [
+  '{}',
+  '[]',
+  'null',
+  '"Welcome"',
+  '7',
+  '{"code":"ok"}',
+  '{"code":"ok","response":null}',
+]
+
+test.each(NO_ENVELOPE)('an answer %s of somebody on the way is no success', async (text) => {
+  await using app = await createTestApp()
+  const network = networkTo(app)
+  const { client } = clientOf(app, { ...PLAIN, fetch: network.fetch })
+  await client.register(LOGIN)
+  network.meddler = { reply: () => new Response(text) }
+  const calls = [
+    client.readProfile(),
+    client.changeProfile({}),
+    client.listAttachments(),
+    client.readFaqs(),
+    client.login(LOGIN),
+    client.refresh(),
+  ]
+  const codes = await Promise.all(
+    calls.map((call) =>
+      call.then(
+        () => 'ok',
+        ({ code }) => code,
+      ),
+    ),
+  )
+  expect(codes).toEqual(calls.map(() => 'reply_invalid'))
+  network.meddler = {}
+  expect((await client.readProfile()).email).toBe(LOGIN.email)
+})
+
+function fail(): never {
+  throw new DOMException('The device is locked.', 'InvalidStateError')
+}
+
+/** As if every session had been ended elsewhere. */
+async function endSessions({ services: { db } }: TestApp) {
+  await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
+}
