@@ -103,7 +103,9 @@ async function declare() {
 }
 
 /** Copies a declaration and those that it names, side by side. */
-async function collect(name: string) {
+async function collect(name: string, seen = new Set<string>()) {
+  if (seen.has(name)) return
+  seen.add(name)
   const text = await readFile(join(DECLARATIONS, `${name}.d.ts`), 'utf8')
   const imports = [...text.matchAll(/from '(\.[^']+)\.ts'/g)].map(([, path = '']) => path)
   const flat = text.replace(/from '\.[^']*?([^/']+)\.ts'/g, "from './$1.js'")
@@ -113,6 +115,6 @@ async function collect(name: string) {
     if (/^(app|client\/routes)$/.test(target)) {
       throw new Error(`${name} shows types of the server: say them in client/types.ts`)
     }
-    await collect(target)
+    await collect(target, seen)
   }
 }

@@ -1,6 +1,7 @@
 import { ApiError } from './api-error.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
-import type { Fetch, Progress } from './transmit.ts'
+import type { Progress } from './patience.ts'
+import type { Fetch } from './transmit.ts'
 import type { AttachmentType } from './types.ts'
 
 /** A file to upload: a browser's `File`, bytes with a name, or in React Native a file of the phone. */

@@ -1,5 +1,7 @@
 import { ApiError } from './api-error.ts'
-import type { Progress } from './transmit.ts'
+
+/** How much of an upload has gone out, in bytes. */
+export type Progress = { sent: number; total: number }
 
 /** How long a call may go on, and what breaks it off. */
 export type Patience = {

@@ -3,17 +3,7 @@ import type { Envelope } from './caller.ts'
 import { pause } from './patience.ts'
 import type { Session, SignInResult } from './person-types.ts'
 import { createSlot, type Storage } from './storage.ts'
-
-/** Why the session changed. */
-export type AuthChangeReason =
-  | 'signed_in'
-  | 'refreshed'
-  | 'signed_out'
-  | 'account_deleted'
-  | 'session_ended'
-
-/** `expiresAt` tells one state of the session from the next; null when nobody is signed in. */
-export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
+import type { AuthChangeReason, SessionState } from './tabs.ts'
 
 type SessionDeps = {
   storage: Storage

@@ -1,12 +1,20 @@
-import type { AuthChangeReason, SessionState } from './session.ts'
+/** Why the session changed. `session_ended`: the server has ended it. */
+export type AuthChangeReason =
+  | 'signed_in'
+  | 'refreshed'
+  | 'signed_out'
+  | 'account_deleted'
+  | 'session_ended'
 
 /** What became of the session, in this tab or in another one with the same storage. */
 export type AuthChange = {
-  /** Later versions may know others. */
-  reason: AuthChangeReason | (string & {})
+  reason: AuthChangeReason
   /** Whether a session is kept on this device now. */
   isSignedIn: boolean
 }
+
+/** `expiresAt` tells one state of the session from the next; null when nobody is signed in. */
+export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
 
 type Channel = {
   onmessage: (event: { data: SessionState }) => void

@@ -1,5 +1,5 @@
 import { ApiError } from './api-error.ts'
-import type { Patience } from './patience.ts'
+import type { Patience, Progress } from './patience.ts'
 
 /** One request as it goes over the wire. `body` is null for none. */
 type Outgoing = {
@@ -11,9 +11,6 @@ type Outgoing = {
 
 /** One reply as it came. */
 export type Incoming = { status: number; text: string; header: (name: string) => string | null }
-
-/** How much of an upload has gone out, in bytes. */
-export type Progress = { sent: number; total: number }
 
 export type Transmit = (request: Outgoing, patience: Patience) => Promise<Incoming>
 

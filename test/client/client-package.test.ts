@@ -70,7 +70,7 @@ test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
   },
 )
 
-test('an app that sends plain carries less than 6 kB, and none of the cryptography', async () => {
+test('an app that sends plain carries less than 7 kB, and none of the cryptography', async () => {
   const bundled = async (env: string) => {
     const entry = join(app, `${env}.js`)
     const options = JSON.stringify({ baseUrl: 'http://127.0.0.1:9', env })
@@ -86,7 +86,7 @@ test('an app that sends plain carries less than 6 kB, and none of the cryptograp
   const [entry = ''] = chunks
   const atOnce = chunks.filter((chunk) => chunk === entry || !chunk.includes('ECDH-ES'))
   const size = atOnce.reduce((sum, text) => sum + Bun.gzipSync(Buffer.from(text)).length, 0)
-  expect(size).toBeLessThan(6_000)
+  expect(size).toBeLessThan(7_000)
   expect(entry).not.toContain('ECDH-ES')
   expect(chunks.join()).toContain('ECDH-ES')
 })
@@ -100,8 +100,10 @@ test('what it shows is the client alone, and every function says what it does', 
     'context-headers.d.ts',
     'errors.d.ts',
     'form.d.ts',
+    'patience.d.ts',
     'person-types.d.ts',
     'storage.d.ts',
+    'tabs.d.ts',
     'transmit.d.ts',
     'types.d.ts',
     'updates.d.ts',

@@ -1,8 +1,12 @@
 import { afterEach, expect, test } from 'bun:test'
 import { ApiError, createClient } from '../../src/client/client.ts'
-import { withPatience } from '../../src/client/patience.ts'
-import { createTransmit, type Progress } from '../../src/client/transmit.ts'
+import { type Progress, withPatience } from '../../src/client/patience.ts'
+import { inMemory } from '../../src/client/storage.ts'
+import { createTransmit } from '../../src/client/transmit.ts'
+import { createTestApp } from '../support/app.ts'
+import { clientOf } from '../support/network.ts'
 
+const HOUR = 60 * 60 * 1000
 const SETTINGS = { code: 'ok', response: { hardPaywall: false } }
 const outer = globalThis as Record<string, unknown>
 
@@ -77,6 +81,120 @@ test('without a network a read gives up after three tries', async () => {
   expect(await codeOf(api.readAppSettings())).toBe('network_error')
   expect(tries).toBe(3)
 }, 10_000)
+
+test('an abort and a timeout reach everything that a call waits for, at once', async () => {
+  await using app = await createTestApp()
+  for (const env of ['test', 'production']) {
+    const gate = Promise.withResolvers<never>()
+    const storage = inMemory()
+    const slow = {
+      ...storage,
+      getItem: async (key: string) => (await held) ?? storage.getItem(key),
+    }
+    let held: Promise<undefined> | undefined
+    const { client, network } = clientOf(app, { env, storage: slow })
+    await client.startAsGuest()
+    app.clock.advance(2 * HOUR)
+    const cases: [what: string, begin: () => void][] = [
+      ['a refresh', () => (network.meddler = { request: () => gate.promise })],
+      ['the storage', () => (held = gate.promise)],
+    ]
+    for (const [what, begin] of cases) {
+      begin()
+      const controller = new AbortController()
+      const { signal } = controller
+      const calls = [{ signal }, { timeout: 5 }].flatMap((options) => [
+        codeOf(client.readProfile(options)),
+        codeOf(client.refresh(options)),
+        codeOf(client.uploadAttachments({ type: 'supportTicket', files: [] }, options)),
+      ])
+      controller.abort()
+      const codes = [...Array(3).fill('aborted'), ...Array(3).fill('timeout')]
+      expect([what, await Promise.all(calls)]).toEqual([what, codes])
+      held = undefined
+      network.meddler = {}
+    }
+  }
+})
+
+test('an abort while a read waits for its next try is aborted, and nothing is asked again', async () => {
+  let tries = 0
+  const controller = new AbortController()
+  const fetch = async () => {
+    tries++
+    setTimeout(() => controller.abort())
+    throw new TypeError('no network')
+  }
+  const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
+  const { signal } = controller
+  expect(await codeOf(api.readAppSettings({ signal }))).toBe('aborted')
+  await Bun.sleep(500)
+  expect(tries).toBe(1)
+})
+
+test('nobody else is disturbed by who gives up a refresh that is shared', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, { env: 'test' })
+  await client.startAsGuest()
+  app.clock.advance(HOUR)
+  const gate = Promise.withResolvers<void>()
+  network.meddler = {
+    async reply(reply) {
+      await gate.promise
+      return reply
+    },
+  }
+  const impatient = codeOf(client.readProfile({ timeout: 5 }))
+  const patient = codeOf(client.readProfile())
+  expect(await impatient).toBe('timeout')
+  gate.resolve()
+  expect(await patient).toBe('ok')
+})
+
+test('Retry-After is understood as seconds and as a date', async () => {
+  const now = Date.parse('2026-11-22T12:00:00Z')
+  const texts = ['7', 'Sun, 22 Nov 2026 12:00:30 GMT', 'Sun, 22 Nov 2026 11:00:00 GMT', 'soon', '']
+  const seconds: unknown[] = []
+  for (const text of texts) {
+    const failure = { code: 'rate_limited', message: 'Later.' }
+    const headers = { 'retry-after': text }
+    const fetch = async () => Response.json(failure, { status: 429, headers })
+    const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch, now: () => now })
+    await api.readAppSettings().catch((error) => seconds.push(error.retryAfter))
+  }
+  expect(seconds).toEqual([7, 30, 0, null, null])
+})
+
+test('a given fetch is used for everything, also where there is an XMLHttpRequest', async () => {
+  outer['XMLHttpRequest'] = class {
+    constructor() {
+      throw new Error('not this one')
+    }
+  }
+  const asked: string[] = []
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, {
+    fetch: async (url, init) => {
+      asked.push(new URL(url).pathname)
+      return url.startsWith('file:') ? new Response('of the phone') : network.fetch(url, init)
+    },
+  })
+  await client.startAsGuest()
+  const files = [{ uri: 'file:///photo.txt', name: 'photo.txt' }]
+  const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
+  expect(stored?.fileName).toBe('photo.txt')
+  expect(asked).toContain('/photo.txt')
+  const { size } = await client.readAttachment({ key: stored?.key ?? '' })
+  expect(size).toBe('of the phone'.length)
+})
+
+test('a file that cannot be read is an ApiError', async () => {
+  const fetch = async () => Response.json({})
+  const api = createClient({ baseUrl: 'http://127.0.0.1:9', fetch })
+  const gone = { name: 'gone.txt', data: { arrayBuffer: () => Promise.reject('gone') } as never }
+  const upload = api.uploadAttachments({ type: 'supportTicket', files: [gone] })
+  expect(await codeOf(upload)).toBe('file_unreadable')
+})
 
 test.each([
   'localhost:3000',

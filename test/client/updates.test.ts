@@ -29,3 +29,12 @@ test.each([
     )
   },
 )
+
+test('a web app is loaded anew: it is never too old', () => {
+  const installed = { platform: 'web', version: '0.0.1' } as const
+  const settings = { ios: IOS, android: IOS } as AppSettings
+  expect([isUpdateRequired(settings, installed), isUpdateAvailable(settings, installed)]).toEqual([
+    false,
+    false,
+  ])
+})

@@ -61,6 +61,21 @@ test('128: a phone whose clock is wrong by hours learns the time of the server',
   }
 })
 
+test('128: a clock that jumps while the keys change fails nothing', async () => {
+  await using app = await createTestApp()
+  let jump = 0
+  const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() + jump })
+  for (const hours of [-2, 3]) {
+    jump += hours * HOUR
+    await app.services.encryptionKeys.rotate(true)
+    network.seen.length = 0
+    expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
+    const name = `after ${hours}`
+    expect((await client.changeProfile({ profile: { name } })).profile.name).toBe(name)
+    expect(network.seen.filter((path) => path === JWKS)).toHaveLength(1)
+  }
+})
+
 test('128: a clock that was read slowly is not believed', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
