@@ -1,4 +1,5 @@
 import { computed, signal } from '@preact/signals'
+import { decodeSegment } from '../lib/path-segment.ts'
 
 const BASE = '/console'
 
@@ -12,7 +13,7 @@ const UNREADABLE = ['?']
 
 function partsOf(path: string): string[] {
   try {
-    return path.split('/').filter(Boolean).map(decodeURIComponent)
+    return path.split('/').filter(Boolean).map(decodeSegment)
   } catch {
     return UNREADABLE
   }

@@ -55,6 +55,19 @@ browserTest('it is found from the overview, replayed, and changes what is said',
   await context.close()
 })
 
+independentTest('an event whose id is dots opens', async () => {
+  const body = { event: { id: '..', type: 'TEST', app_user_id: '..' } }
+  const path = '/api/webhooks/billing/v1'
+  await postJson(world.console.server, path, body, WEBHOOK_TOKEN)
+  const { page, context } = await world.open()
+  await page.goto('/console/events?type=TEST')
+  await page.locator('main .list a', { hasText: 'TEST' }).first().click()
+  await page.getByRole('heading', { name: 'TEST' }).waitFor()
+  await page.reload()
+  await page.getByRole('heading', { name: 'TEST' }).waitFor()
+  await context.close()
+})
+
 independentTest('an event leads to its person', async () => {
   const { page, context } = await world.open()
   const { events } = await world.ask('events?type=RENEWAL')

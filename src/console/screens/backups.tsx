@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, sendLong } from '../api.ts'
 import { bytes } from '../format.ts'
 import type { Backups, Me } from '../types.ts'
@@ -22,7 +23,7 @@ export function BackupsScreen({ me }: { me: Me }) {
     }
   }
   const verify = (name: string) => async () => {
-    await sendLong(`backups/${encodeURIComponent(name)}/verify`, {}, () => {})
+    await sendLong(`backups/${encodeSegment(name)}/verify`, {}, () => {})
     await backups.reload()
   }
   const mayChange = me.role !== 'reader'
@@ -71,11 +72,7 @@ export function BackupsScreen({ me }: { me: Me }) {
                         <Act act={verify(backup.name)} done="The backup is good.">
                           Verify again
                         </Act>
-                        <Act
-                          act={() =>
-                            download(`backups/${encodeURIComponent(backup.name)}/download`)
-                          }
-                        >
+                        <Act act={() => download(`backups/${encodeSegment(backup.name)}/download`)}>
                           Download
                         </Act>
                       </span>

@@ -1,3 +1,4 @@
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { linkTo } from '../router.ts'
 import type { BillingEvent, Me } from '../types.ts'
@@ -9,7 +10,7 @@ type Replayed = { outcome: string; error: string | null; access: string | null }
 
 /** One event as it came, and what came of it. */
 export function EventScreen({ id, me }: { id: string; me: Me }) {
-  const path = `events/${encodeURIComponent(id)}`
+  const path = `events/${encodeSegment(id)}`
   const event = useRemote<BillingEvent>(path)
   const replay = async () => {
     const { outcome, error, access } = await send<Replayed>(`${path}/replay`)

@@ -1,4 +1,5 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { sendLong } from '../api.ts'
 import { number } from '../format.ts'
 import { go, linkTo, parts, query } from '../router.ts'
@@ -95,7 +96,7 @@ function Row({ event }: { event: Found }) {
   const { eventId, type, outcome, error, environment, appUserId, receivedAt } = event
   return (
     <li>
-      <a href={linkTo(`events/${encodeURIComponent(eventId)}`)}>{type}</a>
+      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>
       {outcome !== 'applied' && (
         <Badge tone={outcome === 'failed' ? 'bad' : 'plain'}>{outcome}</Badge>
       )}

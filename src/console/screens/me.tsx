@@ -1,4 +1,5 @@
 import { startRegistration } from '@simplewebauthn/browser'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import type { Me } from '../types.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -47,7 +48,7 @@ export function MeScreen() {
                       label={`Remove the passkey ${name}`}
                       done="The passkey is removed."
                       act={async () => {
-                        await send(`me/passkeys/${encodeURIComponent(id)}/remove`)
+                        await send(`me/passkeys/${encodeSegment(id)}/remove`)
                         await remote.reload()
                       }}
                     >

@@ -1,3 +1,4 @@
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { linkTo, parts, query } from '../router.ts'
 import type { Me, PeoplePage } from '../types.ts'
 import { Act, Ago, Badge, Empty, Title } from '../ui/parts.tsx'
@@ -23,7 +24,7 @@ function PeopleList() {
             {eventId !== null && (
               <p>
                 This is the id of a billing event:{' '}
-                <a href={linkTo(`events/${encodeURIComponent(eventId)}`)}>open it</a>
+                <a href={linkTo(`events/${encodeSegment(eventId)}`)}>open it</a>
               </p>
             )}
             {rows.length === 0 && strangers.length === 0 && eventId === null && (

@@ -1,3 +1,4 @@
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { openPage, send } from '../api.ts'
 import { bytes } from '../format.ts'
 import type { FilesPage, Me } from '../types.ts'
@@ -7,7 +8,7 @@ import { Loaded, usePages } from '../ui/remote.tsx'
 
 /** What somebody has stored. */
 export function PersonFiles({ id, me }: { id: string; me: Me }) {
-  const path = `people/${encodeURIComponent(id)}/files`
+  const path = `people/${encodeSegment(id)}/files`
   const { first, rows, next, loadMore } = usePages(path, (page: FilesPage) => page.records)
   return (
     <Card title="Files">

@@ -1,4 +1,5 @@
 import type { ComponentChildren } from 'preact'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { download, send } from '../api.ts'
 import { linkTo, parts } from '../router.ts'
 import type { Me, Person } from '../types.ts'
@@ -16,7 +17,7 @@ const TABS: [path: string, name: string][] = [
 
 /** Somebody: the account, what was paid, what is stored. */
 export function PersonScreen({ id, me }: { id: string; me: Me }) {
-  const person = useRemote<Person>(`people/${encodeURIComponent(id)}`)
+  const person = useRemote<Person>(`people/${encodeSegment(id)}`)
   const [, , tab = ''] = parts.value
   return (
     <Loaded from={person}>

@@ -1,4 +1,5 @@
 import { useState } from 'preact/hooks'
+import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
 import { words } from '../format.ts'
 import { linkTo, query } from '../router.ts'
@@ -14,10 +15,10 @@ type Line = Timeline['lines'][number]
 export function TimelineScreen({ id, me }: { id: string; me: Me }) {
   const environment = query.value.get('environment') === 'sandbox' ? 'sandbox' : 'production'
   const timeline = useRemote<Timeline>(
-    `people/${encodeURIComponent(id)}/timeline?environment=${environment}`,
+    `people/${encodeSegment(id)}/timeline?environment=${environment}`,
   )
   const askProvider = async () => {
-    const path = `people/${encodeURIComponent(id)}/reconcile`
+    const path = `people/${encodeSegment(id)}/reconcile`
     const { corrected } = await send<{ corrected: string[] }>(path)
     await timeline.reload()
     say(
@@ -32,14 +33,20 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
             {data.sentence}
           </p>
           <div class="actions">
-            <a class="button" href={linkTo(`people/${id}/subscription`, otherThan(environment))}>
+            <a
+              class="button"
+              href={linkTo(`people/${encodeSegment(id)}/subscription`, otherThan(environment))}
+            >
               Show {environment === 'production' ? 'the sandbox' : 'production'}
             </a>
             {me.role !== 'reader' && <Act act={askProvider}>Ask the provider</Act>}
           </div>
           {data.heldBy && (
             <p>
-              Held by <a href={linkTo(`people/${data.heldBy}/subscription`)}>{data.heldBy}</a>
+              Held by{' '}
+              <a href={linkTo(`people/${encodeSegment(data.heldBy)}/subscription`)}>
+                {data.heldBy}
+              </a>
             </p>
           )}
           {data.lines.length === 0 && <Empty>There are no purchases in {environment}.</Empty>}
@@ -52,7 +59,7 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
               <ul class="list">
                 {data.transfers.map(({ eventId, at, from, to }) => (
                   <li key={eventId}>
-                    <a href={linkTo(`events/${encodeURIComponent(eventId)}`)}>
+                    <a href={linkTo(`events/${encodeSegment(eventId)}`)}>
                       from {from.join(', ') || 'nobody'} to {to.join(', ') || 'nobody'}
                     </a>
                     <span class="soft">
@@ -101,7 +108,7 @@ function LineCard({ line }: { line: Line }) {
       <ol class="list">
         {shown.map((event) => (
           <li key={event.eventId}>
-            <a href={linkTo(`events/${encodeURIComponent(event.eventId)}`)}>{event.type}</a>
+            <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>{event.type}</a>
             {event.outcome === 'failed' && <Badge tone="bad">failed</Badge>}
             <span class="soft">
               <At at={event.at} />

@@ -5,6 +5,7 @@ import { data, oneOf, strict } from '../../http/envelope.ts'
 import { progressReply } from '../../http/progress-reply.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import { restoreDots } from '../../lib/path-segment.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import type { ReplayAll } from './inbox/replay-all.ts'
@@ -53,7 +54,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
     })
     .get(
       '/events/:id',
-      async ({ params: { id } }) => {
+      async ({ params }) => {
+        const id = restoreDots(params.id)
         const event = await billing.show(id)
         if (!event) throw new AppError('not_found', `There is no event ${id}.`)
         const access = await timeline.explainAfter(event)
@@ -63,7 +65,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
     )
     .post(
       '/events/:id/replay',
-      async ({ request, params: { id } }) => {
+      async ({ request, params }) => {
+        const id = restoreDots(params.id)
         const before = await billing.show(id)
         if (!before) throw new AppError('not_found', `There is no event ${id}.`)
         await billing.replay(id)
@@ -91,13 +94,14 @@ export function billingAdmin(deps: BillingAdminDeps) {
     )
     .get(
       '/people/:id/timeline',
-      async ({ params: { id }, query }) =>
-        data(await timeline.read(id, query.environment ?? 'production')),
+      async ({ params, query }) =>
+        data(await timeline.read(restoreDots(params.id), query.environment ?? 'production')),
       { params: IdParam, query: EnvironmentQuery },
     )
     .post(
       '/people/:id/reconcile',
-      async ({ request, params: { id } }) => {
+      async ({ request, params }) => {
+        const id = restoreDots(params.id)
         if (reconcile === null) {
           throw new AppError('unavailable', 'The provider cannot be asked: RC_API_KEY is not set.')
         }
