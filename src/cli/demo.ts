@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { and, eq } from 'drizzle-orm'
 import { differencesBetween, sidesOf } from '../lib/differences.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
@@ -32,7 +32,7 @@ export async function addDemoData(services: Services, log: Log) {
   await addEdits(services)
   log.info(
     { people: PEOPLE.length },
-    'demo data added: sign in as ann@example.com, see CONTRIBUTING.md',
+    `demo data added: sign in as ann@example.com with the password "${PASSWORD}"`,
   )
 }
 
@@ -86,21 +86,24 @@ async function deliver(
   })
 }
 
-/** A cancellation of Ann's that could not be folded, because her line was damaged when it came; by now it can be. */
+/** A cancellation of Ann's as if it had failed: it is in the log, and her purchase does not know of it. A replay applies it. */
 async function addFailedEvent(services: Services) {
   const { db, accounts } = services
-  const { subscriptions } = db.tables
+  const { subscriptions, billingEvents } = db.tables
   const ann = await accounts.findByEmail(db.read, 'ann@example.com')
   const isHers = eq(subscriptions.lineKey, 'PRODUCTION|demo-0')
   const [line] = await db.read.select().from(subscriptions).where(isHers)
   if (!ann || !line) return
-  const setState = (state: unknown) =>
-    db.write(async (tx) => {
-      await tx.update(subscriptions).set({ state }).where(isHers)
-    })
-  await setState({ line: {}, last: null, tail: { count: 1, names: [] } })
   await deliver(services, ann.id, 'CANCELLATION', 1, 0)
-  await setState(line.state)
+  const isCancellation = and(
+    eq(billingEvents.appUserId, ann.id),
+    eq(billingEvents.type, 'CANCELLATION'),
+  )
+  const failure = { outcome: 'failed', error: 'Error: the demo has refused this event' }
+  await db.write(async (tx) => {
+    await tx.update(subscriptions).set({ state: line.state }).where(isHers)
+    await tx.update(billingEvents).set(failure).where(isCancellation)
+  })
 }
 
 /** Two edits of the settings by somebody, for the history. */
