@@ -47,6 +47,7 @@ onPostgres(
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport
+    await run(['init'])
     await run(['user', 'create', 'ann@example.com'])
     const { DATABASE_URL: url = '' } = homeport.environment
     const back = { ...ON_DISK, DATA_DIR: 'back' }
@@ -99,6 +100,31 @@ onPostgres(
     expect([served.exitCode, served.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
     expect(await copy(url)).toMatchObject({ exitCode: 0 })
     expect((await homeport.run(['user', 'list'])).exitCode).toBe(0)
+  },
+  30_000,
+)
+
+onPostgres(
+  'no server starts on a restore whose files are not there yet, and the same restore ends it',
+  async () => {
+    await using homeport = await installExecutable()
+    await using store = await startStore()
+    await using elsewhere = await createTestDatabase({ isEmpty: true })
+    const server = await homeport.start({ RATE_LIMITS: 'off' })
+    const { accessToken } = await register(server, 'ann@example.com')
+    await uploadText(server, accessToken, 'file')
+    await homeport.run(['backup', '--out', 'backup.tar'])
+    await server.stop()
+    const other = { ...elsewhere.environment, ...store.environment, DATA_DIR: 'other' }
+    const restore = (environment: Record<string, string> = {}) =>
+      homeport.run(['restore', 'backup.tar', '--yes'], { ...other, ...environment })
+    const FILES_URL = 's3://homeport/files?endpoint=http://127.0.0.1:1'
+    expect((await restore({ FILES_URL })).exitCode).toBe(1)
+    const status = await homeport.run(['user', 'list'], other)
+    expect([status.exitCode, status.stderr]).toEqual([1, expect.stringContaining('is unfinished')])
+    expect(await restore()).toMatchObject({ exitCode: 0, stderr: '' })
+    expect((await homeport.run(['user', 'list'], other)).stdout).toContain('ann@example.com')
+    expect(store.s3.objects.size).toBe(1)
   },
   30_000,
 )
