@@ -83,12 +83,22 @@ export function timersOf(services: TimersDeps): Timer[] {
     ...billingTimers(services),
     ...rateTimers(services),
     ...operatorTimers(services),
-    { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep },
-    { name: 'old encryption keys', schedule: ['5 * * * *'], run: encryptionKeys.sweep },
-    { name: 'old signing keys', schedule: ['6 * * * *'], run: signingKeys.sweep },
+    { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep, deletesByAge: true },
+    {
+      name: 'old encryption keys',
+      schedule: ['5 * * * *'],
+      run: encryptionKeys.sweep,
+      deletesByAge: true,
+    },
+    {
+      name: 'old signing keys',
+      schedule: ['6 * * * *'],
+      run: signingKeys.sweep,
+      deletesByAge: true,
+    },
     { name: 'samples', schedule: ['* * * * *'], run: recorder.flush, isEverywhere: true },
     { name: 'database log', schedule: ['27 * * * *'], run: db.emptyLog },
-    { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep },
+    { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep, deletesByAge: true },
   ]
 }
 

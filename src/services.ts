@@ -49,7 +49,8 @@ import { filesOf } from './usecases/file-settings.ts'
 import { createFindPeople } from './usecases/find-people.ts'
 import { createKeyRings } from './usecases/key-rings.ts'
 import { createMergeGuest } from './usecases/merge-guest.ts'
-import { createMonitoring } from './usecases/monitoring.ts'
+import { type HostState, NO_HOST_STATE } from './usecases/monitoring/host-state.ts'
+import { createMonitoring } from './usecases/monitoring/monitoring.ts'
 import { consoleUrlOf, linksOf, mailerOf, publicUrl } from './usecases/public-settings.ts'
 import { BUILD } from './version.ts'
 
@@ -67,10 +68,7 @@ export type ServicesDeps = {
   appleUrl?: string
   /** Since when a server runs on these services; null for a command that does without one. */
   servingSince?: Date | null
-  /** Whether the certificate could not be renewed; null where TLS is somebody else's. */
-  areCertificatesFailing?: (() => boolean) | null
-  /** When the newest backup was written; null without one. */
-  newestBackupAt?: () => Promise<Date | null>
+  host?: HostState
   /** The end of the log, where a server writes one. */
   liveLines?: LiveLines
   /** Backups as the console makes them; null where nothing writes any. */
@@ -240,8 +238,7 @@ export async function createServices(deps: ServicesDeps) {
       await files.probe()
     },
     imageQueue,
-    areCertificatesFailing: deps.areCertificatesFailing ?? null,
-    newestBackupAt: deps.newestBackupAt ?? (async () => null),
+    host: deps.host ?? NO_HOST_STATE,
     now,
     log,
   })

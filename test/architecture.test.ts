@@ -67,6 +67,7 @@ const ROOMS = [
   'publications',
   'usecases',
   'usecases/admin',
+  'usecases/monitoring',
 ]
 /** Folders of many small files that know nothing of each other. */
 const OPEN_PLAN = ['lib', 'http', 'cli', 'client', 'console/screens']

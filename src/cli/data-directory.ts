@@ -11,8 +11,9 @@ import { userName } from '../lib/user-name.ts'
 import { loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../services.ts'
-import { backupDirOf, listBackups } from './backup/backups.ts'
+import type { HostState } from '../usecases/monitoring/host-state.ts'
 import { finishRestore } from './backup/replace-data.ts'
+import { createBackupState } from './backup/timers.ts'
 import { DataError } from './data-error.ts'
 import type { SchemaChange } from './engine.ts'
 import { openPostgres } from './open-postgres.ts'
@@ -39,11 +40,11 @@ type Overrides = Pick<
   | 'passwordCost'
   | 'passwordQueueLimit'
   | 'servingSince'
-  | 'areCertificatesFailing'
   | 'backups'
   | 'liveLines'
   | 'timerRuns'
->
+> &
+  Partial<Pick<HostState, 'certificate'>>
 
 /**
  * Locks the data directory, makes what it lacks, and builds the services over it. A schema is migrated only where
@@ -100,6 +101,7 @@ async function openLocked(
   opening.use(await lockData(config))
   if (config.databaseUrl === null) await finishRestore(config.dataDir)
   const { dataDir, databaseUrl } = config
+  const { certificate = null, ...given } = overrides
   const engine =
     databaseUrl === null
       ? await openSqlite(config, log, newSecrets, schema)
@@ -116,8 +118,8 @@ async function openLocked(
     pegs: await readPegs(),
     secrets: await loadSecrets(engine.keep),
     imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
-    newestBackupAt: async () => (await listBackups(backupDirOf(config)))[0]?.at ?? null,
-    ...overrides,
+    host: { certificate, backup: createBackupState(config, given.timerRuns) },
+    ...given,
   })
   opening.defer(() => services.imageQueue.stop())
   opening.defer(() => services.mailer.close())

@@ -14,6 +14,7 @@ import { isServing, serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
+import { serverStateCommand } from './doctor/server-state.ts'
 import { configCommand } from './effective-config.ts'
 import { readinessCommand } from './health.ts'
 import { createListener } from './listener.ts'
@@ -63,11 +64,13 @@ export const serve: LocalCommand = {
       await takeOver(chosen)
     }
     let tls: Tls | null = null
-    const areCertificatesFailing = chosen.isTls ? () => tls?.isFailing() ?? false : null
+    const certificate = chosen.isTls
+      ? () => ({ isFailing: tls?.isFailing() ?? false, validTo: tls?.validTo() ?? null })
+      : null
     const timerRuns = new Map<string, TimerRun | null>()
     const servingSince = new Date()
     const backups = createConsoleBackups(chosen)
-    const live = { servingSince, areCertificatesFailing, liveLines, timerRuns, backups }
+    const live = { servingSince, certificate, liveLines, timerRuns, backups }
     const { services } = stack.use(await openData(chosen, log, live, { schema: 'migrate' }))
     await recordService(chosen).catch((err) => log.warn({ err }, 'commands will not know of it'))
     if (demo) await addDemoData(services, log)
@@ -76,7 +79,14 @@ export const serve: LocalCommand = {
     // What nobody waits for comes after what somebody may: phones are answered by now.
     const commands = await serveCommands(
       services,
-      [...dataCommands, readinessCommand, configCommand, holdCommand, ...handover.commands],
+      [
+        ...dataCommands,
+        readinessCommand,
+        configCommand,
+        serverStateCommand,
+        holdCommand,
+        ...handover.commands,
+      ],
       log,
     )
     const stopTimers = startTimers(

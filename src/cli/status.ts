@@ -1,7 +1,7 @@
 import { dataCommand } from '../lib/command.ts'
 import { megabytes } from '../lib/megabytes.ts'
 import type { Services } from '../services.ts'
-import type { Status } from '../usecases/status.ts'
+import type { Status } from '../usecases/monitoring/status.ts'
 
 export const status = dataCommand({
   name: 'status',
@@ -22,6 +22,7 @@ function describe(status: Status): string {
     billing: `events ${status.events}, failed ${failed}${failed > 0 ? ': see "events list --failed"' : ''}`,
     mails: `waiting ${status.messagesWaiting}`,
     rates: `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    backup: describeBackup(status.backup),
     disk: `${megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
     database: status.database,
@@ -29,4 +30,10 @@ function describe(status: Status): string {
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(9)} ${text}`)
     .join('\n')
+}
+
+function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): string {
+  const newest = newestAt === null ? 'none' : `of ${new Date(newestAt).toISOString()}`
+  if (fault !== null) return `${newest}, BACKUP_SCHEDULE IS FAILING: ${fault}`
+  return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
 }

@@ -8,6 +8,8 @@ export type Readiness = {
   imageWorker: Part
   rates: Part
   certificate: Part
+  /** Whether `BACKUP_SCHEDULE` is kept; off without one. */
+  backup: Part
   /** The name of an instance of several. */
   instance?: string
 }

@@ -1,12 +1,17 @@
 import { Elysia } from 'elysia'
+import type { DenialReason } from '../lib/errors.ts'
 import { type Log, plainLines } from '../lib/log.ts'
 import type { Metrics } from '../lib/metrics.ts'
 import { recordRequest, requestInfo } from './request-id.ts'
 
+type RequestMetrics = Pick<Metrics, 'observeRequest'> & {
+  countDenial: (reason: DenialReason) => void
+}
+
 /** `isTls`: browsers are told to come back by https only, which a proxy says otherwise. */
 type ObserveDeps = {
   log: Log
-  metrics: Pick<Metrics, 'observeRequest' | 'countDenial'>
+  metrics: RequestMetrics
   isTls: boolean
 }
 

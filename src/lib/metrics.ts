@@ -1,14 +1,17 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
-import { DENIAL_REASONS, type DenialReason } from './errors.ts'
 
 /** Upper bounds in seconds: from a read in memory to a client that gives up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** A number that is read when somebody asks; null for one that is not known. */
+/** One number, or one by each value of `label`; null for one that is not known. */
+type Value = number | null | Record<string, number>
+
+/** What is read when somebody asks. */
 export type Reading = {
   name: string
   help: string
-  read: () => number | null | Promise<number | null>
+  read: () => Value | Promise<Value>
+  label?: string
   /** Whether it only ever grows. */
   isTotal?: boolean
 }
@@ -26,15 +29,8 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     buckets: BUCKETS,
     registers: [registry],
   })
-  const denials = new Counter({
-    name: 'homeport_denials_total',
-    help: 'Requests that got 401, by reason',
-    labelNames: ['reason'],
-    registers: [registry],
-  })
-  for (const reason of DENIAL_REASONS) denials.inc({ reason }, 0)
-  for (const { name, help, read, isTotal } of readings) {
-    const options = { name, help, registers: [registry] }
+  for (const { name, help, read, label, isTotal } of readings) {
+    const options = { name, help, registers: [registry], labelNames: label ? [label] : [] }
     if (isTotal) new Counter({ ...options, collect })
     else new Gauge({ ...options, collect })
 
@@ -42,18 +38,27 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
       const value = await read()
       this.reset()
       if (value === null) this.remove()
-      else this.inc(value)
+      else if (typeof value === 'number') this.inc(value)
+      else for (const [of, one] of Object.entries(value)) this.inc({ [label ?? 'of']: of }, one)
     }
   }
-  return { observeRequest, countDenial, render }
+  return { observeRequest, createCount, render }
 
   /** `route` is the pattern, `code` that of the reply where it has one. */
   function observeRequest(labels: RequestLabels, seconds: number) {
     requests.observe(labels, seconds)
   }
 
-  function countDenial(reason: DenialReason) {
-    denials.inc({ reason })
+  /** A counter by the value of `label`; the known ones start at 0, for an increase is only seen from a number that was there before. */
+  function createCount<Known extends string>(
+    name: string,
+    help: string,
+    label: string,
+    known: readonly Known[],
+  ): (value: string) => void {
+    const counter = new Counter({ name, help, labelNames: [label], registers: [registry] })
+    for (const value of known) counter.inc({ [label]: value }, 0)
+    return (value) => counter.inc({ [label]: value })
   }
 
   /** Everything, as text of the type `contentType`. */

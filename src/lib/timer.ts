@@ -1,4 +1,7 @@
+import { type Clocks, createDueTimers } from './due-timers.ts'
 import type { Log } from './log.ts'
+
+const MINUTE = 60_000
 
 export type Timer = {
   name: string
@@ -9,6 +12,8 @@ export type Timer = {
   isDueAtStart?: () => Promise<boolean>
   /** Every instance has its own to do; else one of them runs for all. */
   isEverywhere?: boolean
+  /** Whether it deletes what is older than some age by the clock: it waits when the clock jumps ahead. */
+  deletesByAge?: boolean
   /** Each run waits up to this many ms at random, so that not all servers ask at once. */
   jitter?: number
 }
@@ -26,14 +31,12 @@ export function startTimers(
   log: Log,
   claim: (name: string, slot: Date) => Promise<boolean> = async () => true,
   runs: Map<string, TimerRun | null> = new Map(),
+  clocks: Clocks = { wall: Date.now, steady: () => performance.now() },
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
-  const jobs = timers.flatMap((timer) =>
-    timer.schedule.map((schedule) =>
-      Bun.cron(schedule, () => start(timer, timer.jitter ?? 0), { tz: 'UTC' }),
-    ),
-  )
+  const dueTimers = createDueTimers(timers, clocks)
+  void watchTime()
   for (const timer of timers) {
     runs.set(timer.name, null)
     void catchUp(timer)
@@ -41,8 +44,17 @@ export function startTimers(
 
   return async () => {
     stopping.abort()
-    for (const job of jobs) job.stop()
     await Promise.all(running.values())
+  }
+
+  /** Looks at the clock each minute: a timer set for tomorrow would not notice that tomorrow has come early. */
+  async function watchTime() {
+    while (!stopping.signal.aborted) {
+      await pause(MINUTE - (clocks.wall() % MINUTE), stopping.signal)
+      const { due, jump } = dueTimers.take()
+      if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock has jumped')
+      for (const timer of due) void start(timer, timer.jitter ?? 0)
+    }
   }
 
   async function catchUp(timer: Timer) {
@@ -79,7 +91,7 @@ export function startTimers(
 }
 
 function minuteOf(time: Date): Date {
-  return new Date(Math.floor(time.getTime() / 60_000) * 60_000)
+  return new Date(Math.floor(time.getTime() / MINUTE) * MINUTE)
 }
 
 /** Waits `ms` or until `signal` aborts, whichever comes first. */
@@ -87,6 +99,10 @@ export function pause(ms: number, signal: AbortSignal): Promise<void> {
   if (ms <= 0 || signal.aborted) return Promise.resolve()
   const { promise, resolve } = Promise.withResolvers<void>()
   const timeout = setTimeout(resolve, ms)
-  signal.addEventListener('abort', () => resolve(), { once: true })
-  return promise.finally(() => clearTimeout(timeout))
+  const onAbort = () => resolve()
+  signal.addEventListener('abort', onAbort)
+  return promise.finally(() => {
+    clearTimeout(timeout)
+    signal.removeEventListener('abort', onAbort)
+  })
 }

@@ -1,8 +1,12 @@
-import { beforeAll, expect } from 'bun:test'
-import { chmod } from 'node:fs/promises'
+import { beforeAll, expect, test } from 'bun:test'
+import { chmod, mkdir, utimes } from 'node:fs/promises'
 import { join } from 'node:path'
+import { judgeDisk } from '../../src/cli/doctor/local-checks.ts'
+import { WEBHOOK_TOKEN } from '../support/app.ts'
+import { selfSigned } from '../support/certificates.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+import { postJson } from '../support/requests.ts'
 import { startSmtp } from '../support/smtp.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -42,6 +46,7 @@ onSqlite('its list is of a data directory')(
       database: 'ok',
       secrets: 'ok',
       backup: 'ok',
+      deliveries: 'ok',
       mail: 'ok',
       rates: 'ok',
       clock: 'ok',
@@ -92,6 +97,81 @@ onSqlite('its list is of a data directory')(
   },
   20_000,
 )
+
+onSqlite('its list is of a data directory')(
+  'doctor, status and /metrics tell of a schedule that fails, and doctor of refused deliveries',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const backups = join(homeport.folder, 'data', 'backups')
+    const old = join(backups, 'homeport-20260101T021500Z.tar')
+    await mkdir(backups)
+    await Bun.write(old, '')
+    await utimes(old, 0, Date.parse('2026-01-01T02:15:00Z') / 1000)
+    const port = freePort()
+    const env = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_KEY: 'age1-is-no-recipient' }
+    const server = await homeport.start({ ...env, PORT: String(port) })
+    // The one that was missed while nothing ran is written at the start.
+    await homeport.untilLogged('a timer failed', 15_000)
+    await postJson(server, '/api/webhooks/billing/v1', {}, 'another-token')
+
+    const { stdout, exitCode } = await homeport.run(['doctor'])
+    expect(exitCode).toBe(1)
+    expect(stdout).toMatch(/✗ backup .*BACKUP_SCHEDULE fails: .+\n {16}\S/)
+    expect(stdout).not.toContain('Set BACKUP_SCHEDULE')
+    expect(stdout).toMatch(/✗ deliveries +refused at .* with 401 unauthenticated\n {16}\S/)
+    expect(stdout).toMatch(/✗ server .*failing: backup\n/)
+    expect((await homeport.run(['status'])).stdout).toContain('BACKUP_SCHEDULE IS FAILING: ')
+    const metrics = await (await fetch(`${server.url}/metrics`)).text()
+    expect(metrics).toMatch(/^homeport_component_up\{component="backup".*\} 0$/m)
+    const ready = await fetch(`${server.url}/ready`)
+    expect([ready.status, await ready.json()]).toEqual([
+      200,
+      expect.objectContaining({ backup: 'failing' }),
+    ])
+
+    const event = { id: 'E1', type: 'TEST' }
+    await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
+    expect((await homeport.run(['doctor'])).stdout).toMatch(/! deliveries .*later ones were taken/)
+  },
+  40_000,
+)
+
+onSqlite('its list is of a data directory')(
+  'doctor tells a schedule from none, and a key that is not of its certificate',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    const paths = { TLS_CERT: join(homeport.folder, 'cert'), TLS_KEY: join(homeport.folder, 'key') }
+    const [one, another] = [await selfSigned('a.example.com'), await selfSigned('a.example.com')]
+    await Bun.write(paths.TLS_CERT, one.cert)
+    await Bun.write(paths.TLS_KEY, another.key)
+    const BASE_URL = 'https://127.0.0.1:1'
+    const { stdout } = await homeport.run(['doctor'], {
+      ...paths,
+      BASE_URL,
+      BACKUP_SCHEDULE: '15 2 * * *',
+    })
+    expect(stdout).toMatch(/✗ certificate .*the key is not that of the certificate\n/)
+    expect(stdout).toMatch(/! backup +none yet: the first is due at \S+T02:15:00.000Z\n/)
+    const unset = await homeport.run(['doctor'], { BASE_URL })
+    expect(unset.stdout).toMatch(/! backup +none\n +Set BACKUP_SCHEDULE/)
+  },
+  20_000,
+)
+
+const GIGABYTE = { bavail: 1_000_000, bsize: 1_000 }
+
+test('doctor judges the inodes of a disk, where it counts them', () => {
+  const judge = (files: number, ffree: number) => judgeDisk({ ...GIGABYTE, files, ffree }, 1_000)
+  expect(judge(1_000_000, 0)).toMatchObject({
+    state: 'failed',
+    detail: '1000 MB and 0 inodes free',
+  })
+  expect(judge(1_000_000, 9_000).state).toBe('warning')
+  expect(judge(1_000_000, 90_000).state).toBe('ok')
+  expect(judge(0, 0).state).toBe('ok')
+})
 
 function serveFeed(at: Date) {
   return Bun.serve({

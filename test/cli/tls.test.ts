@@ -1,16 +1,15 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { KeyObject } from 'node:crypto'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { connect } from 'node:tls'
-import { SubjectAlternativeNameExtension, X509CertificateGenerator } from '@peculiar/x509'
 import { createAcme } from '../../src/cli/tls/acme.ts'
-import { type Certificate, parseCertificate } from '../../src/cli/tls/certificate.ts'
+import type { Certificate } from '../../src/cli/tls/certificate.ts'
 import { serveHttpPort } from '../../src/cli/tls/http-port.ts'
 import { keepCertificate } from '../../src/cli/tls/renewal.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { startAcmeServer } from '../support/acme-server.ts'
+import { selfSigned } from '../support/certificates.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 
@@ -28,6 +27,9 @@ test('TLS_DOMAINS gets a certificate by ACME and serves with it; plain requests 
   expect(served.names).toBe(`DNS:${DOMAIN}`)
   expect(await ask(port, acme.root, '/ready')).toMatchObject({ certificate: 'ok', database: 'ok' })
   expect(await ask(port, acme.root, '/api/user/app_settings/v1')).toMatchObject({ code: 'ok' })
+  const metrics = await (await replyTo(port, acme.root, '/metrics', DOMAIN)).text()
+  const end = Number(/^homeport_certificate_expiry_timestamp_seconds\S* (\S+)$/m.exec(metrics)?.[1])
+  expect(end).toBe(served.validTo.getTime() / 1000)
 
   // A host of fewer characters would be routed by another path than it was judged by.
   const status = (host: string) =>
@@ -102,7 +104,7 @@ test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', a
     await Bun.write(paths.TLS_KEY, pair.key)
     await Bun.write(paths.TLS_CERT, pair.cert)
   }
-  const [first, second] = [await selfSigned(), await selfSigned()]
+  const [first, second] = [await selfSigned(DOMAIN), await selfSigned(DOMAIN)]
   await install({ ...first, key: second.key })
   const wrong = await homeport.run(['serve'], { ...paths, PORT: String(port) })
   expect([wrong.exitCode, wrong.stderr]).toEqual([
@@ -141,19 +143,6 @@ async function askOn(port: number, signal: AbortSignal) {
   return statuses
 }
 
-async function selfSigned(): Promise<Certificate> {
-  const algorithm = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }
-  const keys = await crypto.subtle.generateKey(algorithm, true, ['sign', 'verify'])
-  const certificate = await X509CertificateGenerator.createSelfSigned({
-    name: `CN=${DOMAIN}`,
-    keys,
-    signingAlgorithm: algorithm,
-    extensions: [new SubjectAlternativeNameExtension([{ type: 'dns', value: DOMAIN }])],
-  })
-  const key = KeyObject.from(keys.privateKey).export({ type: 'pkcs8', format: 'pem' })
-  return parseCertificate(certificate.toString('pem'), String(key))
-}
-
 /** Waits until somebody answers over TLS with a certificate of the authority `ca`. */
 async function untilCertified(port: number, ca: string) {
   for (let tries = 0; tries < 300; tries++) {
@@ -164,11 +153,13 @@ async function untilCertified(port: number, ca: string) {
   throw new Error('there is no certificate')
 }
 
+type Served = { serial: string; names: string; validTo: Date }
+
 function certificateAt(port: number, ca: string) {
-  const { promise, resolve, reject } = Promise.withResolvers<{ serial: string; names: string }>()
+  const { promise, resolve, reject } = Promise.withResolvers<Served>()
   const socket = connect({ host: '127.0.0.1', port, ca, servername: DOMAIN }, () => {
-    const { serialNumber, subjectaltname } = socket.getPeerCertificate()
-    resolve({ serial: serialNumber, names: subjectaltname ?? '' })
+    const { serialNumber: serial, subjectaltname = '', valid_to } = socket.getPeerCertificate()
+    resolve({ serial, names: subjectaltname, validTo: new Date(valid_to) })
     socket.end()
   })
   socket.on('error', reject)

@@ -99,3 +99,25 @@ withFaketime(
   },
   30_000,
 )
+
+withFaketime(
+  'a year ahead: the backup of the night is written within a minute, and no guest is deleted',
+  async () => {
+    await using homeport = await installExecutable()
+    await using clock = fakeClock(homeport.folder)
+    const now = new Date()
+    // Twelve hours away by any clock but the one that jumps.
+    const schedule = `${now.getUTCMinutes()} ${(now.getUTCHours() + 12) % 24} * * *`
+    const server = await homeport.start({ ...clock.environment, BACKUP_SCHEDULE: schedule })
+    const guest = await asker(server)('POST', '/api/auth/guest/v1')
+    await clock.set('+1y')
+    await homeport.untilLogged('a backup was written', 90_000)
+    await clock.set('+0')
+    const headers = { authorization: `Bearer ${guest.body.response.accessToken}` }
+    expect((await asker(server)('GET', PROFILE, { headers })).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+    const log = await Bun.file(join(homeport.folder, 'log')).text()
+    expect(log).toContain('the clock has jumped')
+  },
+  120_000,
+)

@@ -133,6 +133,15 @@ testInstances('a timer runs on one of twelve', async () => {
   }
 })
 
+testInstances('a timer that a wrong clock has run runs again at the right time', async () => {
+  await using instances = await createTestInstances()
+  const { db } = instances.here.services
+  const slot = new Date(Date.UTC(2026, 0, 1))
+  expect(await db.claimTimer('sweep', new Date(Date.UTC(2027, 0, 1)))).toBe(true)
+  expect(await db.claimTimer('sweep', slot)).toBe(true)
+  expect(await instances.there.services.db.claimTimer('sweep', slot)).toBe(false)
+})
+
 testInstances('a message that one instance has carried out is refused by the other', async () => {
   await using instances = await createTestInstances()
   const { here, there, address } = instances

@@ -123,8 +123,8 @@ export async function installExecutable() {
   }
 
   /** Waits until the log of the server has a line with `text`. */
-  async function untilLogged(text: string) {
-    for (let tries = 0; tries < 300; tries++) {
+  async function untilLogged(text: string, timeout = 6_000) {
+    for (let tries = 0; tries < timeout / 20; tries++) {
       if ((await Bun.file(join(folder, 'log')).text()).includes(text)) return
       await Bun.sleep(20)
     }

@@ -22,7 +22,8 @@ export function createConsoleBackups(config: Config): Backups {
       const name = basename(path)
       return { name, bytes, at, verifiedAt: verified.get(name) ?? at }
     })
-    const next = backupSchedule === null ? null : Bun.cron.parse(backupSchedule)
+    const next =
+      backupSchedule === null ? null : Bun.cron.parse(backupSchedule, Date.now(), { tz: 'UTC' })
     return { backups, next, isEncrypted: backupKey !== null }
   }
 

@@ -4,6 +4,7 @@ import { effectiveConfig } from '../effective-config.ts'
 import { type Check, type Finding, failed, reasonOf } from './check.ts'
 import { localChecks } from './local-checks.ts'
 import { networkChecks } from './network-checks.ts'
+import { askServerState } from './server-state.ts'
 
 const SIGNS = { ok: '✓', warning: '!', failed: '✗' } as const
 
@@ -17,7 +18,8 @@ export const doctor: LocalCommand = {
     await requireData(own)
     const config = await effectiveConfig(own)
     const findings: (Finding & { name: string })[] = []
-    for (const check of [...localChecks(config), ...networkChecks(config)]) {
+    const state = await askServerState(config)
+    for (const check of [...localChecks(config, state), ...networkChecks(config, state)]) {
       const found = { name: check.name, ...(await examine(check)) }
       findings.push(found)
       if (!json) console.log(describe(found))

@@ -1,4 +1,4 @@
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync, type StatsFs, statfsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { withoutPassword } from '../../db/postgres/open.ts'
@@ -6,17 +6,20 @@ import { appliedIn, isIntact } from '../../db/sqlite/open.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { exposedStore, filesOf } from '../../usecases/file-settings.ts'
-import { backupDirOf, listBackups } from '../backup/backups.ts'
 import { isServing } from '../command-socket.ts'
 import { openFolders } from '../open-folders.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
-import { type Check, failed, ok, warning } from './check.ts'
+import { checkBackup } from './backup-check.ts'
+import { type Check, type Finding, failed, ok, warning } from './check.ts'
+import { checkDeliveries } from './delivery-check.ts'
+import type { ServerState } from './server-state.ts'
 
-const OLD_BACKUP = 2 * 24 * 60 * 60 * 1000
+/** Each file takes one, temporary files of the database too. */
+const FEW_INODES = 10_000
 
 /** What can be seen on this machine. */
-export function localChecks(config: Config): Check[] {
+export function localChecks(config: Config, state: ServerState | null): Check[] {
   const { dataDir, minFreeBytes, webhookTokens, baseUrl, misspelled } = config
   return [
     { name: 'configuration', run: configuration },
@@ -30,7 +33,10 @@ export function localChecks(config: Config): Check[] {
         ]
       : [{ name: 'database', run: databaseServer }]),
     ...(config.filesUrl ? [{ name: 'files', run: store }] : []),
-    { name: 'backup', run: backup },
+    { name: 'backup', run: () => checkBackup(config, state) },
+    ...(webhookTokens.length > 0
+      ? [{ name: 'deliveries', run: async () => checkDeliveries(state) }]
+      : []),
   ]
 
   async function configuration() {
@@ -46,18 +52,17 @@ export function localChecks(config: Config): Check[] {
   }
 
   async function server() {
-    return (await isServing(config))
-      ? ok('is running')
-      : failed('is not running', 'Start it: "systemctl start homeport", or "homeport serve".')
+    if (!(await isServing(config))) {
+      return failed('is not running', 'Start it: "systemctl start homeport", or "homeport serve".')
+    }
+    const failing = Object.entries(state?.ready ?? {}).filter(([, part]) => part === 'failing')
+    if (failing.length === 0) return ok('is running')
+    const names = failing.map(([name]) => name).join(', ')
+    return failed(`is running; failing: ${names}`, 'The other checks and the log say why.')
   }
 
   async function disk() {
-    const { bavail, bsize } = statfsSync(dataDir)
-    const free = bavail * bsize
-    const text = `${megabytes(free)} free`
-    if (free < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
-    if (free < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
-    return ok(text)
+    return judgeDisk(statfsSync(dataDir), minFreeBytes)
   }
 
   async function folders() {
@@ -101,12 +106,21 @@ export function localChecks(config: Config): Check[] {
       ? ok('the store of FILES_URL answers')
       : warning('the store of FILES_URL answers over http', exposed)
   }
+}
 
-  async function backup() {
-    const [newest] = await listBackups(backupDirOf(config))
-    if (!newest) return warning('none', 'Set BACKUP_SCHEDULE, and copy backups to another machine.')
-    const text = `${newest.path} of ${newest.at.toISOString()}`
-    const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP
-    return isOld ? warning(text, 'Older than two days: the log says why.') : ok(text)
+/** Some file systems have no limit of inodes: they tell 0 in all. */
+export function judgeDisk(
+  { bavail, bsize, files, ffree }: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>,
+  minFreeBytes: number,
+): Finding {
+  const free = bavail * bsize
+  const isShortOfInodes = files > 0 && ffree < FEW_INODES
+  const text = `${megabytes(free)}${isShortOfInodes ? ` and ${ffree} inodes` : ''} free`
+  if (free < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
+  if (files > 0 && ffree === 0) {
+    return failed(text, 'Remove files that are not needed: no new one can be made ("df -i").')
   }
+  if (free < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
+  if (isShortOfInodes) return warning(text, 'Each file takes one: see "df -i".')
+  return ok(text)
 }

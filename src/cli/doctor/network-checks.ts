@@ -3,7 +3,9 @@ import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
 import { feedOf } from '../../features/rates/providers.ts'
 import { trySmtp } from '../../outbox/mailer.ts'
+import { readOwnCertificate } from '../tls/own-certificate.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
+import type { ServerState } from './server-state.ts'
 
 const TIMEOUT = 10_000
 /** Tokens and codes of authenticator apps count in half minutes. */
@@ -12,7 +14,7 @@ const DAY = 24 * 60 * 60 * 1000
 const EXPIRES_SOON = 14 * DAY
 
 /** What has to be asked of others. */
-export function networkChecks(config: Config): Check[] {
+export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
   const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
   return [
@@ -91,6 +93,12 @@ export function networkChecks(config: Config): Check[] {
   }
 
   async function certificate() {
+    const { tlsCert: cert, tlsKey: key } = config
+    const bad = cert && key ? await faultOf(readOwnCertificate({ cert, key })) : null
+    if (bad !== null) return failed(bad, 'Put the certificate and its own key there, both in PEM.')
+    if (state?.ready.certificate === 'failing') {
+      return failed('cannot be renewed', 'The log of the server says why.')
+    }
     if (!baseUrl?.startsWith('https:')) {
       return warning('BASE_URL is not https', 'Apps and the billing provider need https.')
     }
@@ -110,6 +118,13 @@ const NO_WAY_OUT = 'Check the name servers and the firewall of this machine.'
 
 function ask(url: string): Promise<Response> {
   return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) })
+}
+
+function faultOf(reading: Promise<unknown>): Promise<string | null> {
+  return reading.then(
+    () => null,
+    ({ message }: Error) => message,
+  )
 }
 
 function certificateEnd({ hostname, port }: URL): Promise<Date> {

@@ -7,7 +7,12 @@ import { serveHttpPort } from './http-port.ts'
 import { readOwnCertificate, watchOwnCertificate } from './own-certificate.ts'
 import { keepCertificate } from './renewal.ts'
 
-export type Tls = { isFailing: () => boolean; stop: () => Promise<void> }
+export type Tls = {
+  isFailing: () => boolean
+  /** Until when the certificate in use is valid; null when there is none yet. */
+  validTo: () => Date | null
+  stop: () => Promise<void>
+}
 
 /**
  * Gives `use` the certificate as soon as there is one, and every new one. Null where TLS is somebody else's. Throws
@@ -28,21 +33,26 @@ export async function startTls(
     stack.defer(() => server.stop(true))
   }
   let isFailing: () => boolean
+  let validTo: Date | null = null
+  const useAndNote = (certificate: Certificate) => {
+    use(certificate)
+    validTo = certificate.validTo
+  }
   if (cert !== null && key !== null) {
     const paths = { cert, key }
     const certificate = await readOwnCertificate(paths)
-    use(certificate)
-    const watch = watchOwnCertificate(paths, certificate, use, log)
+    useAndNote(certificate)
+    const watch = watchOwnCertificate(paths, certificate, useAndNote, log)
     stack.defer(watch.stop)
     isFailing = watch.isFailing
   } else {
     const acme = acmeOf(config, challenges)
-    const renewal = keepCertificate({ acme, use, log })
+    const renewal = keepCertificate({ acme, use: useAndNote, log })
     stack.defer(renewal.stop)
     isFailing = renewal.isFailing
   }
   const running = stack.move()
-  return { isFailing, stop: () => running.disposeAsync() }
+  return { isFailing, validTo: () => validTo, stop: () => running.disposeAsync() }
 }
 
 /** The certificate that the server would begin with; null when there is none yet. */

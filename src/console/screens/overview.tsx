@@ -108,8 +108,12 @@ function Health({ of }: { of: Overview }) {
         </Tile>
         <Tile to={linkTo('backups')} name="Last backup">
           <strong>{backup.latest ? <Ago at={backup.latest.at} /> : 'never'}</strong>
-          <Note tone={isOld ? 'warn' : 'good'}>
-            {backup.schedule ? 'made by itself' : 'BACKUP_SCHEDULE is not set'}
+          <Note tone={ready.backup === 'failing' ? 'bad' : isOld ? 'warn' : 'good'}>
+            {ready.backup === 'failing'
+              ? 'BACKUP_SCHEDULE is failing'
+              : backup.schedule
+                ? 'made by itself'
+                : 'BACKUP_SCHEDULE is not set'}
           </Note>
         </Tile>
       </div>

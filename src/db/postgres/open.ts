@@ -19,10 +19,13 @@ type Pools = { reads: Pool; changes: Pool }
 
 /** How long the server's answer is waited for, in ms. */
 const DEADLINE = 3_000
+/** A slot further ahead than this, in ms, was claimed by a wrong clock: it would hold every run until then. */
+const CLAIM_TRUST = 60 * 60 * 1000
 /** Only the later slot of a timer wins, and only one claim of it; that may be asked again when its answer was lost. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
-WHERE timer_runs.slot < excluded.slot OR timer_runs.claim = excluded.claim RETURNING name`
+WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${CLAIM_TRUST}
+OR timer_runs.claim = excluded.claim RETURNING name`
 /** The mark of a copy stands among the versions of what instances share. */
 const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
 const BEGIN_COPY =

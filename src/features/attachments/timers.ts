@@ -7,8 +7,8 @@ type AttachmentTimersDeps = { orphans: Orphans; retries: Retries; staging: Stagi
 
 export function attachmentTimers({ orphans, retries, staging }: AttachmentTimersDeps): Timer[] {
   return [
-    { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep },
-    { name: 'orphaned files', schedule: ['17 * * * *'], run: orphans.collect },
+    { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep, deletesByAge: true },
+    { name: 'orphaned files', schedule: ['17 * * * *'], run: orphans.collect, deletesByAge: true },
     {
       name: 'copies of files',
       schedule: ['*/10 * * * *'],
@@ -20,6 +20,7 @@ export function attachmentTimers({ orphans, retries, staging }: AttachmentTimers
       schedule: ['7 * * * *'],
       run: () => staging.sweep(new Date()),
       isEverywhere: true,
+      deletesByAge: true,
     },
   ]
 }

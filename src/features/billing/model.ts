@@ -171,4 +171,17 @@ export const billingTags = {
 
 /** Where the billing provider delivers. */
 export const WEBHOOK_PATH = '/api/webhooks/billing/v1'
+/** What a delivery is answered with. */
+export const DELIVERY_CODES = [
+  'ok',
+  'duplicate',
+  'ignored',
+  'malformed_request',
+  'unauthenticated',
+  'payload_too_large',
+  'unsupported_media_type',
+  'webhook_not_configured',
+  'unavailable',
+  'internal_error',
+] as const
 export const billingPlainPaths = [WEBHOOK_PATH]

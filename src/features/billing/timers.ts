@@ -24,7 +24,12 @@ export function billingTimers({ billing, backlog, reconcile }: BillingTimersDeps
       run: backlog.drain,
       isDueAtStart: async () => true,
     },
-    { name: 'billing telemetry', schedule: ['50 3 * * *'], run: billing.forgetTelemetry },
+    {
+      name: 'billing telemetry',
+      schedule: ['50 3 * * *'],
+      run: billing.forgetTelemetry,
+      deletesByAge: true,
+    },
   ]
 }
 

@@ -16,8 +16,18 @@ export function peopleTimers({
       run: outbox.flush,
       isDueAtStart: async () => true,
     },
-    { name: 'idle guests', schedule: ['40 3 * * *'], run: people.guests.sweep },
-    { name: 'expired sessions', schedule: ['20 3 * * *'], run: people.sessions.sweep },
-    { name: 'expired one-time tokens', schedule: ['25 3 * * *'], run: people.oneTimeTokens.sweep },
+    { name: 'idle guests', schedule: ['40 3 * * *'], run: people.guests.sweep, deletesByAge: true },
+    {
+      name: 'expired sessions',
+      schedule: ['20 3 * * *'],
+      run: people.sessions.sweep,
+      deletesByAge: true,
+    },
+    {
+      name: 'expired one-time tokens',
+      schedule: ['25 3 * * *'],
+      run: people.oneTimeTokens.sweep,
+      deletesByAge: true,
+    },
   ]
 }

@@ -1,10 +1,13 @@
-import type { Config } from '../config.ts'
-import type { OpenDb } from '../db/db.ts'
-import { WEBHOOK_PATH } from '../features/billing/model.ts'
-import { createRecorder } from '../history/recorder.ts'
-import type { HistoryDb } from '../history/schema.ts'
-import type { Log } from '../lib/log.ts'
-import { createMetrics, type RequestLabels } from '../lib/metrics.ts'
+import type { Config } from '../../config.ts'
+import type { OpenDb } from '../../db/db.ts'
+import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
+import { createRecorder } from '../../history/recorder.ts'
+import type { HistoryDb } from '../../history/schema.ts'
+import { DENIAL_REASONS } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
+import { createDeliveryRecord } from './delivery-record.ts'
+import type { HostState } from './host-state.ts'
 import { createReadiness } from './readiness.ts'
 import { createReadings } from './readings.ts'
 import { createStatus } from './status.ts'
@@ -28,24 +31,21 @@ type MonitoringDeps = {
   /** Throws when nothing can be stored, and says why. */
   probeStorage: () => Promise<void>
   imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
-  /** Null where TLS is somebody else's. */
-  areCertificatesFailing: (() => boolean) | null
-  /** When the newest backup was written; null without one. */
-  newestBackupAt: () => Promise<Date | null>
+  host: HostState
   now: () => Date
   log: Log
 }
 
 /** All that tells how the service is: readiness, status, metrics, and the history of both. */
 export function createMonitoring(deps: MonitoringDeps) {
-  const { config, db, billing, outbox, rates, imageQueue, newestBackupAt, now, log } = deps
+  const { config, db, billing, outbox, rates, imageQueue, host, now, log } = deps
   const ratesUpdatedAt = async () => (await rates.read()).updatedAt
   const readiness = createReadiness({
     isWritable: db.isWritable,
     probeStorage: deps.probeStorage,
     isImageWorkerFailing: imageQueue.isFailing,
     areRatesStale: rates.isStale,
-    areCertificatesFailing: deps.areCertificatesFailing,
+    host,
     instance: config.instance,
     log,
   })
@@ -59,15 +59,17 @@ export function createMonitoring(deps: MonitoringDeps) {
     countWaiting: outbox.count,
     ratesUpdatedAt,
     readiness,
+    backup: host.backup,
     now,
   })
+  const deliveries = createDeliveryRecord(now)
   const recorder = createRecorder({
     db,
     countWrites: () => db.writeStats().changes,
     instance: config.instance ?? '',
     now,
   })
-  const { observeRequest, countDenial, render } = createMetrics(
+  const { observeRequest, createCount, render } = createMetrics(
     createReadings({
       dataDir: config.dataDir,
       writeStats: db.writeStats,
@@ -76,16 +78,47 @@ export function createMonitoring(deps: MonitoringDeps) {
       countWaitingMails: outbox.count,
       ratesUpdatedAt,
       areRatesOn: rates.isStale !== null,
-      newestBackupAt,
+      version: deps.version,
+      readiness,
+      host,
       now,
     }),
     config.instance,
   )
+  const countDenial = createCount(
+    'homeport_denials_total',
+    'Requests that got 401, by reason',
+    'reason',
+    DENIAL_REASONS,
+  )
+  const countReply = createCount(
+    'homeport_http_replies_total',
+    'Replies, by the class of their status',
+    'class',
+    ['1xx', '2xx', '3xx', '4xx', '5xx'],
+  )
+  const countDelivery = createCount(
+    'homeport_billing_deliveries_total',
+    'Deliveries of the billing provider, by the code of the reply',
+    'code',
+    DELIVERY_CODES,
+  )
   const metrics = { observeRequest: observe, countDenial, render }
-  return { metrics, recorder, readiness, status }
+  return { metrics, recorder, readiness, status, serverState }
 
   function observe(labels: RequestLabels, seconds: number) {
+    const { route, status, code } = labels
+    const isEvent = route === WEBHOOK_PATH
     observeRequest(labels, seconds)
-    recorder.observe({ seconds, status: labels.status, isEvent: labels.route === WEBHOOK_PATH })
+    countReply(`${Math.floor(status / 100)}xx`)
+    recorder.observe({ seconds, status, isEvent })
+    if (!isEvent) return
+    countDelivery(code)
+    deliveries.note(status, code)
+  }
+
+  /** What `doctor` asks of a server that runs. */
+  async function serverState() {
+    return { ready: await readiness(), ...(await host.backup()), delivery: deliveries.read() }
   }
 }

@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
-import type { OpenDb } from '../db/db.ts'
-import type { Readiness } from '../http/health.ts'
+import type { OpenDb } from '../../db/db.ts'
+import type { Readiness } from '../../http/health.ts'
+import type { HostState } from './host-state.ts'
 
 type StatusDeps = {
   version: string
@@ -13,6 +14,7 @@ type StatusDeps = {
   /** When the rates that are served were published. */
   ratesUpdatedAt: () => Promise<string>
   readiness: () => Promise<Readiness>
+  backup: HostState['backup']
   now: () => Date
 }
 
@@ -38,6 +40,7 @@ export function createStatus(deps: StatusDeps) {
       database: db.place,
       databaseBytes: await db.size(),
       freeBytes: bavail * bsize,
+      backup: await deps.backup(),
       ratesUpdatedAt,
       ratesAgeHours: Math.round((now().getTime() - Date.parse(ratesUpdatedAt)) / 360_000) / 10,
     }

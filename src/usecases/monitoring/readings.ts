@@ -1,5 +1,8 @@
 import { statfs } from 'node:fs/promises'
-import { processReadings, type Reading } from '../lib/metrics.ts'
+import type { Part, Readiness } from '../../http/health.ts'
+import { processReadings, type Reading } from '../../lib/metrics.ts'
+
+import type { HostState } from './host-state.ts'
 
 type ReadingsDeps = {
   dataDir: string
@@ -11,8 +14,9 @@ type ReadingsDeps = {
   ratesUpdatedAt: () => Promise<string>
   /** Whether they are ever refreshed. */
   areRatesOn: boolean
-  /** When the newest backup was written; null without one. */
-  newestBackupAt: () => Promise<Date | null>
+  version: string
+  readiness: () => Promise<Readiness>
+  host: HostState
   now: () => Date
 }
 
@@ -48,6 +52,14 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
       },
     },
     {
+      name: 'homeport_disk_free_inodes',
+      help: 'Files that the disk of DATA_DIR can still take; absent where there is no limit',
+      read: async () => {
+        const { files, ffree } = await statfs(dataDir)
+        return files === 0 ? null : ffree
+      },
+    },
+    {
       name: 'homeport_pictures_unfinished',
       help: 'Pictures that wait or are being made',
       read: deps.countUnfinishedPictures,
@@ -72,9 +84,35 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
       name: 'homeport_backup_age_seconds',
       help: 'Age of the newest backup in BACKUP_DIR',
       read: async () => {
-        const at = await deps.newestBackupAt()
-        return at && secondsSince(at.getTime())
+        const { newestAt } = await deps.host.backup()
+        return newestAt && secondsSince(newestAt.getTime())
       },
     },
+    {
+      name: 'homeport_certificate_expiry_timestamp_seconds',
+      help: 'End of the certificate that is served, in seconds since 1970',
+      read: () => {
+        const validTo = deps.host.certificate?.().validTo ?? null
+        return validTo && validTo.getTime() / 1000
+      },
+    },
+    {
+      name: 'homeport_component_up',
+      help: '1 when a component of /ready is ok, 0 when it is failing or stale; absent when it is off',
+      label: 'component',
+      read: async () => componentsUp(await deps.readiness()),
+    },
+    {
+      name: 'homeport_build_info',
+      help: 'Always 1: the version that runs',
+      label: 'version',
+      read: () => ({ [deps.version]: 1 }),
+    },
   ]
+}
+
+function componentsUp({ instance: _name, ...parts }: Readiness): Record<string, number> {
+  const isOn = ([, state]: [string, Part]) => state !== 'off'
+  const shown = Object.entries(parts).filter(isOn)
+  return Object.fromEntries(shown.map(([name, state]) => [name, state === 'ok' ? 1 : 0]))
 }

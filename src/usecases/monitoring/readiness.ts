@@ -1,5 +1,6 @@
-import type { Part, Readiness } from '../http/health.ts'
-import type { Log } from '../lib/log.ts'
+import type { Part, Readiness } from '../../http/health.ts'
+import type { Log } from '../../lib/log.ts'
+import type { HostState } from './host-state.ts'
 
 type ReadinessDeps = {
   isWritable: () => Promise<boolean>
@@ -8,8 +9,7 @@ type ReadinessDeps = {
   isImageWorkerFailing: () => boolean
   /** Null when rates are not refreshed. */
   areRatesStale: (() => Promise<boolean>) | null
-  /** Null where TLS is somebody else's. */
-  areCertificatesFailing: (() => boolean) | null
+  host: HostState
   instance: string | null
   log: Log
 }
@@ -21,7 +21,7 @@ const PROBE_TIMEOUT = 2_000
 
 /** Whether each part of the service can do its work. The log has a line when a part changes. */
 export function createReadiness(deps: ReadinessDeps) {
-  const { isWritable, probeStorage, isImageWorkerFailing, areRatesStale, log } = deps
+  const { isWritable, probeStorage, isImageWorkerFailing, areRatesStale, host, log } = deps
   let last: { at: number; probes: ReturnType<typeof probe> } | null = null
   let known: Partial<Readiness> = {}
   return async (): Promise<Readiness> => {
@@ -31,7 +31,8 @@ export function createReadiness(deps: ReadinessDeps) {
       ...(await last.probes),
       imageWorker: isImageWorkerFailing() ? 'failing' : 'ok',
       rates: areRatesStale === null ? 'off' : await ratesState(areRatesStale),
-      certificate: certificateState(deps.areCertificatesFailing),
+      certificate: certificatePart(host.certificate),
+      backup: await backupPart(host.backup),
       ...(deps.instance === null ? {} : { instance: deps.instance }),
     }
     noteChanges(parts)
@@ -63,9 +64,15 @@ export function createReadiness(deps: ReadinessDeps) {
   }
 }
 
-function certificateState(areFailing: (() => boolean) | null): Part {
-  if (areFailing === null) return 'off'
-  return areFailing() ? 'failing' : 'ok'
+function certificatePart(certificate: HostState['certificate']): Part {
+  if (certificate === null) return 'off'
+  return certificate().isFailing ? 'failing' : 'ok'
+}
+
+async function backupPart(backup: HostState['backup']): Promise<Part> {
+  const { isScheduled, fault } = await backup()
+  if (!isScheduled) return 'off'
+  return fault === null ? 'ok' : 'failing'
 }
 
 function ratesState(areStale: () => Promise<boolean>): Promise<Part> {

@@ -1,0 +1,19 @@
+import type { Config } from '../../config.ts'
+import { dataCommand } from '../../lib/command.ts'
+import type { Services } from '../../services.ts'
+import { askServer } from '../command-socket.ts'
+
+export const serverStateCommand = dataCommand({
+  name: 'server state',
+  summary: 'What doctor asks the server for',
+  work: ({ serverState }: Services) => serverState(),
+  print: () => '',
+})
+
+export type ServerState = Awaited<ReturnType<Services['serverState']>>
+
+/** How the server sees itself; null when none runs, or an older one that cannot tell. */
+export async function askServerState(config: Config): Promise<ServerState | null> {
+  const answer = await askServer(config, serverStateCommand, null, 'work').catch(() => null)
+  return (answer?.outcome as ServerState | undefined) ?? null
+}

@@ -1,0 +1,93 @@
+import { expect, test } from 'bun:test'
+import { createDueTimers } from '../../src/lib/due-timers.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const YEAR = 365 * DAY
+
+const outbox = { name: 'outbox', schedule: ['* * * * *'] }
+const backup = { name: 'backup', schedule: ['15 2 * * *'] }
+const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
+
+/** Timers from noon on, asked each minute as a server does. */
+function start() {
+  const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
+  const timers = createDueTimers([outbox, backup, guests], {
+    wall: () => clock.wall,
+    steady: () => clock.steady,
+  })
+  return { pass, take, set }
+
+  function take(): string[] {
+    return timers.take().due.map(({ name }) => name)
+  }
+
+  /** The names of what became due while time passed, but for the timer of each minute. */
+  function pass(ms: number): string[] {
+    const due: string[] = []
+    for (let at = 0; at < ms; at += MINUTE) {
+      clock.wall += MINUTE
+      clock.steady += MINUTE
+      const taken = take()
+      expect(taken).toContain('outbox')
+      due.push(...taken.filter((name) => name !== 'outbox'))
+    }
+    return due
+  }
+
+  function set(difference: number) {
+    clock.wall += difference
+  }
+}
+
+test('every timer runs once at each of its times', () => {
+  const { pass, take } = start()
+  expect(pass(3 * DAY)).toEqual(['backup', 'guests', 'backup', 'guests', 'backup', 'guests'])
+  expect(take()).toEqual([])
+})
+
+test('a clock that jumps over the night runs what it jumped over, once', () => {
+  const { pass, take, set } = start()
+  set(20 * HOUR)
+  expect(take()).toEqual(['outbox', 'backup', 'guests'])
+  expect(pass(HOUR)).toEqual([])
+})
+
+test('after a year ahead nightly jobs run within a minute, those that delete when it lasts an hour', () => {
+  const { pass, take, set } = start()
+  set(YEAR)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+  expect(pass(MINUTE)).toEqual(['guests'])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('a night that a wrong clock reaches deletes nothing within the hour', () => {
+  const { pass, take, set } = start()
+  set(YEAR + 15 * HOUR + 30 * MINUTE)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(30 * MINUTE)).toEqual([])
+})
+
+test('a clock that is set back in time deletes nothing, and the next night is as ever', () => {
+  const { pass, take, set } = start()
+  set(YEAR)
+  take()
+  pass(30 * MINUTE)
+  set(-YEAR)
+  expect(take()).toEqual([])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('tells how far the clock has jumped, and nothing of a busy minute', () => {
+  const clock = { wall: 0, steady: 0 }
+  const timers = createDueTimers([], { wall: () => clock.wall, steady: () => clock.steady })
+  clock.wall += 3 * MINUTE
+  clock.steady += 3 * MINUTE
+  expect(timers.take().jump).toBe(0)
+  clock.wall += YEAR
+  expect(timers.take().jump).toBe(YEAR)
+  clock.wall -= YEAR
+  expect(timers.take().jump).toBe(-YEAR)
+})
