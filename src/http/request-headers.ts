@@ -4,6 +4,9 @@ import { isSealed } from './opened-request.ts'
 
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000
+/** The matcher keeps what it has worked out for every tag, for as long as the process lives. */
+const MAX_MATCHED_TAGS = 2_000
+const MAX_TAGS = 10
 
 /** What known programs call themselves (RFC 9110 §10.1.5), and what a person recognises them by. */
 const TOOLS: [RegExp, string][] = [
@@ -58,7 +61,7 @@ export function timezoneOf(headers: Headers): string {
 export function languagesOf(acceptLanguage: string | null): string[] {
   const header = (acceptLanguage ?? '').slice(0, LANGUAGE_LIMIT)
   const tags = new Negotiator({ headers: { 'accept-language': header } }).languages()
-  return tags.flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
+  return tags.slice(0, MAX_TAGS).flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
 }
 
 /** The language that a new account starts with. */
@@ -72,5 +75,15 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
   if (wanted.length === 0 || available.length === 1) return fallback
   const { match } =
     require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
-  return match(wanted, available, fallback)
+  return match(wanted.flatMap(matchable), available, fallback)
+}
+
+const matched = new Set<string>()
+
+/** The tag itself, or, once too many were matched, its language where that has two letters: there are only so many. */
+function matchable(tag: string): string[] {
+  const [language = ''] = tag.split('-')
+  if (matched.size < MAX_MATCHED_TAGS) matched.add(tag)
+  if (matched.has(tag)) return [tag]
+  return language.length === 2 ? [language] : []
 }
