@@ -1,6 +1,7 @@
-import { expect, test } from 'bun:test'
+import { expect, setSystemTime, test } from 'bun:test'
 import { readdir } from 'node:fs/promises'
 import { join } from 'node:path'
+import { eq } from 'drizzle-orm'
 import sharp from 'sharp'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { startS3 } from '../../support/s3-server.ts'
@@ -63,6 +64,24 @@ test('what has no row goes after an hour, and a row without an object is told of
   await Bun.$`rm -r ${join(app.dataDir, 'files', 'cache')} && mkdir ${join(app.dataDir, 'files', 'cache')}`
   await app.services.orphans.collect(AbortSignal.timeout(5_000))
   expect(app.lines.join('')).toContain('the file of an attachment is missing')
+})
+
+test('copies of what another instance has deleted are dropped, except for a minute after use', async () => {
+  await using world = await startWorld()
+  const { app, key } = world
+  const smaller = await app.ask('GET', `${world.url}?width=64`)
+  expect(smaller.status).toBe(200)
+  const kept = (await upload(app, world.token)).json.response[0].key
+  const { db, orphans } = app.services
+  const { attachments } = db.tables
+  await db.write(async (tx) => void (await tx.delete(attachments).where(eq(attachments.key, key))))
+  const copies = () => readdir(join(app.dataDir, 'files', 'cache'))
+  await orphans.collectCopies()
+  expect(await copies()).toHaveLength(3)
+  setSystemTime(Date.now() + 61_000)
+  await orphans.collectCopies()
+  setSystemTime()
+  expect(await copies()).toEqual([kept])
 })
 
 test('public files are named at the CDN, private ones here', async () => {
