@@ -12,6 +12,7 @@ import {
   isNetwork,
   isWord,
   list,
+  mailUrl,
   oneOf,
   origin,
   outsideUrl,
@@ -151,7 +152,7 @@ export function readConfig(
       'SMTP_URL',
       null,
       'a URL such as smtp://user:password@host:587',
-      (text) => (/^smtps?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+      mailUrl,
     ),
     mailFrom: read<string | null>(
       'MAIL_FROM',

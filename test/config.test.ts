@@ -41,6 +41,7 @@ test.each([
   ['MIN_FREE_BYTES', ['-1', '1 GiB', '']],
   ['LOG_LEVEL', ['loud', '']],
   ['LOG_FORMAT', ['xml', '']],
+  ['SMTP_URL', ['http://a.b', 'smtp://ann:12/3@mail.example.com', '']],
   ['APP_NAME', ['two\nlines', '']],
   ['APP_LINK_URL', ['my-app', 'my app://', 'myapp://auth?x=1', '']],
 ])('142: %s is checked, and its value is never repeated', (name, values) => {

@@ -81,6 +81,13 @@ export function isPrivateOnTheWay({ protocol, hostname }: URL): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback)
 }
 
+/** An `@` behind the host belongs to a password that is not percent-encoded: its beginning was taken for the host. */
+export function mailUrl(text: string): string | undefined {
+  const url = URL.parse(text)
+  if (url === null || !/^smtps?:$/.test(url.protocol)) return undefined
+  return /@/.test(url.pathname + url.hash) ? undefined : text
+}
+
 /** `s3://bucket/prefix?endpoint=https://…&region=…`, taken apart. */
 export function s3Url(text: string) {
   const url = URL.parse(text)

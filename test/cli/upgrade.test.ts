@@ -120,6 +120,16 @@ exit 7`
   30_000,
 )
 
+test('no credentials of a URL are printed that nothing can be fetched from', async () => {
+  await using homeport = await installExecutable()
+  for (const scheme of ['http', 'https']) {
+    const url = `${scheme}://ann:s3cr3t@127.0.0.1:1/homeport-9?signature=s3cr3t`
+    const { exitCode, stderr } = await homeport.run(['upgrade', url])
+    expect([exitCode, stderr]).toEqual([2, expect.stringContaining('127.0.0.1:1/')])
+    expect(stderr).not.toContain('s3c')
+  }
+}, 30_000)
+
 /** A program that tells a version, and does something else when it is to serve. */
 function script(described: string, serve: string): string {
   return `#!/bin/sh\nif [ "$1" = version ]; then echo '${described}'; exit 0; fi\n${serve}\n`

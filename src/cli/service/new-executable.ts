@@ -1,6 +1,6 @@
 import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
-import { fetchSecurely, urlOf } from './release.ts'
+import { fetchSecurely, shownSource, urlOf } from './release.ts'
 
 /** What a file says of itself: see `homeport version --json`. */
 type Described = { version: string; date: string | null; schemaVersion: number }
@@ -27,14 +27,15 @@ export async function fetchExecutable(
     hasher.update(chunk)
     await file.writeFile(chunk)
     done += chunk.byteLength
-    if (done > MAX_BYTES) throw new UsageError(`${source} is too large to be a homeport.`)
+    if (done > MAX_BYTES)
+      throw new UsageError(`${shownSource(source)} is too large to be a homeport.`)
     onProgress(done, size)
   }
   await file.sync()
   const found = hasher.digest('hex')
   if (expected.some((sum) => sum.toLowerCase() !== found)) {
     throw new UsageError(
-      `The SHA-256 of ${source} is ${found}, which does not match the expected one.`,
+      `The SHA-256 of ${shownSource(source)} is ${found}, which does not match the expected one.`,
     )
   }
   await chmod(target, 0o755)
@@ -70,6 +71,6 @@ async function openFile(path: string) {
 
 async function download(url: URL) {
   const reply = await fetchSecurely(url)
-  if (!reply.body) throw new UsageError(`${url.href} is empty.`)
+  if (!reply.body) throw new UsageError(`${shownSource(url.href)} is empty.`)
   return { content: reply.body, size: Number(reply.headers.get('content-length') ?? 0) }
 }

@@ -19,7 +19,15 @@ export function urlOf(source: string): URL | null {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return null
   const url = URL.parse(source)
   if (url?.protocol === 'https:') return url
-  throw new UsageError(`${source} is not taken: a release is fetched from https:// only.`)
+  throw new UsageError(
+    `${shownSource(source)} is not taken: a release is fetched from https:// only.`,
+  )
+}
+
+/** A URL without what may be secret in it, such as a password or a signature; a path as it is. */
+export function shownSource(source: string): string {
+  const url = source.includes('://') ? URL.parse(source) : null
+  return url ? `${url.protocol}//${url.host}${url.pathname}` : source
 }
 
 /**
@@ -40,12 +48,14 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
   const release = verifySums(sums.toString(), signature, keys)
   if (release === null) {
     throw new UsageError(
-      `${SUMS} beside ${source} is not signed by the release key: nothing was changed.`,
+      `${SUMS} beside ${shownSource(source)} is not signed by the release key: nothing was changed.`,
     )
   }
   const sum = release.sums.get(name)
   if (sum !== undefined) return { ...release, sum }
-  throw new UsageError(`${SUMS} beside ${source} does not name ${name}: keep the release's name.`)
+  throw new UsageError(
+    `${SUMS} beside ${shownSource(source)} does not name ${name}: keep the release's name.`,
+  )
 }
 
 /** Throws `UsageError` when a file is of an older version, or of an older commit of the same version. */
@@ -70,12 +80,12 @@ export async function fetchSecurely(url: URL): Promise<Response> {
     if (reply?.ok) return reply
     if (!reply || reply.status < 300 || reply.status > 399 || !location) {
       throw new UsageError(
-        `${target.href} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
+        `${shownSource(target.href)} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
       )
     }
     target = urlOf(new URL(location, target).href) as URL
   }
-  throw new UsageError(`${url.href} cannot be fetched: it redirects too often.`)
+  throw new UsageError(`${shownSource(url.href)} cannot be fetched: it redirects too often.`)
 }
 
 async function readBeside(source: string, url: URL | null, name: string): Promise<Buffer> {
@@ -83,7 +93,7 @@ async function readBeside(source: string, url: URL | null, name: string): Promis
   const file = Bun.file(join(dirname(source), name))
   if (await file.exists()) return readAtMost(new Response(file), name)
   throw new UsageError(
-    `There is no ${name} beside ${source}: add --unsigned to run a file that you have checked yourself.`,
+    `There is no ${name} beside ${shownSource(source)}: add --unsigned to run a file that you have checked yourself.`,
   )
 }
 
