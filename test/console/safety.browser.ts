@@ -3,6 +3,7 @@ import type { Page } from 'playwright-core'
 import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { independentTest, useConsole } from '../support/console.ts'
 import { settled, textOf, tooWideIn, violationsIn } from '../support/console-browser.ts'
+import { phonePhoto } from '../support/pictures.ts'
 import { postJson } from '../support/requests.ts'
 
 /** It runs where it is taken for more than text. `MARKUP` is too long for a phone as well. */
@@ -154,6 +155,31 @@ independentTest(
     await context.close()
   },
 )
+
+independentTest('a private file opens on a page of its own, after an answer', async () => {
+  await using app = await createTestApp()
+  await using visit = await listen(app)
+  const { user, accessToken } = await app.register('bob@example.com')
+  await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
+    token: accessToken,
+    body: await phonePhoto(),
+    headers: { 'content-type': 'image/jpeg', 'x-file-name': 'screen.jpg' },
+  })
+  const { token } = await app.services.operators.accounts.add('ann', 'owner')
+  const { page, context } = await world.openSignedOut({ baseURL: visit.url })
+  await page.goto(`/console#setup=${token}`)
+  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.goto(`/console/people/${user._id}/files`)
+  app.clock.advance(11 * MINUTE)
+  await page.getByRole('button', { name: 'Open screen.jpg' }).click()
+  const opened = context.waitForEvent('page')
+  await page.getByRole('button', { name: 'Use a passkey' }).click()
+  const file = await opened
+  await file.waitForURL(/\/files\/[^?]+\?expires=/)
+  expect(await acts(app)).toContain('files.open')
+  await context.close()
+})
 
 independentTest('nor is anything downloaded without an answer', async () => {
   await using app = await createTestApp()

@@ -119,7 +119,8 @@ export async function startConsole({ args = [], environment = {} }: Starting = {
 
   /** Runs the command that makes an operator, or resets one, and returns the link that it prints. */
   async function linkFor(name: string, command: 'add' | 'reset' = 'add'): Promise<string> {
-    const { stdout, stderr } = await homeport.run(['operators', command, name])
+    const sure = command === 'reset' ? ['--yes'] : []
+    const { stdout, stderr } = await homeport.run(['operators', command, name, ...sure])
     const link = /\S+#setup=\S+/.exec(stdout)?.[0]
     if (!link) throw new Error(stderr)
     return link
