@@ -4,6 +4,7 @@ import { IDLE_TIMEOUT, UPLOAD_TIMEOUT } from '../http/body.ts'
 import type { IpOf } from '../http/client-ip.ts'
 import { failureBody, internalError, malformed } from '../http/errors.ts'
 import { setOpenedRequest } from '../http/opened-request.ts'
+import { optionalHeader } from '../http/request-headers.ts'
 import { requestInfo } from '../http/request-id.ts'
 import { pathOf } from '../http/request-url.ts'
 import { sha256 } from '../lib/crypto.ts'
@@ -26,6 +27,8 @@ type EncryptionDeps = OpenerDeps & {
 
 type Handle = (request: Request) => Response | Promise<Response>
 
+const ENV_VALUES =
+  'For plain JSON send test or leave the header out; any other value announces a sealed request.'
 const PLAIN_WORD = /^[\w-]{1,32}$/
 /** May come plain in any case: what holds nothing secret. Features name further paths. */
 const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-known\/.*)$/
@@ -61,14 +64,15 @@ export function encryption(deps: EncryptionDeps) {
       })
       .wrap((next, request) => {
         const handle = next as unknown as Handle
-        const env = request.headers.get('env') ?? 'test'
+        const env = optionalHeader(request.headers, 'env') ?? 'test'
         if (env === 'test')
           return isRequired && !allowsPlain(request) ? refused(required()) : handle
         if (!PLAIN_WORD.test(env))
-          return refused(malformed('The header env must be one plain word.'))
+          return refused(malformed(`The header env must be one word. ${ENV_VALUES}`))
         if (FILES.test(pathOf(request))) return handle
         const looksSealed = request.headers.has('payload') || isJose(request)
-        return looksSealed || !allowsPlain(request) ? () => exchange(handle, request) : handle
+        if (looksSealed) return () => exchange(handle, request)
+        return allowsPlain(request) ? handle : refused(notSealed(env))
 
         function refused(failure: AppError): Handle {
           refusals.set(request, failure)
@@ -163,6 +167,11 @@ function sealedHeaders(plain: Headers): Headers {
   headers.set('cache-control', 'no-store')
   for (const name of ['content-length', 'etag', 'vary']) headers.delete(name)
   return headers
+}
+
+function notSealed(env: string): AppError {
+  const sentence = `The header env is ${env}, but the request is not sealed. ${ENV_VALUES}`
+  return new AppError('encryption_invalid', sentence)
 }
 
 function required(): AppError {

@@ -16,7 +16,7 @@ export const LocalText = t.Union([
 /** The languages that a request asks for, best first: `lang` of its query, else its Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
   const asked = lang === undefined ? null : asLocale(lang)
-  return asked ? [asked] : languagesOf(headers.get('accept-language'))
+  return asked ? [asked] : languagesOf(headers)
 }
 
 /** Chooses, out of those that are wanted, a language that the texts of a list have. */

@@ -18,7 +18,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   Env: {
     name: 'env',
     ...optional(
-      '`test` or absent: plain. Any other word: requests and replies are sealed',
+      '`test`, empty or absent: plain JSON. Any other word: requests and replies are sealed',
       'test',
       {
         pattern: '^[A-Za-z0-9_-]{1,32}$',

@@ -29,9 +29,15 @@ const TOOLS: [RegExp, string][] = [
 /** A device: its name as a person may recognise it, and whether it seals what it sends. */
 export type Device = { name: string; sealed: boolean }
 
+/** A header; null also where a generated client sends nothing as empty, `null` or `undefined`. */
+export function optionalHeader(headers: Headers, name: string): string | null {
+  const value = headers.get(name)
+  return value === null || /^(null|undefined)?$/.test(value) ? null : value
+}
+
 /** What the `device` header says, percent-encoded or not, without control characters. */
 export function deviceOf(request: Request): Device {
-  const header = decodedHeader(request.headers.get('device')).toWellFormed()
+  const header = decodedHeader(optionalHeader(request.headers, 'device')).toWellFormed()
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
   const name = characters.slice(0, DEVICE_LIMIT).join('')
   return { name: name || deviceByAgent(request.headers), sealed: isSealed(request) }
@@ -54,19 +60,20 @@ export function decodedHeader(header: string | null): string {
 
 /** The `timezone` header in lower case, `utc` when it is no IANA name. */
 export function timezoneOf(headers: Headers): string {
-  return asTimezone(headers.get('timezone') ?? 'UTC') ?? 'utc'
+  return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }
 
-/** The tags of an Accept-Language header, best first; what is no language tag is skipped. */
-export function languagesOf(acceptLanguage: string | null): string[] {
-  const header = (acceptLanguage ?? '').slice(0, LANGUAGE_LIMIT)
+/** The tags of the Accept-Language header, best first; what is no language tag is skipped. */
+export function languagesOf(headers: Headers): string[] {
+  const header = optionalHeader(headers, 'accept-language')?.slice(0, LANGUAGE_LIMIT)
+  if (header === undefined) return []
   const tags = new Negotiator({ headers: { 'accept-language': header } }).languages()
   return tags.slice(0, MAX_TAGS).flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
 }
 
 /** The language that a new account starts with. */
 export function initialLocaleOf(headers: Headers): string {
-  return languagesOf(headers.get('accept-language'))[0] ?? 'en'
+  return languagesOf(headers)[0] ?? 'en'
 }
 
 /** The one of `available` (never empty) that suits best, also regionally: `pt-PT` gets `pt-BR`. */

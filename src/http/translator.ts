@@ -12,8 +12,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
 
   /** The language that suits a request best. */
   function languageOf({ headers }: Request): string {
-    const header = headers.get('accept-language')
-    return header === null ? ENGLISH : matchLanguage(languagesOf(header), languages, ENGLISH)
+    return matchLanguage(languagesOf(headers), languages, ENGLISH)
   }
 
   function say(sentence: string, language: string): string {

@@ -6,6 +6,7 @@ import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
 import { COMMON_HEADERS } from '../../http/openapi-headers.ts'
+import { optionalHeader } from '../../http/request-headers.ts'
 import { AppError } from '../../lib/errors.ts'
 import { WIDTHS } from './images/variants.ts'
 import type { Listing } from './listing.ts'
@@ -206,7 +207,7 @@ function acceptedFormat({ headers }: Request): 'webp' | null {
 
 /** The key under which a retry is known: 1 to 64 plain characters. */
 function idempotencyKeyOf({ headers }: Request): string | null {
-  const key = headers.get('idempotency-key')
+  const key = optionalHeader(headers, 'idempotency-key')
   if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key
   throw malformed('The Idempotency-Key must be 1 to 64 plain characters.')
 }

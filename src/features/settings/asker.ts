@@ -3,7 +3,7 @@ import type { Session } from '../../http/authenticate.ts'
 import { tokenIn } from '../../http/authenticate.ts'
 import type { CountryOf } from '../../http/country.ts'
 import { isSealed } from '../../http/opened-request.ts'
-import { languagesOf } from '../../http/request-headers.ts'
+import { languagesOf, optionalHeader } from '../../http/request-headers.ts'
 import type { Asker, Aspect } from './conditions.ts'
 
 export type AskerDeps = {
@@ -30,11 +30,11 @@ export function createAskerReader({ countryHeader, countryOf, checkSession }: As
     aspects: Aspect[],
   ): Promise<Asker> {
     const { headers } = request
-    const version = headers.get('app-version')
+    const version = optionalHeader(headers, 'app-version')
     return {
-      platform: headers.get('app-platform')?.toLowerCase() ?? null,
+      platform: optionalHeader(headers, 'app-platform')?.toLowerCase() ?? null,
       version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
-      languages: languagesOf(headers.get('accept-language')),
+      languages: languagesOf(headers),
       country: countryOf(request, server),
       id: aspects.includes('id') ? await idOf(request) : null,
     }
@@ -49,6 +49,8 @@ export function createAskerReader({ countryHeader, countryOf, checkSession }: As
   async function idOf(request: Request): Promise<string | null> {
     const token = tokenIn(request.headers.get('authorization'))
     const session = token && (await checkSession(token, isSealed(request)).catch(() => null))
-    return session ? session.userId : (request.headers.get('device-id')?.slice(0, 200) ?? null)
+    return session
+      ? session.userId
+      : (optionalHeader(request.headers, 'device-id')?.slice(0, 200) ?? null)
   }
 }

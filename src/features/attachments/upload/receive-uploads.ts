@@ -2,7 +2,7 @@ import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
 import { announcedLength, rejectEncodedBody, rejectTooLong, tooLarge } from '../../../http/body.ts'
 import { malformed } from '../../../http/errors.ts'
-import { decodedHeader } from '../../../http/request-headers.ts'
+import { decodedHeader, optionalHeader } from '../../../http/request-headers.ts'
 import { chunksAtMinimumRate, MIN_RATE } from '../../../http/timed-body.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Staged, Staging } from './staging.ts'
@@ -35,7 +35,7 @@ export async function receiveUploads(
   const chunks = chunksAtMinimumRate(request, SLOWEST)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
   const staged = await staging.receive(chunks, FILE_LIMIT, fileTooLarge)
-  return [{ ...staged, fileName: decodedHeader(request.headers.get('x-file-name')) }]
+  return [{ ...staged, fileName: decodedHeader(optionalHeader(request.headers, 'x-file-name')) }]
 }
 
 function isForm({ headers }: Request): boolean {
