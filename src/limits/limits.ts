@@ -18,6 +18,8 @@ export type Limits = ReturnType<typeof createLimits>
 type Row = { count: number; until: Date }
 
 const DAY = 24 * 60 * 60 * 1000
+/** Clocks are set back by less than this, in seconds, without counting anew. */
+const CLOCK_SLACK = 60 * 60
 
 /** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
 export function createLimits({
@@ -76,7 +78,7 @@ export function createLimits({
         .from(limits)
         .where(eq(limits.key, keyOf(claim)))
       const isFull = row && ('free' in rule || row.count >= rule.max)
-      if (isFull && row.until > now()) found.push({ name: rule.name, until: row.until })
+      if (isFull && isInForce(row, rule, now())) found.push({ name: rule.name, until: row.until })
     }
     return found
   }
@@ -118,18 +120,25 @@ export function createLimits({
   }
 }
 
-function inWindow({ max, seconds }: WindowRule, row: Row | undefined, at: Date): Row {
-  if (!row || row.until <= at) return { count: 1, until: after(at, seconds) }
-  if (row.count >= max) throw limited(row.until, at)
+function inWindow(rule: WindowRule, row: Row | undefined, at: Date): Row {
+  if (!row || !isInForce(row, rule, at)) return { count: 1, until: after(at, rule.seconds) }
+  if (row.count >= rule.max) throw limited(row.until, at)
   return { count: row.count + 1, until: row.until }
 }
 
-function withBackoff({ free, maxDelay }: BackoffRule, row: Row | undefined, at: Date): Row {
-  if (row && row.until > at) throw limited(row.until, at)
+function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
+  const { free, maxDelay } = rule
+  if (row && isInForce(row, rule, at)) throw limited(row.until, at)
   const isRecent = row && at.getTime() - row.until.getTime() < DAY
   const count = isRecent ? row.count + 1 : 1
   const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
   return { count, until: after(at, delay) }
+}
+
+/** What ends later than the rule allows was set while the clock was wrong, and would last as long as that. */
+function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
+  const longest = 'max' in rule ? rule.seconds : rule.maxDelay
+  return until > at && until <= after(at, longest + CLOCK_SLACK)
 }
 
 function after(at: Date, seconds: number): Date {

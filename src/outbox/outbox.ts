@@ -1,4 +1,4 @@
-import { asc, eq, inArray, lte, sql } from 'drizzle-orm'
+import { asc, eq, gt, inArray, lte, or, sql } from 'drizzle-orm'
 import type { Tx } from '../db/db.ts'
 import { hmac } from '../lib/crypto.ts'
 import type { Log } from '../lib/log.ts'
@@ -32,6 +32,7 @@ export const SENDERS = 4
 const MINUTE = 60_000
 /** Waits before the next tries, in ms; after the last one the message is given up. */
 const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
+const LONGEST_WAIT = Math.max(...RETRIES) + 60 * MINUTE
 const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
 /** For so long a message is with whoever sends it: when nothing was heard by then, it is sent again, in ms. */
@@ -121,7 +122,10 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   /** Takes a message that is due, so that no other instance sends it as well. */
   async function claimNext(): Promise<Row | null> {
-    const isDue = lte(outbox.dueAt, now())
+    const at = now()
+    // What waits for longer than any try does was left while the clock was wrong.
+    const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + LONGEST_WAIT))
+    const isDue = or(lte(outbox.dueAt, at), isTooFar)
     const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
     if (!due) return null
     const claimed = await db.write(async (tx) => {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 
+const CLOCK_SLACK = 60 * 60 * 1000
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
 /** The second is what earlier versions have left. */
 const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/
@@ -40,9 +41,20 @@ export async function listBackups(
   )
 }
 
+/** The newest backup where backups go; null without one. */
+export async function newestBackup(config: Config) {
+  const backups = await listBackups(backupDirOf(config))
+  return backups.find(isDatedRight) ?? null
+}
+
+/** What a wrong clock has dated into the future is the newest for years: it does not tell how old backups are. */
+function isDatedRight({ at }: { at: Date }): boolean {
+  return at.getTime() <= Date.now() + CLOCK_SLACK
+}
+
 /** Removes all backups of a folder but the newest `keep`. Returns what was removed. */
 export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
-  const old = (await listBackups(folder)).slice(keep)
+  const old = (await listBackups(folder)).filter(isDatedRight).slice(keep)
   for (const { path } of old) await rm(path, { force: true })
   return old.map(({ path }) => path)
 }

@@ -3,7 +3,7 @@ import type { Log } from '../../lib/log.ts'
 import type { Timer, TimerRun } from '../../lib/timer.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
 import { runProgram } from '../self-command.ts'
-import { backupDirOf, listBackups } from './backups.ts'
+import { newestBackup } from './backups.ts'
 
 const BACKUP_TIMER = 'backup'
 /** A large backup takes its time. */
@@ -13,9 +13,8 @@ const GRACE = 6 * 60 * 60 * 1000
 export function backupTimers(config: Config, log: Log): Timer[] {
   const { backupSchedule, backupKeep, dataDir } = config
   if (backupSchedule === null) return []
-  const state = createBackupState(config)
   // A machine that was off at the time writes it when it is on again.
-  const isDueAtStart = async () => (await state()).fault !== null
+  const isDueAtStart = async () => missedSince(config, await newestBackup(config)) !== null
   return [{ name: BACKUP_TIMER, schedule: [backupSchedule], run, isDueAtStart }]
 
   async function run(signal: AbortSignal) {
@@ -31,20 +30,32 @@ export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, TimerRun | null> = new Map(),
 ): () => Promise<BackupState> {
-  const { backupSchedule, databaseUrl } = config
   return async () => {
-    const [newest] = await listBackups(backupDirOf(config))
+    const newest = await newestBackup(config)
     const newestAt = newest?.at ?? null
-    if (backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
-    const error = runs.get(BACKUP_TIMER)?.error ?? null
-    return { newestAt, isScheduled: true, fault: error ?? overdue(backupSchedule, newestAt) }
+    if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
+    const run = runs.get(BACKUP_TIMER)
+    const isMended = run && newestAt !== null && newestAt > run.at
+    const error = isMended ? null : (run?.error ?? null)
+    return { newestAt, isScheduled: true, fault: error ?? overdue(newest) }
   }
 
-  /** Of several instances the one that is free writes the backup: the others have older ones, or none. */
-  function overdue(schedule: string, newestAt: Date | null): string | null {
-    if (newestAt === null || databaseUrl !== null) return null
-    const due = Bun.cron.parse(schedule, newestAt, { tz: 'UTC' })
+  function overdue(newest: { at: Date } | null): string | null {
+    const due = missedSince(config, newest)
     if (due === null || Date.now() < due.getTime() + GRACE) return null
     return `the one due at ${due.toISOString()} was not written`
   }
+}
+
+/**
+ * When a backup was due after the newest one; null when none was. Of several instances the one that is free writes it: the
+ * others have older ones, or none.
+ */
+function missedSince(
+  { backupSchedule, databaseUrl }: Config,
+  newest: { at: Date } | null,
+): Date | null {
+  if (backupSchedule === null || newest === null || databaseUrl !== null) return null
+  const due = Bun.cron.parse(backupSchedule, newest.at, { tz: 'UTC' })
+  return due !== null && due.getTime() <= Date.now() ? due : null
 }

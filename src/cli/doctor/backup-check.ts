@@ -1,5 +1,5 @@
 import type { Config } from '../../config.ts'
-import { backupDirOf, listBackups } from '../backup/backups.ts'
+import { newestBackup } from '../backup/backups.ts'
 import { createBackupState } from '../backup/timers.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
@@ -10,7 +10,7 @@ const OLD_BACKUP = 2 * 24 * 60 * 60 * 1000
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
   const { fault } = server ?? (await createBackupState(config)())
-  const [newest] = await listBackups(backupDirOf(config))
+  const newest = await newestBackup(config)
   const text = newest ? `${newest.path} of ${newest.at.toISOString()}` : 'none'
   if (fault !== null) {
     const [reason = ''] = fault.split('\n')

@@ -22,7 +22,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
 
   /** What was counted last; null while the first count is under way. It begins anew when that is old. */
   async function read() {
-    if (last === null || now().getTime() - Date.parse(last.countedAt) > KEPT_FOR) {
+    if (last === null || Math.abs(now().getTime() - Date.parse(last.countedAt)) > KEPT_FOR) {
       counting ??= refresh()
       // A small count is waited for.
       await Promise.race([counting, Bun.sleep(PATIENCE)])

@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test'
+import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { removeOldBackups } from '../../src/cli/backup/backups.ts'
+import { backupTimers, createBackupState } from '../../src/cli/backup/timers.ts'
+import { readConfig } from '../../src/config.ts'
+import { createLog } from '../../src/lib/log.ts'
+
+const HOUR = 60 * 60 * 1000
+const DAY = 24 * HOUR
+const log = createLog('silent')
+
+/** A folder with backups of so many hours ago, and what is said of a schedule of each hour. */
+async function withBackups(...hoursAgo: number[]) {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-schedule-'))
+  for (const hours of hoursAgo) {
+    const at = new Date(Date.now() - hours * HOUR)
+    const stamp = at.toISOString().replaceAll(/[-:]|\.\d+/g, '')
+    const path = join(folder, `homeport-${stamp}.tar`)
+    await Bun.write(path, '')
+    await utimes(path, at, at)
+  }
+  const config = readConfig(
+    {},
+    { DATA_DIR: folder, BACKUP_DIR: folder, BACKUP_SCHEDULE: '0 * * * *' },
+  )
+  const isDueAtStart = () => backupTimers(config, log)[0]?.isDueAtStart?.()
+  return {
+    folder,
+    config,
+    isDueAtStart,
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  }
+}
+
+test('a backup that was missed is due at the start, and a fault when it is hours late', async () => {
+  for (const [hours, isDue, isFault] of [
+    [0, false, false],
+    [2, true, false],
+    [8, true, true],
+  ] as const) {
+    await using made = await withBackups(hours)
+    expect([hours, await made.isDueAtStart()]).toEqual([hours, isDue])
+    const { fault } = await createBackupState(made.config)()
+    expect([hours, fault !== null]).toEqual([hours, isFault])
+  }
+})
+
+test('a run that failed is a fault until a newer backup is there', async () => {
+  await using made = await withBackups(0)
+  const runAt = (at: number) => new Map([['backup', { at: new Date(at), ms: 1, error: 'no room' }]])
+  const faultAfter = async (at: number) => (await createBackupState(made.config, runAt(at))()).fault
+  expect(await faultAfter(Date.now() + 1_000)).toBe('no room')
+  expect(await faultAfter(Date.now() - HOUR)).toBeNull()
+})
+
+test('backups of a clock that was ahead neither hide that none is written nor drive out others', async () => {
+  await using made = await withBackups(-365 * 24, 8, 32)
+  const { fault, newestAt } = await createBackupState(made.config)()
+  expect([fault !== null, Date.now() - Number(newestAt) > DAY / 4]).toEqual([true, true])
+  await removeOldBackups(made.folder, 1)
+  expect(await readdir(made.folder)).toHaveLength(2)
+})

@@ -1,0 +1,26 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../support/app.ts'
+
+const HOUR = 60 * 60 * 1000
+const YEAR = 365 * 24 * HOUR
+
+test('a mail that failed while the clock was a year ahead goes out when it is set back', async () => {
+  await using app = await createTestApp()
+  const { outbox } = app.services
+  const tries: Date[] = []
+  outbox.deliverWith(async () => {
+    tries.push(app.clock.now)
+    if (tries.length === 1) throw new Error('the relay is down')
+  })
+  app.clock.advance(YEAR)
+  await app.register('ann@example.com')
+  await outbox.flush()
+  expect([tries.length, await outbox.count()]).toEqual([1, 1])
+  // Within what a try may wait it is not sent early.
+  app.clock.advance(-1)
+  await outbox.flush()
+  expect(tries).toHaveLength(1)
+  app.clock.advance(-YEAR)
+  await outbox.flush()
+  expect([tries.length, await outbox.count()]).toEqual([2, 0])
+})
