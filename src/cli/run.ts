@@ -87,10 +87,11 @@ function explain(thrown: unknown): number {
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
   if (error instanceof DataError || error instanceof ArchiveError)
     return say(error.message, EXIT.failed)
-  const fault = openingFault(error)
-  if (fault?.kind === 'full')
-    return say(`A disk is full (${fault.code}): free some space, then run this again.`, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
+  if (openingFault(error)?.kind === 'full') {
+    const disk = path ? `The disk of ${path}` : 'A disk'
+    return say(`${disk} is full (${code}): free some space, then run this again.`, EXIT.failed)
+  }
   // Of a request it is the URL, which may have a key in it.
   if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {
     return say(

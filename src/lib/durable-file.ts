@@ -1,14 +1,19 @@
-import { type FileHandle, mkdir, open, rename } from 'node:fs/promises'
+import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
 /** Writes a whole file so that a power cut leaves the old one or the new one, never a part. */
 export async function writeDurably(path: string, content: string | Uint8Array, mode = 0o600) {
   const temporary = `${path}.${process.pid}.tmp`
-  await withFile(temporary, 'w', mode, async (file) => {
-    await file.writeFile(content)
-    await file.sync()
-  })
-  await renameDurably(temporary, path)
+  try {
+    await withFile(temporary, 'w', mode, async (file) => {
+      await file.writeFile(content)
+      await file.sync()
+    })
+    await renameDurably(temporary, path)
+  } catch (error) {
+    await rm(temporary, { force: true })
+    throw error
+  }
 }
 
 /** Renames a file whose content is already synced, and syncs the folder so that the name survives. */
@@ -39,8 +44,19 @@ async function withFile<T>(
 ): Promise<T> {
   const file = await open(path, flags, mode)
   try {
-    return await use(file)
+    return await namingPath(path, () => use(file))
   } finally {
     await file.close()
+  }
+}
+
+/** What fails of a file that is open does not say which one: its error gets the path. */
+export async function namingPath<T>(path: string, work: () => Promise<T>): Promise<T> {
+  try {
+    return await work()
+  } catch (error) {
+    const { code, path: named } = error as { code?: unknown; path?: unknown }
+    const isOurs = typeof code === 'string' && named === undefined
+    throw isOurs ? Object.assign(error as Error, { path }) : error
   }
 }

@@ -102,7 +102,7 @@ onSqlite('its data directory is gathered first')(
       return [exitCode, stderr.toString()]
     }
     await Bun.write(join(folder, 'data/files/a/picture.jpg'), new Uint8Array(3 * 2 ** 20))
-    const full = [1, expect.stringMatching(/^A disk is full \(EFBIG\).*\n$/)]
+    const full = [1, expect.stringMatching(/^The disk of \S+ is full \(EFBIG\).*\n$/)]
     expect(limited(2, 'backup')).toEqual(full)
     expect(await readdir(join(folder, 'data', 'backups'))).toEqual([])
     expect(await run(['backup', '--out', 'good.tar'])).toMatchObject({ exitCode: 0 })

@@ -1,10 +1,13 @@
 import { beforeAll, expect, test } from 'bun:test'
-import { cp, mkdir, readdir, rename, rm, stat } from 'node:fs/promises'
+import { existsSync } from 'node:fs'
+import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
 import { finishRestore } from '../../src/cli/backup/replace-data.ts'
 import { backupTimers } from '../../src/cli/backup/timers.ts'
 import { readConfig } from '../../src/config.ts'
+import { takeLock } from '../../src/db/sqlite/lock.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -183,6 +186,20 @@ test('a restore that was cut off anywhere is ended by the next start', async () 
     expect(await Bun.file(join(root, 'data/aside/files/a')).text()).toBe('old')
     expect(await Bun.file(join(root, 'data/aside/homeport.db-wal')).text()).toBe('old')
   }
+})
+
+test('a start removes what a killed backup has left, but not from under one that is written', async () => {
+  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-left-'))
+  const left = join(dataDir, 'backup.tmp')
+  await mkdir(left)
+  {
+    using _writing = takeLock(join(dataDir, 'backup.lock'))
+    await finishRestore(dataDir)
+    expect(existsSync(left)).toBe(true)
+  }
+  await finishRestore(dataDir)
+  expect(existsSync(left)).toBe(false)
+  await rm(dataDir, { recursive: true })
 })
 
 async function fill(folder: string, content: string) {

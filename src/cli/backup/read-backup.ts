@@ -4,6 +4,7 @@ import { dirname, join } from 'node:path'
 import type { Migration } from '../../db/migrations.ts'
 import { foreignObject } from '../../db/sqlite/foreign-objects.ts'
 import { isIntact, reasonNotToOpen } from '../../db/sqlite/open.ts'
+import { namingPath } from '../../lib/durable-file.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 import { ArchiveError, type ArchiveInfo, printable, unpackArchive } from './archive.ts'
 import { openArchive, PASSPHRASE } from './encryption.ts'
@@ -66,13 +67,15 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
         throw new ArchiveError(`It holds a secret of ${file.size} bytes, which is none of ours.`)
       files++
       const target = onlyCheck && file.name !== 'homeport.db' ? null : join(folder, file.name)
-      await using output = target === null ? null : await create(target)
-      for await (const chunk of file.content) {
-        await output?.writeFile(chunk)
-        bytes += chunk.byteLength
-        options.onProgress(bytes, total)
-      }
-      await output?.sync()
+      await namingPath(target ?? path, async () => {
+        await using output = target === null ? null : await create(target)
+        for await (const chunk of file.content) {
+          await output?.writeFile(chunk)
+          bytes += chunk.byteLength
+          options.onProgress(bytes, total)
+        }
+        await output?.sync()
+      })
     })
     if (info.schemaVersion > migrations.length) {
       throw new ArchiveError(

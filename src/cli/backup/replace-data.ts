@@ -1,9 +1,10 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { takeLock } from '../../db/sqlite/lock.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
-import { backupFolder } from './write-backup.ts'
+import { backupFolder, gatherFolder } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'
 const PARTS = [DATABASE, 'secrets', 'files']
@@ -42,7 +43,7 @@ function unusedName(folder: string, name: string): string {
 /** Ends a restore that was cut off, and removes what an undecided one or a backup has left behind. */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
-  await rm(backupFolder(dataDir), { recursive: true, force: true })
+  await removeLeftovers(dataDir)
   const restored = restoredFolder(dataDir)
   if (!existsSync(restored)) return
   const aside = join(dataDir, await readFile(join(restored, ASIDE), 'utf8'))
@@ -57,6 +58,15 @@ export async function finishRestore(dataDir: string) {
   }
   for (const folder of [aside, restored, dataDir]) await syncPath(folder)
   await rm(restored, { recursive: true, force: true })
+}
+
+/** What a backup that was killed has left. One that is being written beside the server goes on. */
+async function removeLeftovers(dataDir: string) {
+  const left = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
+  if (left.length === 0) return
+  using lock = takeLock(join(dataDir, 'backup.lock'))
+  if (lock === null) return
+  for (const path of left) await rm(path, { recursive: true, force: true })
 }
 
 function restoredFolder(dataDir: string): string {

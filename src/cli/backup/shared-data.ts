@@ -7,6 +7,7 @@ import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
 import { postgresTarget, sqliteSide } from '../copy/sides.ts'
 import type { OnProgress } from '../progress.ts'
+import { gatherFolder } from './write-backup.ts'
 
 /** Whether the data is elsewhere, in whole or in part, than in the data directory. */
 export function isShared({ databaseUrl, filesUrl }: Config): boolean {
@@ -19,7 +20,7 @@ export function isShared({ databaseUrl, filesUrl }: Config): boolean {
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
-  const folder = join(dataDir, 'gathered.tmp')
+  const folder = gatherFolder(dataDir)
   await using cleanup = new AsyncDisposableStack()
   await rm(folder, { recursive: true, force: true })
   cleanup.defer(() => rm(folder, { recursive: true, force: true }))

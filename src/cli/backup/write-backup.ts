@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path'
 import { readMigrations } from '../../db/migrations.ts'
 import { foreignObject } from '../../db/sqlite/foreign-objects.ts'
 import { appliedIn } from '../../db/sqlite/open.ts'
-import { makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
+import { makeFolder, namingPath, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
 import type { InstallationKey } from '../installation-keys.ts'
@@ -68,10 +68,8 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
       done += bytes
       onProgress('Writing', done, total)
     })
-    const { bytes, hash } = await writeSynced(
-      partial,
-      key === null ? archive : await encrypt(archive, key),
-    )
+    const content = key === null ? archive : await encrypt(archive, key)
+    const { bytes, hash } = await namingPath(partial, () => writeSynced(partial, content))
     // From the disk again, for that is what a restore will read.
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
     else {
@@ -94,6 +92,11 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
 /** Where copies of the database are while a backup is written. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
+}
+
+/** Where data that is kept elsewhere is put together first. */
+export function gatherFolder(dataDir: string): string {
+  return join(dataDir, 'gathered.tmp')
 }
 
 /** Copies the database in a process of its own, and meanwhile syncs what is there of the copy. */

@@ -99,6 +99,8 @@ async function writeEnvironment(): Promise<boolean> {
   const example = `# The configuration of homeport: its README lists all variables. After a change: systemctl restart homeport
 WEBHOOK_TOKEN=${randomBytes(32).toString('hex')}
 BACKUP_SCHEDULE=15 2 * * *
+# Without it the backup is NOT encrypted: the public key that age-keygen prints.
+# BACKUP_KEY=age1…
 # TLS_DOMAINS=api.example.com
 # SMTP_URL=smtp://user:password@mail.example.com:587
 `
