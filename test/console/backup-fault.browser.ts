@@ -1,0 +1,31 @@
+import { afterAll, expect } from 'bun:test'
+import { mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { browserTest, useConsole } from '../support/console.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'homeport-backup-fault-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+const old = join(folder, 'homeport-20260101T021500Z.tar')
+writeFileSync(old, '')
+utimesSync(old, 0, Date.parse('2026-01-01T02:15:00Z') / 1000)
+
+const world = useConsole({
+  environment: {
+    BACKUP_DIR: folder,
+    BACKUP_SCHEDULE: '15 2 * * *',
+    BACKUP_KEY: 'age1-is-no-recipient',
+  },
+})
+
+browserTest('the overview shows in red that BACKUP_SCHEDULE fails', async () => {
+  const { page } = await world.open()
+  const fault = page.locator('.tile .bad', { hasText: 'BACKUP_SCHEDULE is failing' })
+  for (let tries = 0; tries < 30 && (await fault.count()) === 0; tries++) {
+    await page.goto('/console')
+    await page.locator('.tile').first().waitFor()
+    await Bun.sleep(500)
+  }
+  expect(await fault.count()).toBe(1)
+  expect(await page.locator('p.sentence.bad').textContent()).toContain('backup')
+})
