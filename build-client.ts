@@ -5,9 +5,11 @@ import { description, license, version } from './package.json' with { type: 'jso
 
 /**
  * Makes `dist/client`, a package of its own: the client, in a second file what seals payloads, and the
- * types, without those of the server. `npm pack` in it gives a tarball that installs.
+ * types, without those of the server; in `cjs` the same for `require`, which Jest asks for. `npm pack` in
+ * it gives a tarball that installs.
  */
 const FOLDER = join(import.meta.dir, 'dist', 'client')
+const COMMON_JS = join(FOLDER, 'cjs')
 const DECLARATIONS = join(import.meta.dir, 'dist', 'declarations')
 const ENTRY = 'client/client'
 
@@ -28,22 +30,31 @@ const PACKAGE = {
   license,
   type: 'module',
   sideEffects: false,
-  main: './client.js',
+  main: './cjs/client.js',
   module: './client.js',
   'react-native': './client.js',
   types: './client.d.ts',
-  exports: { '.': { types: './client.d.ts', default: './client.js' } },
-  files: ['*.js', '*.d.ts', '*.md'],
+  exports: {
+    '.': {
+      require: { types: './cjs/client.d.ts', default: './cjs/client.js' },
+      default: { types: './client.d.ts', default: './client.js' },
+    },
+  },
+  files: ['*.js', '*.map', '*.d.ts', '*.md', 'cjs/*'],
   engines: { node: '>=20' },
 }
 
 await rm(FOLDER, { recursive: true, force: true })
 await mkdir(DECLARATIONS, { recursive: true })
-await bundle()
+for (const { path, size, packed } of await bundle('esm', FOLDER)) {
+  console.log(`dist/client/${basename(path)}: ${size} kB, ${packed} kB gzipped`)
+}
+await bundle('cjs', COMMON_JS)
 await declare()
-await collect(ENTRY)
+for (const folder of [FOLDER, COMMON_JS]) await collect(ENTRY, folder)
 await rm(DECLARATIONS, { recursive: true })
 await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
+await writeFile(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
 for (const [page, name] of Object.entries(PAGES)) {
   await writeFile(join(FOLDER, name), await readFile(join(import.meta.dir, 'docs', page)))
 }
@@ -52,29 +63,47 @@ for (const [page, name] of Object.entries(PAGES)) {
  * What is imported only when it is asked for becomes a file of its own, and so does what both share. Bun's own
  * splitting would put `import.meta` in, which React Native cannot parse.
  */
-async function bundle() {
+async function bundle(format: 'esm' | 'cjs', outdir: string) {
   const built = await Bun.build({
     entrypoints: MODULES.map((name) => join(import.meta.dir, 'src', 'client', `${name}.ts`)),
     target: 'browser',
-    format: 'esm',
+    format,
     minify: { whitespace: true, syntax: true, identifiers: true, keepNames: true },
-    outdir: FOLDER,
-    plugins: [{ name: 'apart', setup: keepApart }],
+    sourcemap: 'linked',
+    outdir,
+    plugins: [
+      { name: 'apart', setup: keepApart },
+      ...(format === 'cjs' ? [{ name: 'require', setup: requireLater }] : []),
+    ],
   })
   if (!built.success) throw new AggregateError(built.logs)
-  for (const { path } of built.outputs) {
-    const bytes = await Bun.file(path).bytes()
-    const [size, packed] = [bytes, Bun.gzipSync(bytes)].map(({ length }) =>
-      (length / 1e3).toFixed(1),
-    )
-    console.log(`dist/client/${basename(path)}: ${size} kB, ${packed} kB gzipped`)
-  }
+  const modules = built.outputs.filter(({ kind }) => kind === 'entry-point')
+  return Promise.all(
+    modules.map(async ({ path }) => {
+      const bytes = await Bun.file(path).bytes()
+      const sizes = [bytes, Bun.gzipSync(bytes)].map(({ length }) => (length / 1e3).toFixed(1))
+      return { path, size: sizes[0], packed: sizes[1] }
+    }),
+  )
 }
 
 function keepApart(build: PluginBuilder) {
   const filter = new RegExp(`^\\./(${MODULES.join('|')})\\.ts$`)
   build.onResolve({ filter }, ({ path, importer }) => {
     return importer ? { path: path.replace(/ts$/, 'js'), external: true } : undefined
+  })
+}
+
+/** Jest has `import()` only with a flag of Node. */
+function requireLater(build: PluginBuilder) {
+  build.onLoad({ filter: /open-transport\.ts$/ }, async ({ path }) => {
+    const text = await readFile(path, 'utf8')
+    const contents = text.replace(
+      /\bimport\(('[^']+')\)/,
+      'Promise.resolve().then(() => require($1))',
+    )
+    if (contents === text) throw new Error(`${path} loads nothing later`)
+    return { contents, loader: 'ts' }
   })
 }
 
@@ -103,18 +132,18 @@ async function declare() {
 }
 
 /** Copies a declaration and those that it names, side by side. */
-async function collect(name: string, seen = new Set<string>()) {
+async function collect(name: string, folder: string, seen = new Set<string>()) {
   if (seen.has(name)) return
   seen.add(name)
   const text = await readFile(join(DECLARATIONS, `${name}.d.ts`), 'utf8')
   const imports = [...text.matchAll(/from '(\.[^']+)\.ts'/g)].map(([, path = '']) => path)
   const flat = text.replace(/from '\.[^']*?([^/']+)\.ts'/g, "from './$1.js'")
-  await writeFile(join(FOLDER, `${basename(name)}.d.ts`), flat)
+  await writeFile(join(folder, `${basename(name)}.d.ts`), flat)
   for (const path of new Set(imports)) {
     const target = join(dirname(name), path)
     if (/^(app|client\/routes)$/.test(target)) {
       throw new Error(`${name} shows types of the server: say them in client/types.ts`)
     }
-    await collect(target, seen)
+    await collect(target, folder, seen)
   }
 }

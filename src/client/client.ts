@@ -33,7 +33,7 @@ export type ClientOptions = {
   /** Thumbprints of the keys to seal for, as `homeport keys list` prints them. */
   pinnedKeys?: string[]
   /** Where the session is kept; without it in memory alone. */
-  storage?: Storage
+  storage?: Storage | undefined
   /** What a person recognises this device by. */
   device?: string
   /** What app this is, for settings that depend on it. */

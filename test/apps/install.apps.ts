@@ -17,6 +17,35 @@ console.log(codes.join(' '))
 `
 const SAID = 'function network_error network_error'
 
+/** Signs in with the storage, reads the session by another client, and signs out. */
+const KEEP = `
+const user = { _id: '1', email: 'ann@example.com' }
+const session = { accessToken: 'a'.repeat(900), refreshToken: 'r', expiresIn: 900, user }
+const replies = { login: session, profile: user }
+const fetch = async (url) => Response.json({ code: 'ok', response: replies[url.split('/')[5]], message: '' })
+const open = () => createClient({ baseUrl: 'http://127.0.0.1:9', fetch, storage })
+await open().login({ email: 'ann@example.com', password: 'x' })
+const again = open()
+const kept = [await again.isSignedIn(), (await again.readProfile()).email]
+await again.logout()
+console.log(...kept, await open().isSignedIn())
+`
+/** Keeps what the keychain keeps, by the rules of expo-secure-store: these letters, and 2 KiB. */
+const SECURE_STORE = `
+const items = new Map()
+const check = (key) => {
+  if (!/^[\\w.-]+$/.test(key)) throw new Error('Invalid key provided to SecureStore.')
+}
+export const AFTER_FIRST_UNLOCK = 0
+export async function getItemAsync(key) { check(key); return items.get(key) ?? null }
+export async function setItemAsync(key, value) {
+  check(key)
+  if (typeof value !== 'string' || value.length > 2048) throw new Error('Invalid value')
+  items.set(key, value)
+}
+export async function deleteItemAsync(key) { check(key); items.delete(key) }
+`
+
 let folder = ''
 
 beforeAll(async () => {
@@ -63,12 +92,66 @@ test(
     )
     // React Native has no await outside of functions.
     const [imports = '', ...statements] = MAIN.split('\n')
-    const main = `${imports}\nasync function main() {\n${statements.join('\n')}}\nmain()\n`
-    await writeFile(join(app, 'index.js'), main)
+    const main = `${imports}\nasync function main() {\n${statements.join('\n')}${KEEP}}\nmain()\n`
+    await writeFile(join(app, 'index.js'), `import { storage } from './session-storage'\n${main}`)
+    await writeFile(join(app, 'session-storage.js'), await recipe('session-storage.js'))
+    await mkdir(join(app, 'node_modules', 'expo-secure-store'))
+    await writeFile(join(app, 'node_modules', 'expo-secure-store', 'index.js'), SECURE_STORE)
     run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
     // As React Native runs it: a script, which no import.meta may be in.
     const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
-    expect(run(app, 'node', '-e', asScript)).toBe(SAID)
+    expect(run(app, 'node', '-e', asScript)).toBe(`${SAID}\ntrue ann@example.com false`)
+  },
+  5 * MINUTES,
+)
+
+test(
+  'Jest runs it by require, on Node and in a page, and Vitest runs the same test',
+  async () => {
+    const jest = await makeApp(
+      'jest',
+      'jest@30',
+      'jest-environment-jsdom@30',
+      'jest-fixed-jsdom@0.0.11',
+      '@babel/core@7',
+      '@babel/plugin-transform-modules-commonjs@7',
+    )
+    await writeFile(
+      join(jest, 'babel.config.js'),
+      `module.exports = { plugins: ['@babel/plugin-transform-modules-commonjs'] }`,
+    )
+    await writeFile(join(jest, 'paywall.test.js'), await recipe('paywall.test.js'))
+    const [, ...statements] = MAIN.split('\n')
+    const require = `const { createClient, isUpdateRequired } = require('homeport-client')`
+    const body = statements.join('\n').replace('console.log(', `expect('${SAID}').toBe(`)
+    await writeFile(
+      join(jest, 'sealed.test.js'),
+      `${require}\ntest('loads what seals', async () => {\n${body}})`,
+    )
+    run(jest, 'npx', 'jest', '--env', 'node')
+    run(jest, 'npx', 'jest', '--env', 'jest-fixed-jsdom', 'paywall')
+
+    const vitest = await makeApp('vitest', 'vitest@4')
+    await writeFile(join(vitest, 'paywall.test.js'), await recipe('paywall.test.js'))
+    run(vitest, 'npx', 'vitest', 'run', '--globals')
+  },
+  5 * MINUTES,
+)
+
+test(
+  'Next builds it, rendered on the server and in the browser',
+  async () => {
+    const app = await makeApp('next', 'next@16', 'react@19', 'react-dom@19')
+    await mkdir(join(app, 'app'))
+    await writeFile(join(app, 'app', 'api.js'), await recipe('app/api.js'))
+    const layout = `export default ({ children }) => <html><body>{children}</body></html>`
+    await writeFile(join(app, 'app', 'layout.js'), layout)
+    const page = `'use client'\nimport { api } from './api.js'\nexport default () => <p>{typeof api.login}</p>`
+    await writeFile(join(app, 'app', 'page.js'), page)
+    await writeFile(join(app, '.env'), 'NEXT_PUBLIC_API_URL=https://api.example.com')
+    run(app, 'env', 'NEXT_TELEMETRY_DISABLED=1', 'npx', 'next', 'build')
+    const html = await Bun.file(join(app, '.next', 'server', 'app', 'index.html')).text()
+    expect(html).toContain('<p>function</p>')
   },
   5 * MINUTES,
 )
@@ -85,6 +168,14 @@ test.each([
   },
   5 * MINUTES,
 )
+
+/** A file that the documentation shows, by the name in its first line. */
+async function recipe(name: string): Promise<string> {
+  const text = await Bun.file(join(ROOT, 'docs', 'client.md')).text()
+  const [, code] = text.split(`\`\`\`js\n// ${name}\n`)
+  if (code === undefined) throw new Error(`docs/client.md has no ${name}`)
+  return code.slice(0, code.indexOf('\n```'))
+}
 
 /** An app with the client and other dependencies. */
 async function makeApp(name: string, ...dependencies: string[]): Promise<string> {

@@ -70,6 +70,34 @@ test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
   },
 )
 
+test('an app that requires it compiles as CommonJS, and runs', async () => {
+  const lines = [
+    `import { createClient } from 'homeport-client'`,
+    `const failure = (env: string) =>`,
+    `  createClient({ baseUrl: 'http://127.0.0.1:9', env }).readFaqs().catch(({ code }) => code)`,
+    `void Promise.all(['test', 'production'].map(failure)).then((codes) => console.log(...codes))`,
+  ]
+  await writeFile(join(app, 'app.cts'), lines.join('\n'))
+  const compilerOptions = { ...STRICT, ...SETTINGS.nodenext }
+  await writeFile(join(app, 'cjs.json'), JSON.stringify({ compilerOptions, files: ['app.cts'] }))
+  const compiled = Bun.spawnSync([process.execPath, TSC, '-p', 'cjs.json'], { cwd: app })
+  expect(compiled.stdout.toString()).toBe('')
+  for (const runtime of RUNTIMES) {
+    const { stdout } = Bun.spawnSync([runtime, join('out', 'app.cjs')], { cwd: app })
+    expect(stdout.toString()).toBe('network_error network_error\n')
+  }
+})
+
+test('every file has a source map with its sources', async () => {
+  for await (const name of new Bun.Glob('{*,cjs/*}.js').scan(PACKAGE)) {
+    const text = await Bun.file(join(PACKAGE, name)).text()
+    expect(text).toContain(`//# sourceMappingURL=${basename(name)}.map`)
+    const map = await Bun.file(join(app, 'node_modules', 'homeport-client', `${name}.map`)).json()
+    expect([name, map.sourcesContent.length > 0]).toEqual([name, true])
+    expect(map.sourcesContent.every((source: unknown) => typeof source === 'string')).toBe(true)
+  }
+})
+
 test('an app that sends plain carries less than 7 kB, and none of the cryptography', async () => {
   const bundled = async (env: string) => {
     const entry = join(app, `${env}.js`)
