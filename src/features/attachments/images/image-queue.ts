@@ -1,7 +1,8 @@
-import { createBudget } from '../../../lib/budget.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
+import { countPixels } from './count-pixels.ts'
+import { createFairQueue, type Requester } from './fair-queue.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
 
@@ -13,9 +14,6 @@ type ImageQueueDeps = {
   cores: number
   log: Log
 }
-
-/** For whom a picture is made: an IP, and the person where one is signed in. */
-export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
@@ -33,12 +31,10 @@ const MAX_WAIT = 60_000
 
 /**
  * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
- * than there are cores, and nobody has them all: who floods leaves one to others.
+ * than there are cores, and no one has them all: who floods leaves one to others.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
-  const rules = { share: cores, ...QUEUE, onFull: busy }
-  const userBudget = createBudget({ total: Number.POSITIVE_INFINITY, ...rules })
-  const ipBudget = createBudget({ total: cores + 1, ...rules })
+  const takePlace = createFairQueue({ places: cores + 1, share: cores, ...QUEUE, onFull: busy })
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
@@ -56,10 +52,9 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     }
   }
 
-  async function makeInTurn(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
+  async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
     const timeout = AbortSignal.timeout(MAX_WAIT)
-    using _own = userId === null ? null : await userBudget(userId, 1, timeout)
-    using _place = await ipBudget(ip, 1, timeout)
+    using _place = await takePlace(requester, await countPixels(job.input), timeout)
     using _room = await space.reserve(RESULT_LIMIT)
     clearTimeout(idle)
     const worker = acquireWorker()

@@ -1,0 +1,57 @@
+import { open } from 'node:fs/promises'
+
+/** Of a picture that does not say how large it is, as of the largest. */
+const UNKNOWN = 64_000_000
+const HEAD_BYTES = 64 * 1024
+
+/** How many pixels a picture says that it has, for a fair share of the image workers; nothing more relies on it. */
+export async function countPixels(path: string): Promise<number> {
+  await using file = await open(path)
+  const buffer = Buffer.alloc(HEAD_BYTES)
+  const { bytesRead } = await file.read(buffer, 0, HEAD_BYTES, 0)
+  try {
+    const [width, height] = sizeOf(buffer.subarray(0, bytesRead)) ?? []
+    return width && height ? width * height : UNKNOWN
+  } catch (error) {
+    // The head ends in the middle of it.
+    if (error instanceof RangeError) return UNKNOWN
+    throw error
+  }
+}
+
+function sizeOf(head: Buffer): [number, number] | null {
+  const word = (at: number) => head.toString('latin1', at, at + 4)
+  if (word(12) === 'IHDR') return [head.readUInt32BE(16), head.readUInt32BE(20)]
+  if (word(8) === 'WEBP') return sizeOfWebp(head, word(12))
+  if (word(4) === 'ftyp') return largestOfHeic(head)
+  return head.readUInt16BE(0) === 0xffd8 ? sizeOfJpeg(head) : null
+}
+
+/** RFC 9649, section 2. */
+function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
+  if (chunk === 'VP8X') return [head.readUIntLE(24, 3) + 1, head.readUIntLE(27, 3) + 1]
+  if (chunk === 'VP8 ') return [head.readUInt16LE(26) & 0x3fff, head.readUInt16LE(28) & 0x3fff]
+  if (chunk !== 'VP8L') return null
+  const bits = head.readUInt32LE(21)
+  return [(bits & 0x3fff) + 1, ((bits >> 14) & 0x3fff) + 1]
+}
+
+/** The first frame header; the codes around it are of tables and restarts. */
+function sizeOfJpeg(head: Buffer): [number, number] | null {
+  for (let at = 2; head.readUInt8(at) === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
+    const marker = head.readUInt8(at + 1)
+    const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
+    if (isFrame) return [head.readUInt16BE(at + 7), head.readUInt16BE(at + 5)]
+  }
+  return null
+}
+
+/** A HEIC tells the sizes of its tiles, thumbnails and pictures. */
+function largestOfHeic(head: Buffer): [number, number] | null {
+  let largest: [number, number] | null = null
+  for (let at = head.indexOf('ispe'); at >= 0; at = head.indexOf('ispe', at + 4)) {
+    const size: [number, number] = [head.readUInt32BE(at + 8), head.readUInt32BE(at + 12)]
+    if (largest === null || size[0] * size[1] > largest[0] * largest[1]) largest = size
+  }
+  return largest
+}

@@ -1,0 +1,130 @@
+import { expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { countPixels } from '../../../src/features/attachments/images/count-pixels.ts'
+import { createFairQueue } from '../../../src/features/attachments/images/fair-queue.ts'
+import { heicOf } from '../../support/heic.ts'
+import { bombPng, noise, phonePhoto } from '../../support/pictures.ts'
+
+const LARGE = 48_000_000
+const SMALL = 1_000_000
+const never = new AbortController().signal
+
+/** A queue with one place, beside the one that is kept for small pictures; `end` ends the oldest job. */
+function makeQueue(more = {}) {
+  const onFull = () => new Error('full')
+  const rules = { places: 2, share: 2, queueLimit: 64, queueShare: 16, onFull, ...more }
+  const take = createFairQueue(rules)
+  const running: Disposable[] = []
+  const served: string[] = []
+  return { ask, end, served }
+
+  /** `who` is a user at an address: `ann@home`. */
+  async function ask(who: string, pixels: number, signal = never) {
+    const [user, ip = ''] = who.split('@')
+    const place = await take({ ip, userId: user || null }, pixels, signal)
+    served.push(who)
+    running.push(place)
+  }
+
+  async function end() {
+    await Bun.sleep(0)
+    running.shift()?.[Symbol.dispose]()
+    await Bun.sleep(0)
+  }
+}
+
+test('who comes later is not behind all that others have asked for before', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 16; at++) void ask(`@${at % 6}`, LARGE)
+  void ask('ann@home', LARGE)
+  for (let at = 0; at < 6; at++) await end()
+  expect(served).toEqual(['@0', '@1', '@2', '@3', '@4', '@5', 'ann@home'])
+})
+
+test('addresses take turns, and so do the users of one address', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 4; at++) void ask('eve@office', LARGE)
+  for (let at = 0; at < 2; at++) void ask('bob@office', LARGE)
+  for (let at = 0; at < 2; at++) void ask('ann@home', LARGE)
+  for (let at = 0; at < 8; at++) await end()
+  expect(served).toEqual([
+    ...['eve@office', 'ann@home', 'bob@office', 'ann@home'],
+    ...['eve@office', 'bob@office', 'eve@office', 'eve@office'],
+  ])
+})
+
+test('one user counts as one, at however many addresses', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 6; at++) void ask(`eve@${at}`, LARGE)
+  for (let at = 0; at < 3; at++) void ask('ann@home', LARGE)
+  for (let at = 0; at < 6; at++) await end()
+  expect(served.slice(0, 6).filter((who) => who === 'ann@home')).toHaveLength(3)
+})
+
+test('a picture is charged by its pixels', async () => {
+  const { ask, end, served } = makeQueue({ places: 1, queueShare: 64 })
+  for (let at = 0; at < 4; at++) void ask('@large', 8_000_000)
+  for (let at = 0; at < 20; at++) void ask('@small', SMALL)
+  for (let at = 0; at < 18; at++) await end()
+  expect(served.filter((who) => who === '@large')).toHaveLength(3)
+})
+
+test('a place is kept for small pictures', async () => {
+  const { ask, served } = makeQueue()
+  for (let at = 0; at < 3; at++) void ask(`@${at}`, LARGE)
+  await ask('ann@home', SMALL)
+  expect(served).toEqual(['@0', 'ann@home'])
+})
+
+test('a full queue refuses the address that has most in it', async () => {
+  const { ask, end, served } = makeQueue({ queueLimit: 4, queueShare: 3 })
+  const flood = Array.from({ length: 4 }, () => ask('@flood', LARGE).catch(() => 'refused'))
+  await expect(ask('@flood', LARGE)).rejects.toThrow('full')
+  const others = ['@a', '@b'].map((who) => ask(who, LARGE))
+  expect(await flood[3]).toBe('refused')
+  for (let at = 0; at < 5; at++) await end()
+  await Promise.all(others)
+  expect(served).toEqual(['@flood', '@a', '@b', '@flood', '@flood'])
+})
+
+test('who gives up leaves the queue', async () => {
+  const { ask, end, served } = makeQueue()
+  void ask('@a', LARGE)
+  const patience = new AbortController()
+  const waiting = ask('@b', LARGE, patience.signal)
+  void ask('@c', LARGE)
+  patience.abort()
+  await expect(waiting).rejects.toThrow('full')
+  await end()
+  expect(served).toEqual(['@a', '@c'])
+})
+
+test('the pixels of a picture are read from its head', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-pixels-'))
+  const path = join(folder, 'file')
+  for (const [what, content, pixels] of [
+    ['JPEG', await phonePhoto(400, 300), 120_000],
+    ['progressive JPEG', await noise(50, 30).jpeg({ progressive: true }).toBuffer(), 1_500],
+    ['PNG', await bombPng(9_000), 81_000_000],
+    ['lossy WebP', await noise(50, 30).webp().toBuffer(), 1_500],
+    ['lossless WebP', await noise(50, 30).webp({ lossless: true }).toBuffer(), 1_500],
+    [
+      'WebP with metadata',
+      await noise(50, 30)
+        .withExif({ IFD0: { Make: 'x' } })
+        .webp()
+        .toBuffer(),
+      1_500,
+    ],
+    ['HEIC', heicOf({ grid: [3, 2] }), 1_536 * 512],
+    ['another file', Buffer.from('text'), 64_000_000],
+    ['a cut JPEG', (await phonePhoto()).subarray(0, 30), 64_000_000],
+    ['nothing', Buffer.alloc(0), 64_000_000],
+  ] as const) {
+    await Bun.write(path, content)
+    expect([what, await countPixels(path)]).toEqual([what, pixels])
+  }
+  await rm(folder, { recursive: true })
+})
