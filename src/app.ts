@@ -23,7 +23,7 @@ import { metricsRoute } from './http/metrics.ts'
 import { observe } from './http/request-log.ts'
 import { createBaseUrlOf } from './http/request-url.ts'
 import { allowedMethodsOf } from './http/routing.ts'
-import { createTranslator, type Translator } from './http/translator.ts'
+import { createTranslator, type Translator, translatedReplies } from './http/translator.ts'
 import type { Services } from './services.ts'
 import { VERSION } from './version.ts'
 
@@ -95,7 +95,8 @@ export function createConsoleApp(services: Services) {
 }
 
 /** What is documented: the routes that apps and the billing provider call. */
-function createApi(services: Services, { languageOf, say: translate }: Translator) {
+function createApi(services: Services, translator: Translator) {
+  const { languageOf, say: translate } = translator
   const { config, ipOf, countryOf, checkSession, now, deleteAccount, exportData, publicKeys } =
     services
   const { people, profile, attachments, listing, staging, settings, plans, rates, content } =
@@ -109,6 +110,7 @@ function createApi(services: Services, { languageOf, say: translate }: Translato
   return (
     new Elysia({ name: 'api', normalize: false })
       .use(jwks({ publicKeys }))
+      .use(translatedReplies(translator))
       // Those that need no token come before those that look for one in every request.
       .use(settingsRoutes({ settings, countryHeader, countryOf, checkSession }))
       .use(plansRoutes({ plans }))

@@ -68,9 +68,11 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
       if (failure.retryAfterSeconds !== undefined) {
         set.headers['retry-after'] = String(failure.retryAfterSeconds)
       }
-      const language = translator.languageOf(request)
+      const { message, details = [] } = failure
+      const sentences = [message, ...details.map((detail) => detail.message)]
+      const { language, said } = translator.sayAll(sentences, request)
       set.headers['content-language'] = language
-      return failureBody(failure, requestId, (sentence) => translator.say(sentence, language))
+      return failureBody(failure, requestId, said)
     },
   )
 }
@@ -81,10 +83,13 @@ type AllowedMethods = (path: string) => string[]
 export function failureBody(
   { code, message, details }: AppError,
   requestId: string,
-  say: (sentence: string) => string = (sentence) => sentence,
+  [said = message, ...saidDetails]: string[] = [],
 ): FailureBody {
-  const told = details?.map(({ path, message }) => ({ path, message: say(message) }))
-  return { code, message: say(message), requestId, ...(told ? { details: told } : {}) }
+  const told = details?.map(({ path, message }, at) => ({
+    path,
+    message: saidDetails[at] ?? message,
+  }))
+  return { code, message: said, requestId, ...(told ? { details: told } : {}) }
 }
 
 export function internalError(): AppError {

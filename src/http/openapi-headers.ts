@@ -42,7 +42,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   AcceptLanguage: {
     name: 'Accept-Language',
     ...optional(
-      'of content, of new accounts and of error messages; English without it',
+      'of content, of new accounts and of messages; English without it',
       'pt-BR, en;q=0.8',
       {},
     ),

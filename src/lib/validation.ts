@@ -64,7 +64,12 @@ function variantFor({ schema, value }: ValueError): number {
 function expectation(fault: ValueError): string {
   const { type, schema, message } = fault
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
+  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is unknown here'
   if (typeof schema['error'] === 'string') return schema['error']
+  if (type === ValueErrorType.StringMinLength)
+    return `must have ${schema['minLength']} characters or more`
+  if (type === ValueErrorType.StringMaxLength)
+    return `must have ${schema['maxLength']} characters or less`
   if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
   return KIND_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
 }

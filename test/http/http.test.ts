@@ -81,7 +81,7 @@ test.each([
 test.each([
   ['two words', 400],
   ['test, prod', 400],
-  ['', 400],
+  ['', 200],
   ['x'.repeat(33), 400],
   ['prod', 400],
   ['TEST', 400],

@@ -1,6 +1,7 @@
 import type { Sentences } from '../../lib/translate.ts'
 
 export const attachmentGerman: Sentences = {
+  'The file is deleted.': 'Die Datei ist gelöscht.',
   'The server has no space for files. Try again later.':
     'Der Server hat keinen Platz für Dateien. Versuche es später noch einmal.',
   'Too many uploads at once. Try again in a moment.':

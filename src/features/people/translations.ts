@@ -2,6 +2,26 @@ import type { Sentences } from '../../lib/translate.ts'
 
 export const peopleGerman: Sentences = {
   'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',
+  'Signed out.': 'Du bist abgemeldet.',
+  'A mail is on its way.': 'Eine E-Mail ist unterwegs.',
+  'A mail is on its way to the new address. Until it is opened nothing changes.':
+    'Eine E-Mail an die neue Adresse ist unterwegs. Bis zum Klick auf ihren Link ändert sich nichts.',
+  'If there is such an account, a mail is on its way.':
+    'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
+  'The account and everything in it is deleted.': 'Das Konto und alles darin ist gelöscht.',
+  'The address is confirmed.': 'Die Adresse ist bestätigt.',
+  'The address stays as it is. Choose a new password: somebody knows yours.':
+    'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
+  'The password is changed. Other devices are signed out.':
+    'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',
+  'The password is set. Sign in with it.': 'Das Passwort ist festgelegt. Melde dich damit an.',
+  'The provider is unlinked. Other devices are signed out.':
+    'Der Anbieter ist getrennt. Andere Geräte sind abgemeldet.',
+  'The session is ended.': 'Die Sitzung ist beendet.',
+  'Two-factor is off. Other devices are signed out.':
+    'Die Anmeldung in zwei Schritten ist ausgeschaltet. Andere Geräte sind abgemeldet.',
+  'Two-factor authentication is not on.':
+    'Die Anmeldung in zwei Schritten ist nicht eingeschaltet.',
   'Two-factor authentication is already on.':
     'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',
   'The code is wrong or was used before.': 'Der Code ist falsch oder wurde schon benutzt.',
@@ -35,8 +55,11 @@ export const peopleGerman: Sentences = {
     'Das Passwort darf nicht aus nur einem Zeichen bestehen.',
   'The password is among the most common ones.':
     'Das Passwort gehört zu den häufigsten: Wähle ein anderes.',
-  'must have # characters or more': 'braucht mindestens # Zeichen',
-  'must have # characters or less': 'darf höchstens # Zeichen haben',
+  'must be text of at most # characters, or null':
+    'muss Text mit höchstens # Zeichen oder null sein',
+  'must be true, false or null': 'muss true, false oder null sein',
+  'must be the key of an own public picture':
+    'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
   'must not be one character over and over': 'darf nicht aus nur einem Zeichen bestehen',
   'is among the most common ones': 'gehört zu den häufigsten',

@@ -55,7 +55,7 @@ test('an upload that comes again under its key gets the first answer and no seco
   expect((await send('k-1', other.accessToken)).json.response[0].key).not.toBe(
     first.json.response[0].key,
   )
-  for (const key of ['', 'two words', 'x'.repeat(65), 'ü']) {
+  for (const key of ['two words', 'x'.repeat(65), 'ü']) {
     expect([key, (await send(encodeURI(key) === key ? key : 'two words')).status]).toEqual([
       key,
       400,

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { translations } from '../../../src/features.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
@@ -101,6 +102,47 @@ test('errors of the interface are in the language of the phone, where they were 
     details: [{ path: 'password', message: 'braucht mindestens 8 Zeichen' }],
   })
   expect((await ask('fr')).json.message).toBe('The password must have 8 characters or more.')
+})
+
+test('a reply is in one language, whether it is a success, an error or its details', async () => {
+  await using app = await createTestApp(BASE)
+  const headers = { 'accept-language': 'de' }
+  const ask = async (method: string, path: string, json?: unknown, token = '') => {
+    const reply = await app.ask(method, path, { json, headers, ...(token ? { token } : {}) })
+    const { message, details = [] } = reply.json
+    const said = [message, ...details.map((detail: { message: string }) => detail.message)]
+    return { language: reply.headers.get('content-language'), said }
+  }
+  const { accessToken } = await app.register()
+  const forgot = await ask('POST', '/api/auth/password/v1/forgot', { email: 'x@example.com' })
+  const logout = await ask('POST', '/api/auth/logout/v1', undefined, accessToken)
+  const german = await ask('POST', '/api/auth/login/v1', { email: 7, extra: true })
+  const english = await ask('POST', '/api/auth/social/v1', { provider: 'x', idToken: 7 })
+  expect(forgot).toEqual({
+    language: 'de',
+    said: ['Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.'],
+  })
+  expect(logout).toEqual({ language: 'de', said: ['Du bist abgemeldet.'] })
+  expect(german.language).toBe('de')
+  expect(german.said).toEqual([
+    'Einige Angaben sind ungültig.',
+    'wird benötigt',
+    'ist hier unbekannt',
+    'muss eine E-Mail-Adresse sein',
+  ])
+  expect(english.language).toBe('en')
+  expect(english.said.join()).toMatch(/^Some fields are invalid.,must be one of/)
+})
+
+test('every success of people and files is translated', async () => {
+  const sources = new Bun.Glob('src/features/{people,attachments}/**/*.ts')
+  const said: string[] = []
+  for await (const path of sources.scan()) {
+    const source = await Bun.file(path).text()
+    said.push(...[...source.matchAll(/\bmessage\(\s*'([^']+)'/g)].map(([, text = '']) => text))
+  }
+  expect(said.length).toBeGreaterThan(12)
+  expect(said.filter((sentence) => !Object.hasOwn(translations.de, sentence))).toEqual([])
 })
 
 test('mails name the app and lead into it, and to a page for those without', async () => {
