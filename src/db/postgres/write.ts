@@ -1,6 +1,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { buildersOf } from '../builders.ts'
+import { changeIsOver } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
@@ -14,6 +15,9 @@ type Change = {
   effects: (() => void)[]
   retry: Retry
   failure: { error: unknown } | null
+  /** Statements that have no answer yet. */
+  pending: Set<Promise<unknown>>
+  isOver: boolean
 }
 
 type WriterDeps = {
@@ -62,7 +66,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
   return { write: write as Db<never>['write'], prepareWrite, run, stats, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    if (inside.getStore()) {
+    if (inside.getStore()?.isOver === false) {
       throw new Error('write inside a write would wait for itself: pass tx on instead')
     }
     if (refusal) return Promise.reject(unavailable(refusal))
@@ -91,11 +95,15 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function run(query: string, params: unknown[]) {
     const change = current()
     if (change.failure) throw change.failure.error
+    const answer = change.connection.run(query, params)
+    change.pending.add(answer)
     try {
-      return await change.connection.run(query, params)
+      return await answer
     } catch (error) {
       change.failure ??= { error }
       throw error
+    } finally {
+      change.pending.delete(answer)
     }
   }
 
@@ -166,11 +174,14 @@ export function createWriter({ pool, limit }: WriterDeps) {
   async function once<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
     if (retry.isOver()) throw tooLate()
     const connection = await pool.reserve()
+    const pending = new Set<Promise<unknown>>()
+    const change: Change = { connection, effects: [], retry, failure: null, pending, isOver: false }
     let isBroken = false
     try {
       await connection.run(BEGIN, [])
-      const change: Change = { connection, effects: [], retry, failure: null }
       const value = await inside.run(change, async () => await work(tx))
+      await Promise.allSettled(pending)
+      change.isOver = true
       if (change.failure) throw change.failure.error
       if (retry.isOver()) throw tooLate()
       await commit(connection)
@@ -178,6 +189,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
       for (const effect of change.effects) effect()
       return value
     } catch (error) {
+      change.isOver = true
       isBroken = await undo(connection, error)
       throw error
     } finally {
@@ -206,7 +218,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
 
   function current(): Change {
     const change = inside.getStore()
-    if (!change) throw new Error('a change runs inside write() only')
+    if (!change || change.isOver) throw changeIsOver()
     return change
   }
 }

@@ -1,4 +1,5 @@
 import type { Database, SQLQueryBindings, Statement } from 'bun:sqlite'
+import type { SQL } from 'drizzle-orm'
 import { BunSQLiteDatabase, type PreparedQuery, SQLiteBunSession } from 'drizzle-orm/bun-sqlite'
 import { type PreparedQueryConfig, SQLiteSyncDialect } from 'drizzle-orm/sqlite-core'
 import { decoderOf, encoderOfAll, type Joins, type Values } from '../compiled-query.ts'
@@ -8,32 +9,60 @@ type PrepareArguments = Parameters<Session['prepareQuery']>
 
 /**
  * drizzle over `client`, whose prepared queries decide once how parameters are encoded and rows are decoded;
- * drizzle's own do so at every run. What `execute` answers is the same. `beforeSelect` is called before each select.
+ * drizzle's own do so at every run. What `execute` answers is the same. `beforeSelect` is called before each prepared
+ * select, `beforeAny` before every statement.
  */
-export function compilingDrizzle(client: Database, beforeSelect = () => {}): BunSQLiteDatabase {
+export function compilingDrizzle(
+  client: Database,
+  { beforeSelect = () => {}, beforeAny = () => {} } = {},
+): BunSQLiteDatabase {
   const dialect = new SQLiteSyncDialect({ casing: 'snake_case' })
-  const session: Session = new CompilingSession(client, dialect, beforeSelect)
+  const session: Session = new CompilingSession(client, dialect, beforeSelect, beforeAny)
   return new BunSQLiteDatabase('sync', dialect, session, undefined)
 }
 
 class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<string, never>> {
   readonly #beforeSelect: () => void
+  readonly #beforeAny: () => void
 
-  constructor(client: Database, dialect: SQLiteSyncDialect, beforeSelect: () => void) {
+  constructor(
+    client: Database,
+    dialect: SQLiteSyncDialect,
+    beforeSelect: () => void,
+    beforeAny: () => void,
+  ) {
     super(client, dialect, undefined)
     this.#beforeSelect = beforeSelect
+    this.#beforeAny = beforeAny
   }
 
   override prepareQuery<T extends Omit<PreparedQueryConfig, 'run'>>(...args: PrepareArguments) {
     const prepared = super.prepareQuery<T>(...args)
     const execute = compile(prepared, args, this.#beforeSelect)
     if (execute) prepared.execute = execute as typeof prepared.execute
-    return prepared
+    return this.#guarded(prepared)
   }
 
   /** drizzle's own: compiling would not pay. */
   override prepareOneTimeQuery(...args: PrepareArguments) {
-    return super.prepareQuery(...args)
+    return this.#guarded(super.prepareQuery(...args))
+  }
+
+  override async count(query: SQL): Promise<number> {
+    this.#beforeAny()
+    return super.count(query)
+  }
+
+  /** Whatever runs it: builders run theirs by `run` and `all`. */
+  #guarded<T extends PreparedQuery>(prepared: T): T {
+    for (const name of ['execute', 'run', 'all', 'get', 'values'] as const) {
+      const run = prepared[name].bind(prepared) as (values?: Values) => never
+      prepared[name] = (values?: Values) => {
+        this.#beforeAny()
+        return run(values)
+      }
+    }
+    return prepared
   }
 }
 

@@ -54,7 +54,7 @@ export function createDb<Tables>(
   const reader = new Database(client.filename, { readonly: true })
   setPragmas(reader)
   const snapshot = createTurnSnapshot(reader)
-  const read = compilingDrizzle(reader, snapshot.open)
+  const read = compilingDrizzle(reader, { beforeSelect: snapshot.open })
   const checkpoints =
     checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
   const { promise: diskFailure, resolve: noteDiskFailure } = Promise.withResolvers<'disk'>()
@@ -62,9 +62,7 @@ export function createDb<Tables>(
     snapshot.close()
     checkpoints?.noteCommit()
   }
-  const writer = createWriter(client, compilingDrizzle(client), onCommit, () =>
-    noteDiskFailure('disk'),
-  )
+  const writer = createWriter(client, onCommit, () => noteDiskFailure('disk'))
   return {
     tables,
     read,

@@ -1,9 +1,10 @@
 import type { Database } from 'bun:sqlite'
 import { AsyncLocalStorage } from 'node:async_hooks'
-import type { BunSQLiteDatabase } from 'drizzle-orm/bun-sqlite'
 import { buildersOf } from '../builders.ts'
+import { changeIsOver } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
+import { compilingDrizzle } from './compiling-drizzle.ts'
 import { asStorageError, sqliteCode } from './storage-error.ts'
 
 type Job = {
@@ -27,7 +28,6 @@ const LOCK_RETRIES = [1, 1, 1, 2, 2, 5, 5, 10, 20]
  */
 export function createWriter(
   client: Database,
-  queries: BunSQLiteDatabase,
   onCommit: () => void = () => {},
   onDiskFailure: () => void = () => {},
 ) {
@@ -38,8 +38,8 @@ export function createWriter(
   const endAttempt = client.query('RELEASE attempt')
   const beginStatement = client.query('BEGIN IMMEDIATE')
   const commitStatement = client.query('COMMIT')
-  const inside = new AsyncLocalStorage<true>()
-  const builders = buildersOf(queries)
+  const inside = new AsyncLocalStorage<Tx>()
+  const builders = buildersOf(compilingDrizzle(client, { beforeAny: requireCurrent }))
   /** The change that is being made. */
   let current: Tx | null = null
   let draining: Promise<void> | null = null
@@ -50,7 +50,7 @@ export function createWriter(
   return { write: write as Db<never>['write'], prepareWrite, stats, stop }
 
   function write<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    if (inside.getStore()) {
+    if (current && inside.getStore() === current) {
       throw new Error('write inside a write would wait for itself: pass tx on instead')
     }
     if (refusal) return Promise.reject(unavailable(refusal))
@@ -80,11 +80,20 @@ export function createWriter(
     return {
       ...builders,
       attempt: (work) => attempt(work, effects),
-      afterCommit: (effect) => void effects.push(effect),
+      afterCommit(effect) {
+        requireCurrent()
+        effects.push(effect)
+      },
     } as Tx
   }
 
+  /** All changes share one connection: a statement of another one would be committed, or undone, with this one. */
+  function requireCurrent() {
+    if (!current || inside.getStore() !== current) throw changeIsOver()
+  }
+
   async function attempt(work: () => Promise<void>, effects: Effects): Promise<unknown> {
+    requireCurrent()
     const before = effects.length
     beginAttempt.run()
     try {
@@ -160,7 +169,7 @@ export function createWriter(
     try {
       const tx = txWith(effects)
       current = tx
-      const value = await inside.run(true, () => job.work(tx))
+      const value = await inside.run(tx, async () => await job.work(tx))
       release.run()
       return { job, value, effects }
     } catch (error) {
