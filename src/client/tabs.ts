@@ -83,10 +83,11 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     }
   }
 
-  /** Opened when it is needed first: where there are no tabs it may not be there, or keep a program running. */
+  /** Opened when it is needed first. */
   function open(): Channel | null {
     const { BroadcastChannel } = globalThis as unknown as Platform
-    if (channel || name === null || !BroadcastChannel) return channel
+    // Deno has no tabs, and runs on while a channel is open.
+    if (channel || name === null || !BroadcastChannel || 'Deno' in globalThis) return channel
     channel = new BroadcastChannel(name)
     channel.unref?.()
     channel.onmessage = async ({ data }) => {

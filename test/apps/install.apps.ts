@@ -26,9 +26,18 @@ const fetch = async (url) => Response.json({ code: 'ok', response: replies[url.s
 const open = () => createClient({ baseUrl: 'http://127.0.0.1:9', fetch, storage })
 await open().login({ email: 'ann@example.com', password: 'x' })
 const again = open()
+again.onAuthChange(() => {})
 const kept = [await again.isSignedIn(), (await again.readProfile()).email]
 await again.logout()
 console.log(...kept, await open().isSignedIn())
+`
+const MEMORY = `
+const items = new Map()
+const storage = {
+  getItem: (key) => items.get(key) ?? null,
+  setItem: (key, value) => void items.set(key, value),
+  removeItem: (key) => void items.delete(key),
+}
 `
 /** Keeps what the keychain keeps, by the rules of expo-secure-store: these letters, and 2 KiB. */
 const SECURE_STORE = `
@@ -163,8 +172,10 @@ test.each([
   '%s runs it',
   async (name, dependency, program, flags) => {
     const app = await makeApp(name.replace(' ', ''), dependency)
-    await writeFile(join(app, 'main.mjs'), MAIN)
-    expect(run(app, join(app, program), ...flags, 'main.mjs')).toBe(SAID)
+    await writeFile(join(app, 'main.mjs'), `${MAIN}${MEMORY}${KEEP}`)
+    // A listener must not keep it running.
+    const said = run(app, 'timeout', '20', join(app, program), ...flags, 'main.mjs')
+    expect(said).toBe(`${SAID}\ntrue ann@example.com false`)
   },
   5 * MINUTES,
 )
