@@ -1,5 +1,5 @@
 import type { CallOptions, Client } from './api.ts'
-import { ApiError } from './api-error.ts'
+import type { ApiError } from './api-error.ts'
 import { randomHex } from './bytes.ts'
 import { type Call, createCaller, type Envelope } from './caller.ts'
 import { type AppOnDevice, contextHeaders } from './context-headers.ts'
@@ -8,7 +8,13 @@ import { openTransport } from './open-transport.ts'
 import { DEFAULT_TIMEOUT, type Patience, withPatience } from './patience.ts'
 import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
-import { createSessionKeeper, isSessionEnded, sessionIn } from './session.ts'
+import {
+  createSessionKeeper,
+  isSessionEnded,
+  isTokenRefused,
+  sessionEnded,
+  sessionIn,
+} from './session.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createAuthChanges, inOneTab } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
@@ -181,18 +187,26 @@ export function createClient(options: ClientOptions): Client {
       )
   }
 
-  /** A guest who signs up keeps what is theirs: the guest's token goes with it. */
+  /**
+   * A guest who signs up keeps what is theirs: the guest's token goes with it. It is tried first, since whoever
+   * takes it off on the way would make this a new account.
+   */
   function signingUp<T>(path: string) {
     return (json: unknown, options?: CallOptions): Promise<T> =>
       patiently(options, async (patience) => {
-        const ask = (token: string | null) => call('post', path, token, { json, patience })
-        if ((await session.read()) === null) return keepSession<T>(await ask(null))
-        const envelope = await withToken(ask).catch(async (error) => {
-          const hasEnded = isSessionEnded(error) && (await session.read()) === null
-          throw hasEnded ? sessionEnded(error) : error
-        })
-        return keepSession<T>(envelope)
+        const tried = async (token: string) => {
+          await call('get', '/api/user/profile/v1', token, { patience })
+          return token
+        }
+        const isSignedIn = (await session.read()) !== null
+        const token = isSignedIn ? await withToken(tried).catch(sayIfEnded) : null
+        return keepSession<T>(await call('post', path, token, { json, patience }))
       })
+  }
+
+  async function sayIfEnded(error: unknown): Promise<never> {
+    const hasEnded = isSessionEnded(error) && (await session.read()) === null
+    throw hasEnded ? sessionEnded(error) : error
   }
 
   /** Of signing in, where a challenge is no session yet. */
@@ -272,19 +286,6 @@ export function createClient(options: ClientOptions): Client {
       return ask(next.accessToken)
     }
   }
-}
-
-function isTokenRefused(error: unknown): boolean {
-  return (
-    isSessionEnded(error) ||
-    (error instanceof ApiError && error.isGenuine && error.code === 'token_expired')
-  )
-}
-
-function sessionEnded(cause: unknown): ApiError {
-  const message =
-    'The session on this device has ended, so the account cannot take over what it had. Try again to go on without it.'
-  return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
 function dataOf<M extends Method, P extends string>(envelope: Envelope): ReplyOf<M, P> {

@@ -147,6 +147,20 @@ export function isSessionEnded(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
 }
 
+/** The access token is refused, and it is the server who says it. */
+export function isTokenRefused(error: unknown): boolean {
+  return (
+    isSessionEnded(error) ||
+    (error instanceof ApiError && error.isGenuine && error.code === 'token_expired')
+  )
+}
+
+export function sessionEnded(cause: unknown): ApiError {
+  const message =
+    'The session on this device has ended, so the account cannot take over what it had. Try again to go on without it.'
+  return new ApiError({ status: 401, code: 'session_ended', message, cause })
+}
+
 /** There was no answer, one that says to come again, or another process is refreshing the same session. */
 function isTransient(error: unknown): boolean {
   return (

@@ -49,6 +49,16 @@ describe('a session that is refused', () => {
   })
 })
 
+test('a guest whose token is taken off on the way does not become a new account', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, PLAIN)
+  const { user } = await client.startAsGuest()
+  network.meddler = { request: withoutToken }
+  await expect(client.register(LOGIN)).rejects.toMatchObject({ code: 'unauthenticated' })
+  network.meddler = {}
+  expect((await client.register(LOGIN)).user._id).toBe(user._id)
+})
+
 describe('two processes with one storage', () => {
   test('use what the other one has stored after a refusal', async () => {
     await using app = await createTestApp()
