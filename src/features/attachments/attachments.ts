@@ -47,7 +47,8 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
   const imageQueue = createImageQueue({ command: deps.imageCommand, space, cores, log })
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
-  const variants = createVariants({ db, files, staging, makeImage })
+  const quota = createQuota({ db, ...deps.quota })
+  const variants = createVariants({ db, files, staging, quota, makeImage })
   const urls = createFileUrls(createUrlSigner(deps.fileUrlKey, now), deps.filesPublicUrl)
   const listing = createListing({ db, variants, urls })
   const retries = createRetries({ db, now })
@@ -57,7 +58,7 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
     staging,
     prepare: createPreparer({ staging, makeImage, now, newKey }),
     variants,
-    quota: createQuota({ db, ...deps.quota }),
+    quota,
     retries,
     urls,
     existingUsers,

@@ -108,17 +108,19 @@ export function createAttachments(deps: AttachmentsDeps) {
         await files.keep(path, row.key)
       }
       const rows = prepared.map(({ row }) => row)
-      await db
+      const gone = await db
         .write(async (tx) => {
           if ((await existingUsers(tx, [userId])).length === 0) throw accountDeleted(userId)
           await remember(tx, rows)
-          await quota.take(tx, userId, rows)
+          const gone = await quota.take(tx, userId, rows)
           await tx.insert(attachments).values(rows)
+          return gone
         })
         .catch((error) => {
           mayBeStored = error instanceof AppError && error.code === 'unavailable'
           throw error
         })
+      for (const key of gone) await variants.drop(key)
       return rows
     } catch (error) {
       // Where it is not known, those without a row are collected later.

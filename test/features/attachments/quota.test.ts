@@ -1,6 +1,9 @@
 import { expect, test } from 'bun:test'
-import { createTestApp } from '../../support/app.ts'
-import { filesOf, uploadBody } from '../../support/attachments.ts'
+import { join } from 'node:path'
+import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
+import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fetchFile, filesOf, PATH, uploadBody } from '../../support/attachments.ts'
 import { phonePhoto } from '../../support/pictures.ts'
 
 test('115: the last file within the quota is taken, the next one is not; so with bytes', async () => {
@@ -100,3 +103,62 @@ test('a failed upload is no answer: under the same key it may be tried again', a
     200,
   )
 })
+
+test('pictures made by strangers stay within the quota of the owner, and give way to uploads', async () => {
+  const photo = await phonePhoto(300, 200)
+  const quota = photo.length * 2
+  await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: String(quota) })
+  const { accessToken: token } = await app.register()
+  const { json } = await uploadBody(app, token, photo, 'image/jpeg', 'publicAsset')
+  const { url, key } = json.response[0]
+  const statuses = await askAll(app, url)
+  expect(new Set(statuses)).toEqual(new Set([200, 507]))
+  expect(await bytesOnDisk(app)).toBeLessThanOrEqual(quota)
+  const { size } = (await app.ask('GET', `${PATH}/download?key=${key}`, { token })).json.response
+  const rest = await uploadBody(app, token, 'x'.repeat(quota - size), 'text/plain', 'supportTicket')
+  expect(rest.status).toBe(200)
+  expect(await bytesOnDisk(app)).toBe(quota)
+  expect((await fetchFile(app, `${url}?width=64`)).status).toBe(507)
+  expect((await uploadBody(app, token, 'x', 'text/plain', 'supportTicket')).status).toBe(403)
+})
+
+test('the variants of one picture take 8 MiB at most, of which the largest give way', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { json } = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
+  const { db } = app.services
+  const { attachments, variants } = db.tables
+  const [row] = await db.read.select().from(attachments)
+  const quota = createQuota({ db, maxBytes: 2 ** 30, maxCount: 10 })
+  const take = (key: string, mebibytes: number) =>
+    db.write((tx) => {
+      const size = mebibytes * 2 ** 20
+      return quota.takeVariant(tx, row as Row, { key, original: json.response[0].key, size })
+    })
+  expect([await take('a', 1), await take('b', 5), await take('c', 2)]).toEqual([[], [], []])
+  expect(await take('d', 1)).toEqual(['b'])
+  expect((await db.read.select().from(variants)).map(({ key }) => key).toSorted()).toEqual([
+    'a',
+    'c',
+    'd',
+  ])
+  await expect(take('e', 9)).rejects.toThrow('no space')
+})
+
+/** Asks for a picture in all widths and formats. */
+async function askAll(app: TestApp, url: string) {
+  const statuses: number[] = []
+  for (const width of [64, 256, 512, 1024]) {
+    const formats = ['webp', 'jpeg', 'png']
+    const ask = (format: string) => fetchFile(app, `${url}?width=${width}&format=${format}`)
+    statuses.push(...(await Promise.all(formats.map(ask))).map(({ status }) => status))
+  }
+  return statuses
+}
+
+async function bytesOnDisk(app: TestApp): Promise<number> {
+  const paths = (await filesOf(app)).map((name) =>
+    join(app.dataDir, 'files', name.slice(0, 1), name),
+  )
+  return paths.reduce((sum, path) => sum + Bun.file(path).size, 0)
+}

@@ -46,6 +46,17 @@ test.each(['63', '65', '0', '-64', '1e2', '0x40', '4096', '', 'x', '64.0'])(
   },
 )
 
+test('widths beyond that of the picture are one file', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { url } = await uploadPhoto(app, token)
+  const replies = await Promise.all(
+    [512, 1024, 2048].map((width) => fetchFile(app, `${url}?width=${width}&format=webp`)),
+  )
+  expect(new Set(replies.map(({ headers }) => headers.get('etag'))).size).toBe(1)
+  expect(await filesOf(app)).toHaveLength(2)
+})
+
 test('Accept chooses the format where none is named', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()

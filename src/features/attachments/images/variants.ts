@@ -6,6 +6,7 @@ import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
 import { isImage } from '../upload/media-types.ts'
 import type { Row } from '../upload/prepare-upload.ts'
+import type { Quota } from '../upload/quota.ts'
 import type { Staging } from '../upload/staging.ts'
 import type { ImageFormat } from './image.ts'
 import type { MakeImage } from './image-queue.ts'
@@ -17,6 +18,7 @@ type VariantsDeps = {
   db: AttachmentsDb
   files: Files
   staging: Staging
+  quota: Pick<Quota, 'takeVariant'>
   makeImage: MakeImage
 }
 export type Variants = ReturnType<typeof createVariants>
@@ -29,7 +31,7 @@ const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
 
 /** Pictures in the widths that apps show them in, each made once and kept beside its original. */
-export function createVariants({ db, files, staging, makeImage }: VariantsDeps) {
+export function createVariants({ db, files, staging, quota, makeImage }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
   const hot = new Map<string, Opened>()
@@ -39,13 +41,15 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
    * The variant of a picture; the first one who asks has it made, others wait for the same job. `onMake` is
    * called when it has to be made, and returns the IP that it is made for.
    */
-  async function open(row: Row, { width, format }: VariantOptions, onMake: () => string) {
+  async function open(row: Row, { width: asked, format }: VariantOptions, onMake: () => string) {
     if (!isImage(row.itemType)) {
       throw new AppError('validation_failed', 'Only pictures have variants.', {
         details: [{ path: 'width', message: 'is for pictures' }],
       })
     }
     const itemType = format ? `image/${format}` : row.itemType
+    // A picture is never blown up: all widths beyond its own are the same file.
+    const width = Math.min(asked, WIDTHS.find((one) => one >= (row.width ?? asked)) ?? asked)
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
     const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
@@ -102,21 +106,24 @@ export function createVariants({ db, files, staging, makeImage }: VariantsDeps) 
         throw new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
       }
       await files.keep(output, key)
-      await note(row.key, key, result.size)
+      await keepRow(row, { key, original: row.key, size: result.size })
     } finally {
       await staging.discard([{ path: output }])
     }
   }
 
-  /** The original may have been deleted meanwhile: then the variant goes as well. */
-  async function note(original: string, key: string, size: number) {
-    const isThere = await db.write(async (tx) => {
-      const rows = await tx.select().from(attachments).where(eq(attachments.key, original))
-      if (rows.length > 0)
-        await tx.insert(variants).values({ key, original, size }).onConflictDoNothing()
-      return rows.length > 0
-    })
-    if (!isThere) await drop(key)
+  /** The original may have been deleted meanwhile: then the variant goes as well, as it does where there is no room. */
+  async function keepRow(row: Row, variant: typeof variants.$inferInsert) {
+    try {
+      const gone = await db.write(async (tx) => {
+        const rows = await tx.select().from(attachments).where(eq(attachments.key, row.key))
+        return rows.length === 0 ? [variant.key] : await quota.takeVariant(tx, row, variant)
+      })
+      for (const key of gone) await drop(key)
+    } catch (error) {
+      await drop(variant.key)
+      throw error
+    }
   }
 }
 

@@ -1,49 +1,95 @@
-import { count, eq, sum } from 'drizzle-orm'
+import { count, desc, eq, sum } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
+import { noSpace } from '../storage/disk-space.ts'
 import type { Row } from './prepare-upload.ts'
 
 type QuotaDeps = { db: AttachmentsDb; maxBytes: number; maxCount: number }
+type Variant = AttachmentsDb['tables']['variants']['$inferSelect']
 
 export type Quota = ReturnType<typeof createQuota>
 
-/** How much a person may store: `maxBytes` in `maxCount` files. Variants count by their bytes. */
+/** Bytes of the variants of one picture: six of a photo in WebP and JPEG, or a large one in PNG. */
+const VARIANTS_LIMIT = 8 * 1024 * 1024
+
+/**
+ * How much a user may store: `maxBytes` in `maxCount` files. Variants count, but others ask for them: they give way to
+ * what the owner uploads, and the largest of them to new ones.
+ */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
-  return { check, take }
+  return { check, take, takeVariant }
 
   /** Refuses an upload before a byte of it is read, where there is no room for even one. */
   async function check(userId: string) {
     await ensure(db.read, userId, 1, 1)
   }
 
-  /** Refuses `rows` where they are too much, as part of the change that stores them. */
-  async function take(tx: Tx, userId: string, rows: Row[]) {
-    await ensure(
-      tx,
-      userId,
-      rows.length,
-      rows.reduce((sum, { size }) => sum + size, 0),
-    )
+  /**
+   * Refuses `rows` where they are too much, as part of the change that stores them. Returns the keys of variants that
+   * are gone for them: their files are to be dropped after it.
+   */
+  async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
+    const size = rows.reduce((sum, { size }) => sum + size, 0)
+    const left = await ensure(tx, userId, rows.length, size)
+    return await shrink(tx, await variantsOf(tx, userId), left)
   }
 
-  async function ensure(from: Reader, userId: string, files: number, size: number) {
-    const [own] = await from
-      .select({ count: count(), bytes: sum(attachments.size) })
-      .from(attachments)
-      .where(eq(attachments.userId, userId))
-    const [made] = await from
-      .select({ bytes: sum(variants.size) })
+  /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of those that are gone for it. */
+  async function takeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
+    const { bytes } = await sumOf(tx, userId)
+    const limit = Math.min(VARIANTS_LIMIT, maxBytes - bytes)
+    if (variant.size > limit) throw noSpace()
+    const others = (await variantsOf(tx, userId)).filter((other) => other.key !== variant.key)
+    const siblings = others.filter(({ original }) => original === key)
+    const gone = await shrink(tx, siblings, VARIANTS_LIMIT - variant.size)
+    const remaining = others.filter((other) => !gone.includes(other.key))
+    gone.push(...(await shrink(tx, remaining, maxBytes - bytes - variant.size)))
+    await tx.insert(variants).values(variant).onConflictDoNothing()
+    return gone
+  }
+
+  /** Removes the first of `rows` until the others take `limit` bytes at most; returns the keys. */
+  async function shrink(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
+    let used = rows.reduce((sum, { size }) => sum + size, 0)
+    const gone: string[] = []
+    for (const { key, size } of rows) {
+      if (used <= limit) break
+      await tx.delete(variants).where(eq(variants.key, key))
+      gone.push(key)
+      used -= size
+    }
+    return gone
+  }
+
+  /** The variants of all pictures of a user, the largest first. */
+  async function variantsOf(from: Reader, userId: string): Promise<Variant[]> {
+    return from
+      .select({ key: variants.key, original: variants.original, size: variants.size })
       .from(variants)
       .innerJoin(attachments, eq(attachments.key, variants.original))
       .where(eq(attachments.userId, userId))
-    // Engines return sums as text or as numbers.
-    const used = Number(own?.bytes ?? 0) + Number(made?.bytes ?? 0)
-    if (Number(own?.count ?? 0) + files <= maxCount && used + size <= maxBytes) return
+      .orderBy(desc(variants.size), variants.key)
+  }
+
+  /** How many bytes are left to variants after so many more files. */
+  async function ensure(from: Reader, userId: string, files: number, size: number) {
+    const own = await sumOf(from, userId)
+    const left = maxBytes - own.bytes - size
+    if (own.files + files <= maxCount && left >= 0) return left
     throw new AppError(
       'quota_exceeded',
       `You may keep ${maxCount} files of ${maxBytes} bytes in all: delete some first.`,
     )
+  }
+
+  async function sumOf(from: Reader, userId: string) {
+    const [own] = await from
+      .select({ files: count(), bytes: sum(attachments.size) })
+      .from(attachments)
+      .where(eq(attachments.userId, userId))
+    // Engines return sums as text or as numbers.
+    return { files: Number(own?.files ?? 0), bytes: Number(own?.bytes ?? 0) }
   }
 }
