@@ -3,8 +3,8 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
-import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { register, uploadText } from '../support/requests.ts'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
@@ -38,6 +38,42 @@ onPostgres(
     const returned = await homeport.run(['db', 'copy', '--from', url, '--json'], back)
     expect(JSON.parse(returned.stdout).rows).toBe(rows)
     expect((await homeport.run(['user', 'list'], back)).stdout).toBe(there.stdout)
+  },
+  30_000,
+)
+
+onPostgres(
+  'exports and ETags are the same on the other engine',
+  async () => {
+    await using homeport = await installExecutable()
+    await using database = await createTestDatabase({ isEmpty: true })
+    const { DATABASE_URL: url = '' } = database.environment
+    const server = await homeport.start(ON_DISK)
+    const { accessToken: token } = await register(server, 'ann@example.com')
+    for (const id of ['one', 'two', 'three']) await uploadText(server, token, id)
+    for (const id of ['E-2', 'E-1']) await deliver(server, id)
+    for (let times = 0; times < 2; times++) await signIn(server, 'ann@example.com')
+    const before = await read(server, token)
+    await server.stop()
+    expect(await homeport.run(['db', 'copy', '--to', url], ON_DISK)).toMatchObject({ exitCode: 0 })
+    const there = await homeport.start(database.environment)
+    expect(await read(there, token)).toEqual(before)
+    // Rows that change lie elsewhere on a server.
+    for (const value of ['true', 'false'])
+      await homeport.run(['settings', 'set', `hardPaywall=${value}`], database.environment)
+    expect(await read(there, token)).toEqual(before)
+    await there.stop()
+
+    async function read({ url: base }: Server, token: string) {
+      const headers = { authorization: `Bearer ${token}` }
+      const held = await fetch(`${base}/api/user/export/v1`, { headers })
+      const names = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates']
+      const etags = names.map(async (name) => {
+        const reply = await fetch(`${base}/api/user/${name}/v1`)
+        return [name, reply.headers.get('etag')]
+      })
+      return [await held.text(), ...(await Promise.all(etags))]
+    }
   },
   30_000,
 )

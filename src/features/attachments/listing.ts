@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, lt, or } from 'drizzle-orm'
 import { AppError } from '../../lib/errors.ts'
 import type { Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -55,7 +55,11 @@ export function createListing({ db, variants, urls }: ListingDeps) {
 
   /** What a user has stored, for the export. */
   async function list(userId: string) {
-    const rows = await db.read.select().from(attachments).where(eq(attachments.userId, userId))
+    const rows = await db.read
+      .select()
+      .from(attachments)
+      .where(eq(attachments.userId, userId))
+      .orderBy(asc(attachments.createdAt), asc(attachments.key))
     const made = await variants.listOf(userId)
     return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
       key,

@@ -164,7 +164,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       .select()
       .from(operatorPasskeys)
       .where(eq(operatorPasskeys.operatorId, operatorId))
-      .orderBy(asc(operatorPasskeys.createdAt))
+      .orderBy(asc(operatorPasskeys.createdAt), asc(operatorPasskeys.id))
   }
 
   async function newChallenge(purpose: Purpose, operatorId: string | null) {

@@ -130,7 +130,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
       .select()
       .from(operatorSessions)
       .where(eq(operatorSessions.operatorId, operatorId))
-      .orderBy(desc(operatorSessions.lastSeenAt))
+      .orderBy(desc(operatorSessions.lastSeenAt), desc(operatorSessions.id))
     return rows.map(({ id, device, ip, createdAt, lastSeenAt }) => ({
       id,
       device,

@@ -14,6 +14,8 @@ type SettingsDeps = {
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
+const FIELDS = Object.keys(StoredSettings.properties)
+
 export type Settings = ReturnType<typeof createSettings>
 
 /** The app settings, one row a top-level field. */
@@ -80,7 +82,9 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
 
   async function load(from: Reader): Promise<StoredSettings> {
     const rows = await from.select().from(settings)
-    const stored = Object.fromEntries(rows.map(({ key, value }) => [key, withNumbers(value)]))
+    // The ETag of the reply depends on the order, and each engine has its own.
+    const inOrder = rows.toSorted((a, b) => FIELDS.indexOf(a.key) - FIELDS.indexOf(b.key))
+    const stored = Object.fromEntries(inOrder.map(({ key, value }) => [key, withNumbers(value)]))
     return check(StoredSettings, withFeatures(stored), 'settings')
   }
 }

@@ -1,4 +1,4 @@
-import { eq } from 'drizzle-orm'
+import { asc, eq } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -70,6 +70,7 @@ export function createVariants({ db, files, staging, quota, makeImage }: Variant
       .from(variants)
       .innerJoin(attachments, eq(attachments.key, variants.original))
       .where(eq(attachments.userId, userId))
+      .orderBy(asc(variants.key))
   }
 
   /** The keys of the variants of a picture, whose rows go with it. */

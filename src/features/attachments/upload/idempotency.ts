@@ -1,4 +1,4 @@
-import { and, eq, lt } from 'drizzle-orm'
+import { and, asc, eq, lt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -97,7 +97,11 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
 
   /** The keys under which a user's uploads are known for a day, for the export. */
   async function list(userId: string) {
-    const rows = await db.read.select().from(uploadRetries).where(eq(uploadRetries.userId, userId))
+    const rows = await db.read
+      .select()
+      .from(uploadRetries)
+      .where(eq(uploadRetries.userId, userId))
+      .orderBy(asc(uploadRetries.retryKey))
     return rows.map(({ retryKey, expiresAt }) => ({
       idempotencyKey: retryKey,
       expiresAt: expiresAt.toISOString(),

@@ -1,4 +1,4 @@
-import { type Column, eq, inArray } from 'drizzle-orm'
+import { asc, type Column, eq, inArray } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
 import type { Backlog } from '../projection/backlog.ts'
@@ -97,6 +97,7 @@ export function createErasure(deps: ErasureDeps) {
       .select({ appUserId: billingAliases.appUserId })
       .from(billingAliases)
       .where(eq(billingAliases.customerId, own.customerId))
+      .orderBy(asc(billingAliases.appUserId))
     const ids = rows.map(({ appUserId }) => appUserId)
     const others = await existingUsers(from, ids)
     const otherUsers = new Set(others.filter((id) => id !== userId))
@@ -118,7 +119,7 @@ export function createErasure(deps: ErasureDeps) {
     return scrubbed
   }
 
-  /** Every event that names one of `ids` or speaks of one of their lines. */
+  /** Every event that names one of `ids` or speaks of one of their lines, in the order in which they came. */
   async function eventsAbout(from: Reader, ids: string[]) {
     const transfers = await from
       .select({ eventRow: transferIds.eventRow })
@@ -131,7 +132,8 @@ export function createErasure(deps: ErasureDeps) {
     ]
     const lines = named.flatMap(({ lineKey }) => lineKey ?? [])
     const siblings = await eventsWhere(from, billingEvents.lineKey, lines)
-    return [...new Map([...named, ...siblings].map((row) => [row.id, row])).values()]
+    const byId = new Map([...named, ...siblings].map((row) => [row.id, row]))
+    return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
   /** One column at a time: SQLite reads the whole log for a column that is in a list or another one in an empty list. */

@@ -1,4 +1,4 @@
-import { and, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, inArray, lt, or } from 'drizzle-orm'
 import { type BillingDb, FREQUENT_TYPES, MARKS, PROVIDER } from '../schema.ts'
 
 export type EventFilter = {
@@ -128,6 +128,7 @@ export function createEventSearch(db: BillingDb) {
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
       .where(or(...['PRODUCTION', 'SANDBOX'].map((world) => beginsWith(`${world}|${text}`))))
+      .orderBy(asc(subscriptions.lineKey))
       .limit(PAGE_SIZE)
     const customers = new Set([...aliases, ...lines].map(({ customerId }) => customerId))
     if (customers.size === 0) return []
@@ -135,6 +136,7 @@ export function createEventSearch(db: BillingDb) {
       .select({ id: billingAliases.appUserId })
       .from(billingAliases)
       .where(inArray(billingAliases.customerId, [...customers]))
+      .orderBy(asc(billingAliases.appUserId))
       .limit(PAGE_SIZE)
     return ids.map(({ id }) => id)
   }

@@ -1,4 +1,4 @@
-import { desc, eq, sql } from 'drizzle-orm'
+import { asc, desc, eq, sql } from 'drizzle-orm'
 import type { Reader } from '../../../db/db.ts'
 import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
 import type { Line } from '../lines/line.ts'
@@ -50,6 +50,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .select({ id: billingAliases.appUserId })
     .from(billingAliases)
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
+    .orderBy(asc(billingAliases.appUserId))
     .prepare()
   const latestNaming = db.read
     .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
 import { type LineAccess, lineAccessAt } from '../lines/access.ts'
@@ -103,6 +103,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
           eq(subscriptions.environment, environment.toUpperCase()),
         ),
       )
+      .orderBy(asc(subscriptions.lineKey))
       .limit(LINES_SHOWN * 10)
     return rows.map(({ lineKey, state }) => ({ ...lineIn(state as FoldedLine), lineKey }))
   }

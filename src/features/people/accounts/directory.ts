@@ -50,6 +50,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
       .select()
       .from(users)
       .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
+      .orderBy(desc(users.id))
     return rows.map(summaryOf)
   }
 

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { and, eq, lt, ne } from 'drizzle-orm'
+import { and, asc, eq, lt, ne } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { sha256 } from '../../../lib/crypto.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -77,7 +77,11 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
 
   /** What is pending for a user, such as a change to another address, for the export. */
   async function list(userId: string) {
-    const rows = await db.read.select().from(oneTimeTokens).where(eq(oneTimeTokens.userId, userId))
+    const rows = await db.read
+      .select()
+      .from(oneTimeTokens)
+      .where(eq(oneTimeTokens.userId, userId))
+      .orderBy(asc(oneTimeTokens.expiresAt), asc(oneTimeTokens.hash))
     return rows.map(({ purpose, email, expiresAt }) => ({
       purpose,
       email,

@@ -1,4 +1,4 @@
-import { and, desc, eq, inArray } from 'drizzle-orm'
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -21,7 +21,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
       .select()
       .from(sessions)
       .where(eq(sessions.userId, userId))
-      .orderBy(desc(sessions.lastUsedAt))
+      .orderBy(desc(sessions.lastUsedAt), desc(sessions.id))
     return rows.map(({ id, device, createdAt, lastUsedAt }) => ({
       _id: id,
       device,
@@ -33,7 +33,11 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
 
   /** Every device that has signed in, also those that are signed out by now, for the export. */
   async function known(userId: string) {
-    const rows = await db.read.select().from(knownDevices).where(eq(knownDevices.userId, userId))
+    const rows = await db.read
+      .select()
+      .from(knownDevices)
+      .where(eq(knownDevices.userId, userId))
+      .orderBy(desc(knownDevices.seenAt), asc(knownDevices.device))
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 

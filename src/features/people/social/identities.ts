@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { unseal } from '../../../lib/seal.ts'
 import { type PeopleOutbox, PRIORITY } from '../outbox-messages.ts'
@@ -18,7 +18,11 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
 
   /** The identities of a user, for the export. */
   async function list(userId: string) {
-    const rows = await db.read.select().from(identities).where(eq(identities.userId, userId))
+    const rows = await db.read
+      .select()
+      .from(identities)
+      .where(eq(identities.userId, userId))
+      .orderBy(asc(identities.createdAt), asc(identities.provider), asc(identities.subject))
     return rows.map(({ provider, subject, email, grant, createdAt }) => ({
       provider,
       subject,

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, asc, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
 import { AppError } from '../../../lib/errors.ts'
@@ -84,7 +84,12 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     await db.write(async (tx) => {
       const user = await accounts.find(tx, userId)
       if ((await identities.remove(tx, userId, provider)) === 0) throw notLinked()
-      const [other] = await tx.select().from(links).where(eq(links.userId, userId))
+      const [other] = await tx
+        .select()
+        .from(links)
+        .where(eq(links.userId, userId))
+        .orderBy(asc(links.createdAt), asc(links.provider))
+        .limit(1)
       const hasPassword = user.passwordHash !== null && user.emailKey !== null
       const loginType = hasPassword ? 'email' : other?.provider
       if (loginType === undefined) throw lastWayIn()
