@@ -162,7 +162,6 @@ export async function createServices(deps: ServicesDeps) {
     pseudonymizeBilling: erasure.eraseUser,
     removeAttachments: attachments.removeAllOf,
     removeUser: accounts.remove,
-    sendMessages: outbox.nudge,
   })
   const { ownsPublicPicture } = attachments
   const profile = createProfile({ db, ownsPublicPicture, now })

@@ -49,14 +49,14 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   let timesAsked = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
-  return { deliverWith, add, nudge, flush, count, clear, stop }
+  return { deliverWith, add, flush, count, clear, stop }
 
   /** Says who delivers; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
     deliver = work
   }
 
-  /** Leaves a message as part of the change. Call `nudge` after it. */
+  /** Leaves a message as part of the change; it is sent soon after the commit. */
   async function add(tx: Tx, message: Message, { priority, userId, source }: Handling) {
     await tx.insert(outbox).values({
       id: newId(),
@@ -68,11 +68,8 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       userId,
       source: source && hmac(key, source),
     })
-  }
-
-  /** Sends once the reply that is being made is on its way: its time must not tell what there is to send. */
-  function nudge() {
-    setTimeout(flush, AFTER_REPLY)
+    // By then the reply is on its way: its time must not tell what there is to send.
+    tx.afterCommit(() => setTimeout(flush, AFTER_REPLY))
   }
 
   /** Sends everything that is due. */

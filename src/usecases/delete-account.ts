@@ -8,13 +8,11 @@ type DeleteAccountDeps = {
   /** Returns what removes the files themselves. */
   removeAttachments: (tx: Tx, userId: string) => Promise<() => Promise<void>>
   removeUser: (tx: Tx, userId: string) => Promise<void>
-  sendMessages: () => void
 }
 
 /** Takes everything of a person in one change, and what lies outside of the database after it. */
 export function createDeleteAccount(deps: DeleteAccountDeps) {
   const { db, unlinkProviders, pseudonymizeBilling, removeAttachments, removeUser } = deps
-  const { sendMessages } = deps
   return async (userId: string) => {
     const removeFiles = await db.write(async (tx) => {
       const finish = await removeAttachments(tx, userId)
@@ -23,7 +21,6 @@ export function createDeleteAccount(deps: DeleteAccountDeps) {
       await removeUser(tx, userId)
       return finish
     })
-    sendMessages()
     await removeFiles()
   }
 }

@@ -4,6 +4,18 @@ import { createTestApp } from '../support/app.ts'
 const HOUR = 60 * 60 * 1000
 const YEAR = 365 * 24 * HOUR
 
+test('a message is sent soon after its change, whoever left it', async () => {
+  await using app = await createTestApp()
+  const { db, outbox } = app.services
+  const { promise, resolve } = Promise.withResolvers<void>()
+  outbox.deliverWith(async () => resolve())
+  const handling = { priority: 0, userId: null, source: null }
+  await db.write((tx) =>
+    outbox.add(tx, { kind: 'forgotten-password', email: 'ann@example.com' }, handling),
+  )
+  await promise
+})
+
 test('a mail that failed while the clock was a year ahead goes out when it is set back', async () => {
   await using app = await createTestApp()
   const { outbox } = app.services

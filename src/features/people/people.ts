@@ -88,7 +88,6 @@ export function createPeople(deps: PeopleDeps) {
     tokens,
     oneTimeTokens,
     twoFactor,
-    outbox,
     notices,
     readProfile,
   })
@@ -129,7 +128,6 @@ export function createPeople(deps: PeopleDeps) {
     accounts,
     mergeGuest,
     signIn,
-    outbox,
     identities,
     accountSecurity,
     notices,

@@ -74,7 +74,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     const { email } = user
     await reserveMail(email, ip)
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
-    outbox.nudge()
   }
 
   /** Confirms the address of an account, or lets a changed one take effect. */
@@ -86,7 +85,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       if (!changed) throw invalidLink()
       return replace(tx, changed.userId, changed.email ?? '')
     })
-    outbox.nudge()
   }
 
   /**
@@ -114,7 +112,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
       if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
     })
-    outbox.nudge()
   }
 
   /** Ends a pending change of address with the link that the old address got. */
@@ -131,7 +128,6 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await reserveMail(email, ip)
     const handling = { priority: PRIORITY.reset, userId: null, source: ip }
     await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
-    outbox.nudge()
   }
 
   /** Sends a link to choose a new password, if there is such an account. */

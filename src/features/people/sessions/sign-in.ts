@@ -3,7 +3,6 @@ import type { Device } from '../../../http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
-import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { UserProfile } from '../profile/model.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -22,7 +21,6 @@ type SignInDeps = {
   tokens: Tokens
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
-  outbox: PeopleOutbox
   notices: Notices
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
@@ -36,18 +34,8 @@ const TRIES = 5
 
 /** The last step of every way to sign in. */
 export function createSignIn(deps: SignInDeps) {
-  const {
-    db,
-    accounts,
-    sessions,
-    endings,
-    devices,
-    tokens,
-    oneTimeTokens,
-    twoFactor,
-    outbox,
-    notices,
-  } = deps
+  const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
+    deps
   const { readProfile } = deps
   return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
 
@@ -60,7 +48,6 @@ export function createSignIn(deps: SignInDeps) {
   /** What the phone gets for an result, after the change is committed. */
   async function answer(result: SignInResult, baseUrl: string) {
     if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
-    outbox.nudge()
     const { challengeToken } = result
     const expiresIn = LIFE['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
@@ -92,11 +79,7 @@ export function createSignIn(deps: SignInDeps) {
   }
 
   async function refresh(refreshToken: string, sealed: boolean, baseUrl: string) {
-    try {
-      return await asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
-    } finally {
-      outbox.nudge()
-    }
+    return asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
   }
 
   /** Opens a session for somebody who has passed every step, as part of the change. */
@@ -107,9 +90,8 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user.id, device)
   }
 
-  /** What the phone gets of a session, after the change is committed; mails that it left are sent. */
+  /** What the phone gets of a session, after the change is committed. */
   async function asSession(grant: TokenGrant, baseUrl: string) {
-    outbox.nudge()
     return {
       accessToken: tokens.mintAccess(grant),
       refreshToken: grant.refreshToken,

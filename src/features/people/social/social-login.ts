@@ -8,7 +8,6 @@ import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { Notices } from '../email/notices.ts'
-import type { PeopleOutbox } from '../outbox-messages.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SignIn } from '../sessions/sign-in.ts'
@@ -22,7 +21,6 @@ type SocialLoginDeps = {
   /** Gives what a guest has to another user, as part of the change. */
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   signIn: SignIn
-  outbox: PeopleOutbox
   identities: Identities
   accountSecurity: AccountSecurity
   notices: Notices
@@ -48,8 +46,7 @@ const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, mergeGuest, signIn, outbox, identities, accountSecurity, verifyIdToken } =
-    deps
+  const { db, accounts, mergeGuest, signIn, identities, accountSecurity, verifyIdToken } = deps
   const { notices, limits, appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
@@ -96,7 +93,6 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
       await accountSecurity.secure(tx, userId, sessionId)
     })
-    outbox.nudge()
   }
 
   /** The account of an identity: its own, one with the same verified address, the guest's, or a new one. */
