@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { PASSWORD_COSTS } from '../../src/lib/passwords.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { rawRequest } from '../support/raw-request.ts'
 
@@ -42,7 +41,7 @@ test('one account at one address delays others by a turn', async () => {
 }, 30_000)
 
 test('300 sign-ins at once are all served', async () => {
-  await using app = await createTestApp(PROXY, { passwordCost: PASSWORD_COSTS.standard })
+  await using app = await createTestApp(PROXY)
   await using server = serve(app)
   await app.register('ann@example.com')
   const { users } = app.services.db.tables
