@@ -13,7 +13,7 @@ COPY . .
 ARG HOMEPORT_COMMIT=
 ARG RELEASE_PUBLIC_KEY=
 RUN CPU=$(echo "$TARGETARCH" | sed s/amd64/x64/) \
- && npx -y bun@1.4.4 build.ts "linux-$CPU" \
+ && npx -y bun@1.4.4 scripts/build.ts "linux-$CPU" \
  && mkdir /empty
 
 FROM $BASE

@@ -9,7 +9,7 @@ export type BuildInfo = {
   releaseKeys: string[]
 }
 
-/** `build.ts` puts it into the executable. */
+/** `scripts/build.ts` puts it into the executable. */
 declare const HOMEPORT_BUILD: BuildInfo | undefined
 
 /** What this executable was built from; null when the program runs from source. */

@@ -22,7 +22,7 @@ export function setNativeDir(folder: string, dataOwner = ROOT) {
 
 /**
  * Unpacks an addon and its libraries with their relative layout and loads the first of them. A file whose
- * hash is not the embedded one is replaced. Called by the loaders that `build.ts` puts in the addons' places.
+ * hash is not the embedded one is replaced. Called by the loaders that `scripts/build.ts` puts in the addons' places.
  */
 export function loadNative(parts: NativePart[]): unknown {
   const name = parts.map(({ hash }) => hash.slice(0, 16)).join('-')

@@ -59,7 +59,7 @@ let folder = ''
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'homeport-apps-'))
-  run(ROOT, process.execPath, 'build-client.ts')
+  run(ROOT, process.execPath, 'scripts/build-client.ts')
   run(join(ROOT, 'dist', 'client'), 'npm', 'pack', '--pack-destination', folder)
 }, MINUTES)
 

@@ -25,7 +25,7 @@ const STRICT = {
 let app = ''
 
 beforeAll(async () => {
-  const built = Bun.spawnSync([process.execPath, 'build-client.ts'], { cwd: ROOT })
+  const built = Bun.spawnSync([process.execPath, 'scripts/build-client.ts'], { cwd: ROOT })
   expect([built.exitCode, built.stderr.toString()]).toEqual([0, ''])
   app = await mkdtemp(join(tmpdir(), 'homeport-app-'))
   await unpack(join(app, 'node_modules', 'homeport-client'))

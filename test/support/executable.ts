@@ -41,15 +41,8 @@ async function isBuilt(): Promise<boolean> {
   const built = await stat(EXECUTABLE).catch(() => null)
   if (!built) return false
   // In braces, a folder inside of a folder matches nothing (Bun 1.4).
-  const folders = ['src', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
-  const sources = [
-    'build.ts',
-    'build-console.ts',
-    'build-info.ts',
-    'bun.lock',
-    'package.json',
-    ...folders,
-  ]
+  const folders = ['src', 'scripts', 'drizzle', 'data/seed'].map((folder) => `${folder}/**/*`)
+  const sources = ['bun.lock', 'package.json', ...folders]
   for (const pattern of sources) {
     for await (const path of new Bun.Glob(pattern).scan({
       cwd: ROOT,
@@ -68,7 +61,7 @@ async function build() {
     publicKeyEncoding: { type: 'spki', format: 'pem' },
   })
   await Bun.write(RELEASE_KEY, privateKey)
-  const build = Bun.spawn([process.execPath, 'build.ts'], {
+  const build = Bun.spawn([process.execPath, 'scripts/build.ts'], {
     cwd: ROOT,
     env: { ...process.env, OUTFILE: EXECUTABLE, RELEASE_PUBLIC_KEY: publicKeyOf(privateKey) },
     stderr: 'pipe',

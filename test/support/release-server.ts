@@ -2,7 +2,7 @@ import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import * as x509 from '@peculiar/x509'
-import { writeSums } from '../../release-signature.ts'
+import { writeSums } from '../../scripts/release-signature.ts'
 import { hashOfFile } from '../../src/lib/file-hash.ts'
 
 const KEYS = { name: 'ECDSA', namedCurve: 'P-256', hash: 'SHA-256' }

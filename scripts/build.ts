@@ -5,6 +5,7 @@ import { dirname, join } from 'node:path'
 import type { BunPlugin } from 'bun'
 import { writeConsole } from './build-console.ts'
 import { readBuildInfo } from './build-info.ts'
+import { ROOT } from './root.ts'
 
 export type Build = {
   outfile: string
@@ -27,9 +28,9 @@ export const TARGETS = {
 
 /** Makes one file with the server, sharp, the migrations and the first content. Throws what is wrong with the sources. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
-  await writeConsole(join(import.meta.dir, 'dist', 'console'))
+  await writeConsole(join(ROOT, 'dist', 'console'))
   const result = await Bun.build({
-    entrypoints: [join(import.meta.dir, 'src/main.ts')],
+    entrypoints: [join(ROOT, 'src/main.ts')],
     plugins: [embedNative(platform, folderOf), hidePaths()],
     // Renamed identifiers break @elysiajs/bearer at run time.
     minify: { syntax: true, whitespace: true, identifiers: false },
@@ -80,7 +81,7 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
     argon2: [nativeFile(`@node-rs/argon2-${napiName(platform)}`, '', /\.node$/)],
   }
   // The executable keeps the loaders' source, which must not tell the folder that it was built in.
-  const files = new Map([['#load-native', join(import.meta.dir, 'src/lib/native.ts')]])
+  const files = new Map([['#load-native', join(ROOT, 'src/lib/native.ts')]])
   for (const { source, hash } of Object.values(parts).flat()) files.set(`#${hash}`, source)
   const sources = new Set(files.values())
   return {

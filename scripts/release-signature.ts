@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { formatSums, publicKeyOf, type Release, signSums } from './src/lib/release-signature.ts'
+import { formatSums, publicKeyOf, type Release, signSums } from '../src/lib/release-signature.ts'
 
 /** The line of `install.sh` that holds the public key. */
 const KEY_LINE = /^key=\$\{RELEASE_PUBLIC_KEY:-\}$/m

@@ -1,19 +1,20 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { version } from '../package.json' with { type: 'json' }
+import { hashOfFile } from '../src/lib/file-hash.ts'
+import { publicKeyOf } from '../src/lib/release-signature.ts'
 import { buildExecutable, TARGETS } from './build.ts'
 import { readBuildInfo } from './build-info.ts'
-import { version } from './package.json' with { type: 'json' }
 import { isNative, type Locked, packagesFor, spdxOf } from './release-list.ts'
 import { writeSums } from './release-signature.ts'
-import { hashOfFile } from './src/lib/file-hash.ts'
-import { publicKeyOf } from './src/lib/release-signature.ts'
+import { ROOT } from './root.ts'
 
 /**
  * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all with its
  * signature by `RELEASE_KEY`, and the script that installs it. With `--check` each is built twice, which must give the
  * same bytes. Names of platforms on the command line choose some.
  */
-const FOLDER = join(import.meta.dir, 'dist', 'release')
+const FOLDER = join(ROOT, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
 const AGAIN = join(FOLDER, 'again')
 const REGISTRY = 'https://registry.npmjs.org'

@@ -1,4 +1,5 @@
-import type { BuildInfo } from './src/version.ts'
+import type { BuildInfo } from '../src/version.ts'
+import { ROOT } from './root.ts'
 
 const COMMIT_LENGTH = 12
 
@@ -24,16 +25,12 @@ async function readCommit(): Promise<Pick<BuildInfo, 'commit' | 'date'>> {
 }
 
 async function gitLog(): Promise<string> {
-  return Bun.$`git log -1 --format=${'%H %cI'}`
-    .cwd(import.meta.dir)
-    .quiet()
-    .nothrow()
-    .text()
+  return Bun.$`git log -1 --format=${'%H %cI'}`.cwd(ROOT).quiet().nothrow().text()
 }
 
 async function isModified(): Promise<boolean> {
   const { stdout } = await Bun.$`git status --porcelain --untracked-files=no`
-    .cwd(import.meta.dir)
+    .cwd(ROOT)
     .quiet()
     .nothrow()
   return stdout.length > 0

@@ -1,16 +1,17 @@
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { PluginBuilder } from 'bun'
-import { description, license, version } from './package.json' with { type: 'json' }
+import { description, license, version } from '../package.json' with { type: 'json' }
+import { ROOT } from './root.ts'
 
 /**
  * Makes `dist/client`, a package of its own: the client, in a second file what seals payloads, and the
  * types, without those of the server; in `cjs` the same for `require`, which Jest asks for. `npm pack` in
  * it gives a tarball that installs.
  */
-const FOLDER = join(import.meta.dir, 'dist', 'client')
+const FOLDER = join(ROOT, 'dist', 'client')
 const COMMON_JS = join(FOLDER, 'cjs')
-const DECLARATIONS = join(import.meta.dir, 'dist', 'declarations')
+const DECLARATIONS = join(ROOT, 'dist', 'declarations')
 const ENTRY = 'client/client'
 
 /** The files of the package. */
@@ -56,7 +57,7 @@ await rm(DECLARATIONS, { recursive: true })
 await writeFile(join(FOLDER, 'package.json'), `${JSON.stringify(PACKAGE, null, 2)}\n`)
 await writeFile(join(COMMON_JS, 'package.json'), '{ "type": "commonjs" }\n')
 for (const [page, name] of Object.entries(PAGES)) {
-  await writeFile(join(FOLDER, name), await readFile(join(import.meta.dir, 'docs', page)))
+  await writeFile(join(FOLDER, name), await readFile(join(ROOT, 'docs', page)))
 }
 
 /**
@@ -65,7 +66,7 @@ for (const [page, name] of Object.entries(PAGES)) {
  */
 async function bundle(format: 'esm' | 'cjs', outdir: string) {
   const built = await Bun.build({
-    entrypoints: MODULES.map((name) => join(import.meta.dir, 'src', 'client', `${name}.ts`)),
+    entrypoints: MODULES.map((name) => join(ROOT, 'src', 'client', `${name}.ts`)),
     target: 'browser',
     format,
     minify: { whitespace: true, syntax: true, identifiers: true, keepNames: true },
@@ -124,7 +125,7 @@ async function declare() {
   const path = join(DECLARATIONS, 'tsconfig.json')
   await writeFile(path, JSON.stringify(config))
   const compiler = Bun.spawn([process.execPath, 'node_modules/.bin/tsc', '-p', path], {
-    cwd: import.meta.dir,
+    cwd: ROOT,
     stdout: 'inherit',
     stderr: 'inherit',
   })

@@ -1,9 +1,10 @@
 import { mkdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { brotliCompressSync } from 'node:zlib'
-import { sha256 } from './src/lib/crypto.ts'
+import { sha256 } from '../src/lib/crypto.ts'
+import { ROOT } from './root.ts'
 
-const SOURCE = join(import.meta.dir, 'src/console')
+const SOURCE = join(ROOT, 'src/console')
 
 /** A file of the console’s page. Its name holds a hash of it, but that of `index.html`. */
 type PageFile = { name: string; content: Uint8Array<ArrayBuffer> }
@@ -80,4 +81,4 @@ function html(script: string, style: string, icon: string): string {
 `
 }
 
-if (import.meta.main) await writeConsole(join(import.meta.dir, 'dist', 'console'))
+if (import.meta.main) await writeConsole(join(ROOT, 'dist', 'console'))

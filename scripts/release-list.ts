@@ -1,5 +1,6 @@
 import { join } from 'node:path'
 import { napiName } from './build.ts'
+import { ROOT } from './root.ts'
 
 /** A package as the lockfile has it; `integrity` is a hash in the way of npm. */
 export type Locked = { name: string; version: string; integrity: string; needs: string[] }
@@ -16,7 +17,7 @@ type Info = {
 
 /** All packages of the lockfile by their place in it: their name, with that of whoever needs another version before it. */
 export async function readLock() {
-  const text = await Bun.file(join(import.meta.dir, 'bun.lock')).text()
+  const text = await Bun.file(join(ROOT, 'bun.lock')).text()
   const { packages, workspaces } = Bun.JSON5.parse(text) as Lock
   const all = new Map<string, Locked>()
   for (const [place, [id, , info, integrity]] of Object.entries(packages)) {
