@@ -57,7 +57,7 @@ export async function openSqlite(
     keep: (name: SecretName) => secretFile(secrets, name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('closing')
-      db.close()
+      await db.close()
     },
   }
 }

@@ -79,7 +79,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   function tell({ reason, expiresAt }: SessionState) {
     for (const listener of listeners) {
       // What a listener throws is the app's, not the call's.
-      Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
+      void Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
     }
   }
 

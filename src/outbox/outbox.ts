@@ -101,7 +101,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       if (!stopped) log.error({ err }, 'the outbox cannot be read')
     })
     senders.add(sender)
-    sender.finally(() => senders.delete(sender))
+    void sender.finally(() => senders.delete(sender))
   }
 
   async function sendWhileDue() {

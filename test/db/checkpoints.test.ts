@@ -31,7 +31,7 @@ test('the log of a busy database is copied by another process, which may be kill
   await db.stopWriting('the test ends')
   const { count } = client.query('SELECT count(*) AS count FROM rows').get() as { count: number }
   const last = client.query('SELECT max(id) AS id FROM rows').get() as { id: number }
-  db.close()
+  await db.close()
   expect(count).toBe(last.id)
   expect(isIntact(path)).toBe(true)
   await rm(folder, { recursive: true })
@@ -52,7 +52,7 @@ test('where Litestream copies the log, nothing else does, not at the end either'
   const { size } = await stat(`${path}-wal`)
   expect(size).toBeGreaterThan(300 * 65_536)
   await db.stopWriting('the test ends')
-  db.close()
+  await db.close()
   expect((await stat(`${path}-wal`)).size).toBe(size)
   expect(other.query('SELECT count(*) AS count FROM rows').get()).toEqual({ count: 300 })
   await rm(folder, { recursive: true })

@@ -65,13 +65,13 @@ test('a database closes though it was just read', async () => {
   const { contentVersions } = db.tables
   const query = db.read.select().from(contentVersions).prepare()
   await query.execute()
-  db.close()
+  await db.close()
   await new Promise((resolve) => setImmediate(resolve))
 })
 
 test('a write inside a write throws instead of waiting for itself', async () => {
   const { db } = await openTestDb()
-  expect(db.write(() => db.write(async () => 1))).rejects.toThrow('wait for itself')
+  await expect(db.write(() => db.write(async () => 1))).rejects.toThrow('wait for itself')
   expect(await db.write(async () => 2)).toBe(2)
 })
 

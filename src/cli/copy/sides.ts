@@ -42,7 +42,7 @@ export async function sqliteSide(
     secrets: (name) => secretFile(folder, name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('copied')
-      db.close()
+      await db.close()
       // The file alone is moved on.
       absorbLog(path)
     },
