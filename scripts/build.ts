@@ -52,16 +52,19 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
 
 /**
  * Bun writes where a module was at the build into the executable, where the module asks for that: the folder of whoever
- * builds is nobody's business. These ask for the sake of threads that are not started.
+ * builds is nobody's business. These ask for the sake of threads that are not started, and of a file that they are given.
  */
 function hidePaths(): BunPlugin {
   return {
     name: 'hide-paths',
     setup(build) {
-      build.onLoad({ filter: /node_modules\/(pino|thread-stream)\/.*\.js$/ }, ({ path }) => ({
-        contents: readFileSync(path, 'utf8').replaceAll('__dirname', "'/'"),
-        loader: 'js',
-      }))
+      build.onLoad(
+        { filter: /node_modules\/(pino|thread-stream|libheif-js)\/.*\.js$/ },
+        ({ path }) => ({
+          contents: readFileSync(path, 'utf8').replaceAll(/__(dirname|filename)/g, "'/'"),
+          loader: 'js',
+        }),
+      )
     },
   }
 }

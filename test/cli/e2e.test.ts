@@ -7,6 +7,7 @@ import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, lifecycle } from '../support/billing.ts'
 import { isOnPostgres, onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+import { heicOf } from '../support/heic.ts'
 import { phonePhoto } from '../support/pictures.ts'
 import { asker, deliver, postJson, register, signIn, uploadText } from '../support/requests.ts'
 
@@ -65,6 +66,23 @@ test('the executable alone in an empty folder answers all eleven endpoints', asy
   expect(await server.stop()).toBe(0)
   if (!isOnPostgres)
     expect((await stat(join(homeport.folder, 'data', 'homeport.db-wal'))).size).toBe(0)
+}, 30_000)
+
+test('the executable decodes HEIC, and does not name the folder that it was built in', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { accessToken } = await register(server, 'ann@example.com')
+  const { status, body } = await asker(server)(
+    'POST',
+    '/api/user/attachments/v1?type=publicAsset&targetType=webp',
+    { headers: { authorization: `Bearer ${accessToken}` }, body: heicOf({ turns: 3 }) },
+  )
+  expect(status).toBe(200)
+  const picture = await (await fetch(body.response[0].url)).arrayBuffer()
+  expect(await sharp(picture).metadata()).toMatchObject({ format: 'webp', width: 256, height: 512 })
+  await server.stop()
+  const bytes = Buffer.from(await Bun.file(join(homeport.folder, 'homeport')).arrayBuffer())
+  expect(bytes.indexOf(join(import.meta.dir, '../..'))).toBe(-1)
 }, 30_000)
 
 test('people sign in where native code cannot be unpacked, and the log says that it is slower', async () => {
