@@ -145,7 +145,7 @@ test('a local file needs signed sums beside it, or a flag', async () => {
 
 test('an executable without a release key says how to upgrade it', async () => {
   // From source there is none.
-  expect(readSignedFile('https://example.com/homeport')).rejects.toThrow('<file> --unsigned')
+  await expect(readSignedFile('https://example.com/homeport')).rejects.toThrow('<file> --unsigned')
 })
 
 test('openssl agrees on what is signed', async () => {

@@ -52,7 +52,7 @@ test('a parameter that is missing is an error', async () => {
     .from(things)
     .where(eq(things.id, sql.placeholder('id')))
     .prepare()
-  expect(byId.execute({}).then()).rejects.toThrow('No value for placeholder "id"')
+  await expect(byId.execute({}).then()).rejects.toThrow('No value for placeholder "id"')
 })
 
 function drizzleItself(client: Database): BunSQLiteDatabase {

@@ -141,7 +141,7 @@ test('after stopWriting nothing is written any more', async () => {
   const before = db.write((tx) => put(tx, 'a'))
   await db.stopWriting('test')
   await before
-  expect(db.write((tx) => put(tx, 'b'))).rejects.toMatchObject({ code: 'unavailable' })
+  await expect(db.write((tx) => put(tx, 'b'))).rejects.toMatchObject({ code: 'unavailable' })
   expect(await names()).toEqual(['a'])
 })
 
@@ -156,7 +156,7 @@ test('every connection is durable and checks foreign keys', async () => {
   const insert = db.write(async (tx) => {
     await tx.insert(db.tables.attachments).values({ ...orphan, createdAt: new Date() })
   })
-  expect(insert).rejects.toThrow()
+  await expect(insert).rejects.toThrow()
 })
 
 test('23: a migration that rebuilds a parent keeps its children', async () => {

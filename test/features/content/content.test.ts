@@ -85,7 +85,7 @@ test.each([
 ])('setting %j is refused whole', async (changes) => {
   await using app = await createTestApp()
   const before = await app.ask('GET', SETTINGS)
-  expect(app.services.settings.set(changes)).rejects.toBeInstanceOf(AppError)
+  await expect(app.services.settings.set(changes)).rejects.toBeInstanceOf(AppError)
   expect((await app.ask('GET', SETTINGS)).text).toBe(before.text)
   expect((await app.ask('GET', VERSIONS)).json.response.appSetting).toBe(1)
 })
@@ -181,7 +181,7 @@ test('a damaged catalogue is refused whole', async () => {
   const before = await app.ask('GET', PLANS)
   const [free, pro] = await app.services.plans.list()
   for (const list of [[free, free], [free, { ...pro, price: -1 }], [{ code: 'x' }], {}, null]) {
-    expect(app.services.plans.replace(list)).rejects.toBeInstanceOf(AppError)
+    await expect(app.services.plans.replace(list)).rejects.toBeInstanceOf(AppError)
   }
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
 })
