@@ -72,6 +72,11 @@ export function readConfig(
     host: read('HOST', '0.0.0.0', 'an IP address or host name', (text) =>
       isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined,
     ),
+    /** How long an idle connection is kept: longer than a proxy keeps it. */
+    keepAliveSeconds: read('KEEP_ALIVE_SECONDS', 150, 'a number from 5 to 240', (text) => {
+      const seconds = wholeNumber(text, 240)
+      return seconds !== undefined && seconds >= 5 ? seconds : undefined
+    }),
     dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
     /** A PostgreSQL server in the place of the SQLite file, for several instances. */
     databaseUrl: read<string | null>(

@@ -1,18 +1,16 @@
-import { closeSync, existsSync, openSync, statSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import type { Config } from '../config.ts'
 import { readBody, readJson } from '../http/body.ts'
 import { decodedHeader } from '../http/request-headers.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
-import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorDetail, type UndeniedCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import type { Services } from '../services.ts'
 import { carryOut, currentUser } from './carry-out.ts'
 import type { ServiceCommand } from './command.ts'
 import { DataError } from './data-error.ts'
+import { isNobodyThere, openSocketPath } from './unix-socket.ts'
 
 /** What the server answers to a command over its socket. */
 type Answer =
@@ -20,8 +18,6 @@ type Answer =
   | { error: { code: UndeniedCode; message: string; details?: ErrorDetail[] } }
 
 const NAME = 'homeport.sock'
-/** The path of a unix socket has 107 bytes at most. */
-const SOCKET_PATH_LIMIT = 107
 /** Asks what a command would lose, instead of for the work. */
 const RISK = '?risk'
 /** Says who types; only our own user can open the socket. */
@@ -30,23 +26,10 @@ const USER = 'operator-user'
 const UNKNOWN_COMMAND = 'no such command'
 const INPUT_LIMIT = 16 * 1024 * 1024
 
-/** Where the server listens for commands: in the data directory, which has a short name for as long as it is open. */
-function openSocketPath({ dataDir }: Config): { path: string } & Disposable {
-  const path = join(dataDir, NAME)
-  if (Buffer.byteLength(path) <= SOCKET_PATH_LIMIT) return { path, [Symbol.dispose]() {} }
-  if (process.platform !== 'linux') {
-    // macOS gives each user a temporary folder of their own.
-    const short = join(tmpdir(), `homeport-${sha256(dataDir, 'hex').slice(0, 16)}.sock`)
-    return { path: short, [Symbol.dispose]() {} }
-  }
-  const folder = openSync(dataDir, 'r')
-  return { path: `/proc/self/fd/${folder}/${NAME}`, [Symbol.dispose]: () => closeSync(folder) }
-}
-
 /** Carries out commands that come over the socket, which only our own user can open. */
 export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
   // It stays open: the socket is removed under the same name.
-  const { path } = openSocketPath(services.config)
+  const { path } = openSocketPath(services.config, NAME)
   // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
   await rm(path, { force: true })
   const server = Bun.serve({
@@ -78,7 +61,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
 /** Whether a server carries out commands for this data directory. */
 export async function isServing(config: Config): Promise<boolean> {
   if (!existsSync(config.dataDir)) return false
-  using socket = openSocketPath(config)
+  using socket = openSocketPath(config, NAME)
   if (!isOurSocket(socket.path)) return false
   return await fetch('http://localhost/', { unix: socket.path }).then(
     () => true,
@@ -94,7 +77,7 @@ export async function askServer(
   part: 'risk' | 'work',
 ): Promise<{ outcome: unknown } | null> {
   if (!existsSync(config.dataDir)) return null
-  using socket = openSocketPath(config)
+  using socket = openSocketPath(config, NAME)
   const { path } = socket
   if (!isOurSocket(path)) return null
   let response: Response
@@ -108,8 +91,7 @@ export async function askServer(
       signal: AbortSignal.timeout(10 * 60_000),
     })
   } catch (error) {
-    if (/^(ConnectionRefused|FailedToOpenSocket|ENOENT|ECONNREFUSED)$/.test(codeOf(error)))
-      return null
+    if (isNobodyThere(error)) return null
     throw new AppError('unavailable', 'The server did not finish the command: see its log.')
   }
   const answer = (await response.json()) as Answer
@@ -121,10 +103,6 @@ export async function askServer(
     )
   }
   throw new AppError(code, message, details ? { details } : {})
-}
-
-function codeOf(error: unknown): string {
-  return String((error as { code?: unknown }).code)
 }
 
 /** Nobody else's socket is spoken to: in a shared folder anybody could have put one there. */

@@ -18,6 +18,10 @@ export async function drain(
     log.warn({ outcome }, 'requests in flight were cut off')
     await server.stop(true)
   }
-  // What follows a reply, such as its line in the log, is still to come.
+  await drainReplies()
+}
+
+/** Waits for what follows a reply, such as its line in the log. */
+export async function drainReplies() {
   await new Promise((resolve) => setTimeout(resolve, AFTER_REPLIES))
 }

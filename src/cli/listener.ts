@@ -1,30 +1,41 @@
+import type { AnyElysia } from 'elysia'
 import { createApp, createConsoleApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
 import type { Log } from '../lib/log.ts'
+import { countConnections } from '../lib/sockets.ts'
 import type { Services } from '../services.ts'
 import { DataError } from './data-error.ts'
-import { drain } from './drain.ts'
+import { drain, drainReplies } from './drain.ts'
+import { createForward, serveForwarded, type Target } from './service/forwarding.ts'
+import { createServingSocket, type ServingSocket, TIMER_STEP } from './serving-socket.ts'
 import type { Certificate } from './tls/certificate.ts'
 
 type App = ReturnType<typeof createApp>
 
 /** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
 const MAX_BODY = 128 * 1024 * 1024
+/** Seconds: the longest that the runtime knows. */
+const LONGEST_WAIT = 255
 
-/** How long an old socket stays open beside a new one, in ms. */
-const OVERLAP = 100
+/** Requests in flight may take so long once another process is to have the data, and then to be cut off, in ms. */
+const FINISH_TIMEOUT = 10_000
+const CUT_TIMEOUT = 6_000
+const POLL = 5
+const LINGER_POLL = 250
 
 /**
- * Where requests come in. Each socket that is opened shares the port with those before, which end with their
- * requests: so a certificate is replaced, and a process by the next one, without refusing anybody.
+ * Where requests come in. Each socket that is opened shares the port with those before, which retire: so a
+ * certificate is replaced, and a process by the next one, without losing a request (docs/decisions/0011).
  */
 export function createListener(config: Config, log: Log) {
-  const { port, host } = config
-  const servers = new Set<Bun.Server<unknown>>()
+  const { port, host, keepAliveSeconds } = config
+  const sockets = new Set<ServingSocket>()
   const { promise: firstApp, resolve: serveHeld } = Promise.withResolvers<App>()
-  return { probe, hold, open, stop }
+  const handles = new Map<Target, (request: Request) => Response | Promise<Response>>()
+  let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
+  return { probe, hold, open, takeForwarded, stop, handOver, linger }
 
   /** Throws `DataError` when `open` would, or would share the port with another program. */
   function probe() {
@@ -33,32 +44,50 @@ export function createListener(config: Config, log: Log) {
 
   /** Takes requests that are answered after `open`. */
   function hold(certificate: Certificate | null) {
-    const fetch = async (request: Request) => (await firstApp).fetch(request)
-    servers.add(listening(() => Bun.serve({ ...optionsWith(certificate), fetch })))
+    const socket = addSocket('app')
+    const fetch = (request: Request, server: Bun.Server<unknown>) => {
+      server.timeout(request, LONGEST_WAIT)
+      return socket.answer(async () => (await firstApp).fetch(request), request)
+    }
+    listening(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
   }
 
   /** Answers requests, over TLS with a `certificate`. Throws `DataError` when that is not possible. */
   function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
-    const before = [...servers]
+    const before = [...sockets]
     const app = createApp(services)
-    listening(() => app.listen(optionsWith(certificate)))
-    const server = app.server as Bun.Server<unknown>
-    servers.add(server)
+    const server = serve('app', app, optionsWith(certificate))
     if (config.console && config.consolePort !== null) {
-      const ownApp = createConsoleApp(services)
       const options = { ...optionsWith(certificate), port: config.consolePort }
-      listening(() => ownApp.listen(options), config.consolePort)
-      servers.add(ownApp.server as Bun.Server<unknown>)
+      serve('console', createConsoleApp(services), options)
     }
     serveHeld(app)
-    // What waits to be accepted when a socket is closed would be refused: first it is accepted.
-    setTimeout(() => before.forEach(close), OVERLAP)
+    for (const socket of before) socket.retire(() => sockets.delete(socket))
     return server
   }
 
-  async function close(server: Bun.Server<unknown>) {
-    await server.stop()
-    servers.delete(server)
+  function serve(target: Target, app: AnyElysia, options: ReturnType<typeof optionsWith>) {
+    const socket = addSocket(target)
+    app.wrap((next) => (request: Request) => socket.answer(next as never, request))
+    const start = () => app.listen(options).server as Bun.Server<unknown>
+    const server = listening(() => socket.open(start), options.port)
+    handles.set(target, (request) => app.fetch(request))
+    return server
+  }
+
+  function addSocket(target: Target): ServingSocket {
+    const socket = createServingSocket(target, keepAliveSeconds)
+    sockets.add(socket)
+    return socket
+  }
+
+  /** Answers what processes before this one pass on; the data must be ours. */
+  async function takeForwarded() {
+    forwarded = await serveForwarded(config, MAX_BODY, async (target, request) => {
+      await firstApp
+      const handle = handles.get(target)
+      return handle ? handle(request) : new Response(null, { status: 404 })
+    })
   }
 
   function optionsWith(certificate: Certificate | null) {
@@ -88,8 +117,48 @@ export function createListener(config: Config, log: Log) {
 
   /** Lets requests in flight finish; they are cut when `again` resolves. */
   async function stop(again: Promise<unknown>) {
-    await Promise.all([...servers].map((server) => drain(server, again, log)))
+    await forwarded?.stop()
+    await Promise.all([...sockets].map((socket) => drain(socket.server(), again, log)))
   }
+
+  /** Has the next process answer what comes from now on, and returns when nothing of ours needs the data. */
+  async function handOver(again: Promise<unknown>) {
+    const forward = createForward(config)
+    let isTold = false
+    void again.then(() => {
+      isTold = true
+    })
+    const forwardedStops = forwarded?.stop()
+    for (const socket of sockets) socket.passOn(forward)
+    const isDone = () => isTold || [...sockets].every((socket) => socket.underWay() <= 0)
+    await until(isDone, FINISH_TIMEOUT)
+    if (!isDone()) {
+      log.warn('requests in flight were cut off')
+      for (const socket of sockets) socket.cut()
+      await until(isDone, CUT_TIMEOUT)
+    }
+    await Promise.race([forwardedStops, Bun.sleep(CUT_TIMEOUT)])
+    await drainReplies()
+  }
+
+  /** Passes requests on until the last connection has ended, or `told` resolves. */
+  async function linger(told: Promise<unknown>) {
+    Bun.gc(true)
+    let isTold = false
+    void told.then(() => {
+      isTold = true
+    })
+    const ports = [...sockets].map((socket) => socket.server().port ?? 0)
+    const isDone = () => isTold || (countConnections(ports) ?? 0) === 0
+    await Bun.sleep(LINGER_POLL)
+    await until(isDone, (keepAliveSeconds + TIMER_STEP) * 1000, LINGER_POLL)
+    await Promise.all([...sockets].map((socket) => socket.stop()))
+  }
+}
+
+async function until(isDone: () => boolean, limit: number, poll = POLL) {
+  const start = performance.now()
+  while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
 
 function reasonNotToListen(

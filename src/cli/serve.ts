@@ -76,6 +76,7 @@ export const serve: LocalCommand = {
     if (demo) await addDemoData(services, log)
     if (!isSuccessor) listener.probe()
     const plain = chosen.isTls ? null : listener.open(services, null)
+    await listener.takeForwarded()
     // What nobody waits for comes after what somebody may: phones are answered by now.
     const commands = await serveCommands(
       services,
@@ -98,7 +99,10 @@ export const serve: LocalCommand = {
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
     stack.defer(() => commands.stop(true))
-    stack.defer(() => listener.stop(signals.second))
+    let isHandedOver = false
+    stack.defer(() =>
+      isHandedOver ? listener.handOver(signals.first) : listener.stop(signals.second),
+    )
     stack.defer(() => liveLines.close())
     let server = plain
     if (plain) announce(chosen, plain, log)
@@ -116,7 +120,13 @@ export const serve: LocalCommand = {
     const failures = [failed, damaged, services.db.diskFailure]
     const reason = await Promise.race([signals.first, handover.requested, ...failures])
     log.info({ reason }, 'stopping')
-    if (reason !== 'handover') await notifier.stopping()
+    if (reason === 'handover') {
+      isHandedOver = true
+      await stack.disposeAsync()
+      await listener.linger(signals.first)
+      return EXIT.done
+    }
+    await notifier.stopping()
     const fault = FAULTS.get(reason)
     if (fault === undefined) return reason === 'bug' ? EXIT.failed : EXIT.done
     log.fatal(fault)

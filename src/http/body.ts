@@ -82,6 +82,12 @@ export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   else for await (const chunk of request.body ?? []) yield chunk
 }
 
+/** The body to be passed on to another process: its bytes up to `limit`, beyond that or without a length as a stream. */
+export async function bodyToPassOn(request: Request, limit: number) {
+  const isSmall = (announcedLength(request) ?? Infinity) <= limit
+  return request.body && isSmall ? request.bytes() : request.body
+}
+
 export function hasBody(request: Request): boolean {
   const { body, headers } = request
   // A GET has no body for the server, whatever it brings.

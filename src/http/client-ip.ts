@@ -11,6 +11,8 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 const UNKNOWN = 'unknown'
 
+const passedOn = new WeakMap<Request, string>()
+
 /** Whether a request comes from where it may. */
 export type IsAllowed = (request: Request, server: Server<unknown> | null) => boolean
 
@@ -80,8 +82,18 @@ export function isLocal(request: Request, server: Server<unknown> | null): boole
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
 }
 
+/** Who sent a request that another process of ours has passed on. */
+export function setPeerAddress(request: Request, address: string) {
+  passedOn.set(request, address)
+}
+
+/** The address of whoever is connected to us. */
+export function peerAddressOf(request: Request, server: Server<unknown> | null): string | null {
+  return passedOn.get(request) ?? server?.requestIP(request)?.address ?? null
+}
+
 function peerOf(request: Request, server: Server<unknown> | null): Address | null {
-  return parse(server?.requestIP(request)?.address)
+  return parse(peerAddressOf(request, server) ?? undefined)
 }
 
 function isLoopback(address: Address): boolean {

@@ -1,6 +1,6 @@
 import type { Server } from 'bun'
 import type { Log } from '../lib/log.ts'
-import type { IsAllowed } from './client-ip.ts'
+import { type IsAllowed, peerAddressOf } from './client-ip.ts'
 
 /** The country of a request as a proxy names it, in capitals; null where none does. */
 export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
@@ -16,7 +16,7 @@ export function createCountryOf(
     if (country === null) return null
     if (isFromProxy(request, server)) return country.toUpperCase()
     if (!hasWarned) {
-      const peer = server?.requestIP(request)?.address
+      const peer = peerAddressOf(request, server)
       log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
       hasWarned = true
     }

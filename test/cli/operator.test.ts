@@ -87,7 +87,7 @@ test('a data directory of a hundred characters has its socket in it, and command
   expect((await homeport.run(['restart'], { DATA_DIR })).exitCode).toBe(0)
   const { pid } = JSON.parse((await homeport.run(['restart', '--json'], { DATA_DIR })).stdout)
   process.kill(pid, 'SIGTERM')
-  expect(await server.process.exited).toBe(0)
+  expect(await server.stop()).toBe(0)
 }, 30_000)
 
 onSqlite('a data directory without data is none there')(

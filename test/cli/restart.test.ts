@@ -2,7 +2,8 @@ import { beforeAll, expect, test } from 'bun:test'
 import { chmod, rename, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { deliver } from '../support/requests.ts'
+import { deliver, register } from '../support/requests.ts'
+import { restartUnderLoad } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 import { deliverSteadily } from '../support/steady-load.ts'
 
@@ -29,6 +30,58 @@ test('a restart under load refuses no request and loses none', async () => {
   for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
   process.kill(pids.at(-1) as number, 'SIGTERM')
   expect(await server.process.exited).toBe(0)
+}, 30_000)
+
+test('a restart under load loses nothing of an agent that keeps connections', async () => {
+  await using _ = await migrateSockets()
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const plan = { restarts: 3, rate: 300, pause: 400 }
+  const { acknowledged, refused, connections, pid } = await restartUnderLoad(
+    homeport,
+    server.url,
+    plan,
+  )
+  expect(refused).toEqual([])
+  expect(connections).toBeLessThan(acknowledged.length / 2)
+  for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
+  process.kill(pid, 'SIGTERM')
+}, 30_000)
+
+test('a connection from before a restart is answered once more, by the next process, and closed', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start({ KEEP_ALIVE_SECONDS: '60' })
+  const { accessToken } = await register(server, 'ann@example.com')
+  const asks = {
+    metrics: 'GET /metrics HTTP/1.1\r\nHost: x\r\n\r\n',
+    nothing: 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n',
+    // So large that it is passed on in pieces.
+    upload: uploadOf(2 * 2 ** 20, accessToken),
+  }
+  const idle = await openConnection(server.port)
+  await idle.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
+  const before = await Promise.all(Object.values(asks).map(() => openConnection(server.port)))
+  for (const connection of before) {
+    const reply = await connection.ask('GET /ready HTTP/1.1\r\nHost: x\r\n\r\n')
+    expect(reply).toStartWith('HTTP/1.1 200')
+    expect(reply).not.toContain('Connection: close')
+  }
+  const { pid } = JSON.parse((await homeport.run(['restart', '--json'])).stdout)
+  const replies = await Promise.all(
+    Object.values(asks).map(async (text, at) => before[at]?.ask(text)),
+  )
+  expect(replies.map((reply) => reply?.slice(0, 12))).toEqual([
+    // What was asked on this machine still is.
+    'HTTP/1.1 200',
+    'HTTP/1.1 415',
+    'HTTP/1.1 200',
+  ])
+  for (const reply of replies) expect(reply).toContain('Connection: close')
+  await Promise.all(before.map(({ closed }) => closed))
+  // Somebody is still connected, but it is told to go.
+  expect(server.process.exitCode).toBeNull()
+  expect(await server.stop()).toBe(0)
+  process.kill(pid, 'SIGTERM')
 }, 30_000)
 
 test('a restart to a file that cannot start leaves the server as it is', async () => {
@@ -90,3 +143,48 @@ test.skipIf(Bun.which('systemd-analyze') === null)(
     expect(exitCode).toBe(0)
   },
 )
+
+/** A connection that is kept, over which one request after another is sent as it is written. */
+async function openConnection(port: number) {
+  const closed = Promise.withResolvers<void>()
+  let reply = ''
+  let answered = () => {}
+  const socket = await Bun.connect({
+    hostname: '127.0.0.1',
+    port,
+    socket: {
+      data(_socket, chunk) {
+        reply += chunk.toString()
+        if (reply.includes('\r\n\r\n')) answered()
+      },
+      close: () => closed.resolve(),
+    },
+  })
+  return { ask, closed: closed.promise }
+
+  async function ask(text: string): Promise<string> {
+    reply = ''
+    const { promise, resolve } = Promise.withResolvers<void>()
+    answered = resolve
+    // What does not fit into the buffer of the socket is sent later.
+    for (let rest = Buffer.from(text); rest.length > 0; await Bun.sleep(1)) {
+      rest = rest.subarray(socket.write(rest))
+    }
+    await Promise.race([promise, closed.promise])
+    return reply
+  }
+}
+
+function uploadOf(bytes: number, token: string): string {
+  const file = `Content-Disposition: form-data; name="file"; filename="a.txt"\r\nContent-Type: text/plain`
+  const body = `--b\r\n${file}\r\n\r\n${'line of text\n'.repeat(bytes / 13)}\r\n--b--\r\n`
+  return [
+    'POST /api/user/attachments/v1?type=supportTicket HTTP/1.1',
+    'Host: x',
+    `Authorization: Bearer ${token}`,
+    'Content-Type: multipart/form-data; boundary=b',
+    `Content-Length: ${body.length}`,
+    '',
+    body,
+  ].join('\r\n')
+}

@@ -11,6 +11,7 @@ import { createLog } from '../../src/lib/log.ts'
 import { startAcmeServer } from '../support/acme-server.ts'
 import { selfSigned } from '../support/certificates.ts'
 import { buildExecutable, freePort, installExecutable } from '../support/executable.ts'
+import { askSteadily } from '../support/restarts-under-load.ts'
 import { migrateSockets } from '../support/socket-migration.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -117,10 +118,15 @@ test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', a
   await untilCertified(port, first.cert)
   const asking = new AbortController()
   const asked = Promise.all(Array.from({ length: 8 }, () => askOn(port, asking.signal)))
+  const stopAsking = askSteadily(`https://127.0.0.1:${port}`, 200)
+  await Bun.sleep(1_000)
   await install(second)
   await untilCertified(port, second.cert)
-  await Bun.sleep(100)
+  await Bun.sleep(1_000)
   asking.abort()
+  const { acknowledged, refused } = await stopAsking()
+  expect(acknowledged.length).toBeGreaterThan(100)
+  expect(refused).toEqual([])
   const results = (await asked).flat()
   expect(results.length).toBeGreaterThan(100)
   const lost = results.filter((status) => status !== 200)

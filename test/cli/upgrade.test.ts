@@ -111,7 +111,7 @@ exit 7`
       1,
       expect.stringContaining('What the new one made of the data is in'),
     ])
-    await server.process.exited
+    await server.stop()
     const again = await homeport.start()
     expect((await deliver(again, 'E1')).code).toBe('duplicate')
     await again.stop()

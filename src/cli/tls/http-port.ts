@@ -30,7 +30,8 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
       const asked = URL.parse(request.url)?.hostname ?? ''
       const name = domains.includes(asked) ? asked : (domains[0] ?? asked)
       const location = httpsOrigin(name, httpsPort) + targetOf(request)
-      return new Response(null, { status: 308, headers: { location } })
+      // Nobody has more than one question here, and a connection that is kept would be lost with a restart.
+      return new Response(null, { status: 308, headers: { location, connection: 'close' } })
     },
   })
 }

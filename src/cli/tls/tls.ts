@@ -30,7 +30,7 @@ export async function startTls(
   if (httpPort !== null && domains.length > 0) {
     const plain = { hostname: host, port: httpPort, domains, httpsPort: port, challenges }
     const server = serveHttpPort(plain)
-    stack.defer(() => server.stop(true))
+    stack.defer(() => server.stop())
   }
   let isFailing: () => boolean
   let validTo: Date | null = null

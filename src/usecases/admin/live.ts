@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
+import { waitWithoutLimit } from '../../http/connection-time.ts'
 import { rawReply } from '../../http/raw-reply.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
 
@@ -22,7 +23,7 @@ const MOST_WAITING = 1_000
 /** Sends the lines that are kept and every line to come, as server-sent events, until the reader goes or must go. */
 export function followLines(lines: LiveLines, asked: Asked): Response {
   const { request, server, set, isAllowed } = asked
-  server?.timeout(request, 0)
+  waitWithoutLimit(request, server)
   let end = () => {}
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

@@ -1,0 +1,161 @@
+import { rmSync } from 'node:fs'
+import { chmod } from 'node:fs/promises'
+import type { Config } from '../../config.ts'
+import { bodyToPassOn } from '../../http/body.ts'
+import { peerAddressOf, setPeerAddress } from '../../http/client-ip.ts'
+import { failureBody } from '../../http/errors.ts'
+import { AppError } from '../../lib/errors.ts'
+import { isNobodyThere, openSocketPath } from '../unix-socket.ts'
+
+/** Which of the two applications a request is for. */
+export type Target = 'app' | 'console'
+export type Forward = (
+  target: Target,
+  request: Request,
+  server: Bun.Server<unknown>,
+) => Promise<Response>
+
+const SOCKET = 'requests.sock'
+const TARGET = 'homeport-target'
+const PEER = 'homeport-peer'
+const URL_ASKED = 'homeport-url'
+/** Headers that the runtime's client adds by itself, and that the request had not. */
+const ABSENT = 'homeport-absent'
+/** That of a body which arrives in pieces. */
+const LENGTH = 'homeport-length'
+const ADDED = ['accept', 'accept-encoding', 'user-agent']
+/** Of one connection, not of what goes over it. */
+const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'te', 'expect', 'date']
+
+/** Bodies up to here are read first, so that they can be sent again to a socket that was not there yet. */
+const SMALL_BODY = 1024 * 1024
+const RETRY = 10
+/** The data may be migrated before the next process answers, in ms. */
+const PATIENCE = 60_000
+/** Seconds that a client's connection is kept meanwhile: the longest that the runtime knows. */
+const LONGEST = 255
+/** What has connected before our socket had no name any more is accepted by then, in ms. */
+const AFTER_NAME = 50
+
+/** Answers what processes before this one pass on, over a socket that only our own user can open. */
+export async function serveForwarded(
+  config: Config,
+  maxRequestBodySize: number,
+  handle: (target: Target, request: Request) => Response | Promise<Response>,
+) {
+  const { path } = openSocketPath(config, SOCKET)
+  rmSync(path, { force: true })
+  const server = Bun.serve({
+    unix: path,
+    maxRequestBodySize,
+    fetch(request, server) {
+      // The process before looks after the time of its clients.
+      server.timeout(request, 0)
+      const original = originalOf(request, config.isTls)
+      return handle(request.headers.get(TARGET) === 'console' ? 'console' : 'app', original)
+    },
+  })
+  await chmod(path, 0o600)
+  return { stop }
+
+  /** From now on it is the next process's name; what has come is answered. */
+  async function stop() {
+    rmSync(path, { force: true })
+    await Bun.sleep(AFTER_NAME)
+    await server.stop()
+  }
+}
+
+/** Passes requests on to the process that has the data now, or waits for it. */
+export function createForward(config: Config): Forward {
+  return async (target, request, server) => {
+    const body = await bodyToPassOn(request, SMALL_BODY)
+    server.timeout(request, LONGEST)
+    const isRepeatable = !(body instanceof ReadableStream)
+    if (!isRepeatable) await untilServed(config)
+    for (let waited = 0; ; waited += RETRY) {
+      try {
+        using socket = openSocketPath(config, SOCKET)
+        const reply = await fetch('http://localhost/', {
+          unix: socket.path,
+          method: request.method,
+          headers: headersTo(target, request, peerAddressOf(request, server)),
+          body,
+          redirect: 'manual',
+          decompress: false,
+          keepalive: false,
+          signal: request.signal,
+          timeout: false,
+        } as BunFetchRequestInit)
+        return new Response(reply.body, {
+          status: reply.status,
+          headers: withoutHop(reply.headers),
+        })
+      } catch (error) {
+        if (!isNobodyThere(error) || !isRepeatable || waited >= PATIENCE) return unavailable()
+      }
+      await Bun.sleep(RETRY)
+    }
+  }
+}
+
+async function untilServed(config: Config) {
+  for (let waited = 0; waited < PATIENCE; waited += RETRY) {
+    using socket = openSocketPath(config, SOCKET)
+    const { path: unix } = socket
+    const isThere = await Bun.connect({ unix, socket: { data() {} } }).then(
+      (connection) => {
+        connection.end()
+        return true
+      },
+      () => false,
+    )
+    if (isThere) return
+    await Bun.sleep(RETRY)
+  }
+}
+
+function headersTo(target: Target, request: Request, peer: string | null): Headers {
+  const headers = withoutHop(request.headers)
+  const length = headers.get('content-length')
+  headers.delete('content-length')
+  if (length !== null) headers.set(LENGTH, length)
+  headers.set(TARGET, target)
+  headers.set(URL_ASKED, request.url)
+  headers.set(PEER, peer ?? '')
+  headers.set(ABSENT, ADDED.filter((name) => !headers.has(name)).join())
+  return headers
+}
+
+/** The request as it came to the process before. */
+function originalOf(request: Request, isTls: boolean): Request {
+  const { headers } = request
+  const url = headers.get(URL_ASKED) ?? ''
+  const absent = (headers.get(ABSENT) ?? '').split(',')
+  const peer = headers.get(PEER)
+  const length = headers.get(LENGTH)
+  const own = [TARGET, URL_ASKED, PEER, ABSENT, LENGTH]
+  for (const name of [...own, ...absent]) if (name) headers.delete(name)
+  if (length !== null) {
+    headers.delete('transfer-encoding')
+    headers.set('content-length', length)
+  }
+  const scheme = isTls ? 'https' : 'http'
+  const original = new Request(url.startsWith('/') ? `${scheme}://localhost${url}` : url, request)
+  if (peer) setPeerAddress(original, peer)
+  return original
+}
+
+function withoutHop(headers: Headers): Headers {
+  const kept = new Headers(headers)
+  for (const name of HOP_BY_HOP) kept.delete(name)
+  return kept
+}
+
+function unavailable(): Response {
+  const error = new AppError('unavailable', 'The server is being restarted: try again.')
+  return Response.json(failureBody(error, crypto.randomUUID()), {
+    status: 503,
+    headers: { 'retry-after': '5', 'cache-control': 'no-store' },
+  })
+}

@@ -1,0 +1,119 @@
+import { dlopen, ptr } from 'bun:ffi'
+import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
+
+const SOL_SOCKET = 1
+const SO_ACCEPTCONN = 30
+const AF_INET = 2
+const AF_INET6 = 10
+const EPOLL_CTL_DEL = 2
+const EPOLL_CTL_MOD = 3
+const SHUT_RDWR = 2
+/** `struct epoll_event` is packed on x64 alone. */
+const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
+const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
+
+/** A socket at which new connections wait. After `close` those that are open live on. */
+export type ListeningSocket = {
+  setAccepting: (isAccepting: boolean) => void
+  close: () => void
+}
+
+let opened: ReturnType<typeof openLibc> | undefined
+
+/** Runs `listen` and finds the listening socket that it opens; null on other systems than Linux. */
+export function captureListening<T>(listen: () => T): [T, ListeningSocket | null] {
+  const before = new Set(listeningFds())
+  const server = listen()
+  const fd = listeningFds().find((one) => !before.has(one))
+  return [server, fd === undefined ? null : watchedSocket(fd)]
+}
+
+/** How many connections to `ports` this process holds; null on other systems than Linux. */
+export function countConnections(ports: number[]): number | null {
+  if (libcOrNull() === null) return null
+  const isOne = (fd: number) =>
+    ports.includes(portOf(fd, 'getsockname') ?? -1) && portOf(fd, 'getpeername') !== null
+  return openFds().filter(isOne).length
+}
+
+/** The numbers of all open files and sockets. */
+function openFds(): number[] {
+  return readdirSync('/proc/self/fd').map(Number)
+}
+
+/** System calls that the runtime has no function for; null where there are none. Loaded when they are needed. */
+function libcOrNull() {
+  opened ??= process.platform === 'linux' ? openLibc() : null
+  return opened
+}
+
+function openLibc() {
+  for (const name of LIBRARIES) {
+    try {
+      return dlopen(name, {
+        epoll_ctl: { args: ['i32', 'i32', 'i32', 'ptr'], returns: 'i32' },
+        shutdown: { args: ['i32', 'i32'], returns: 'i32' },
+        getsockopt: { args: ['i32', 'i32', 'i32', 'ptr', 'ptr'], returns: 'i32' },
+        getsockname: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+        getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
+      }).symbols
+    } catch {
+      // That of another distribution.
+    }
+  }
+  return null
+}
+
+function listeningFds(): number[] {
+  return libcOrNull() === null
+    ? []
+    : openFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
+}
+
+/** The runtime asks for connections as long as its event queue tells of them: there it is switched. */
+function watchedSocket(fd: number): ListeningSocket | null {
+  for (const queue of openFds().filter((one) => linkOf(one) === 'anon_inode:[eventpoll]')) {
+    const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(
+      /tfd: +(\d+) events: +([0-9a-f]+) data: +([0-9a-f]+)/g,
+    )
+    for (const [, target, events = '', data] of watched) {
+      if (Number(target) !== fd) continue
+      const control = (operation: number, mask: number) => {
+        const event = new DataView(new ArrayBuffer(16))
+        event.setUint32(0, mask, true)
+        event.setBigUint64(EVENT_DATA_AT, BigInt(`0x${data}`), true)
+        libcOrNull()?.epoll_ctl(queue, operation, fd, ptr(event))
+      }
+      return {
+        setAccepting: (isAccepting) =>
+          control(EPOLL_CTL_MOD, isAccepting ? Number.parseInt(events, 16) : 0),
+        close() {
+          control(EPOLL_CTL_DEL, 0)
+          libcOrNull()?.shutdown(fd, SHUT_RDWR)
+        },
+      }
+    }
+  }
+  return null
+}
+
+function linkOf(fd: number): string | null {
+  try {
+    return readlinkSync(`/proc/self/fd/${fd}`)
+  } catch {
+    return null
+  }
+}
+
+function readOption(fd: number, level: number, name: number, size: number): DataView | null {
+  const value = new DataView(new ArrayBuffer(size))
+  const length = new Uint32Array([size])
+  return libcOrNull()?.getsockopt(fd, level, name, ptr(value), ptr(length)) === 0 ? value : null
+}
+
+function portOf(fd: number, which: 'getsockname' | 'getpeername'): number | null {
+  const address = new DataView(new ArrayBuffer(28))
+  const length = new Uint32Array([address.byteLength])
+  if (libcOrNull()?.[which](fd, ptr(address), ptr(length)) !== 0) return null
+  return [AF_INET, AF_INET6].includes(address.getUint16(0, true)) ? address.getUint16(2) : null
+}

@@ -1,0 +1,41 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { startCaddy, startNginx } from '../support/proxies.ts'
+import { restartUnderLoad } from '../support/restarts-under-load.ts'
+import { migrateSockets } from '../support/socket-migration.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const RESTARTS = Number(process.env['RESTARTS'] ?? 20)
+const RATE = Number(process.env['RATE'] ?? 500)
+
+const ways = [
+  ['directly', null],
+  ['behind nginx', startNginx],
+  ['behind Caddy', startCaddy],
+] as const
+
+test.each(ways)(
+  'asked %s by an agent that keeps connections, 20 restarts lose nothing',
+  async (way, startProxy) => {
+    await using migration = await migrateSockets()
+    await using homeport = await installExecutable()
+    const server = await homeport.start({ LOG_LEVEL: 'warn' })
+    await using proxy = await startProxy?.(homeport.folder, server.port)
+    const plan = { restarts: RESTARTS, rate: RATE, pause: 1_500 }
+    const { acknowledged, refused, connections, pid } = await restartUnderLoad(
+      homeport,
+      proxy?.url ?? server.url,
+      plan,
+    )
+    const all = acknowledged.length + refused.length
+    console.log(
+      `${way}: ${RESTARTS} restarts, ${all} requests, ${connections} connections, ${refused.length} lost, sockets migrate: ${migration.isOn}`,
+    )
+    for (const one of refused.slice(0, 20)) console.log(`  ${one}`)
+    process.kill(pid, 'SIGTERM')
+    expect(refused).toEqual([])
+    expect(connections).toBeLessThan(all / 2)
+  },
+  300_000,
+)
