@@ -1,83 +1,121 @@
-type Waiting = { start: number; begin: () => void; leave: () => void }
+type Waiting = { holders: string[]; cost: number; resolve: () => void; reject: () => void }
 
 type FairQueueRules = {
-  /** How many pieces of work run side by side. */
-  concurrency: number
-  /** How many more wait. */
+  /** Pieces of work that run side by side, and how many of them may be one holder's. */
+  places: number
+  share?: number
+  /** Work that costs more leaves the last place to work that costs less. */
+  small?: number
+  /** Pieces that wait: in all, and of one holder. */
   queueLimit: number
-  /** How long one waits at most, in ms. */
-  maxWait: number
-  /** What is thrown when the queue is full or the wait is over. */
+  queueShare?: number
   onFull: () => Error
 }
 
+const MAX_REMEMBERED = 10_000
+
 /**
- * Runs a few pieces of work side by side and gives every holder, such as an address or an account, its turn: whoever
- * queues a hundred pieces delays the others by one. When the queue is full, the piece that would run last makes room.
- * Start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996).
+ * Lends places to whoever has used least so far, by cost, of those who wait: holders, such as addresses and users, take
+ * turns, and whoever asks for little is not behind all that others have asked for before. Start-time fair queueing
+ * (Goyal, Vin and Cheng, SIGCOMM 1996).
  */
-export function createFairQueue({ concurrency, queueLimit, maxWait, onFull }: FairQueueRules) {
-  let running = 0
-  /** The start of the piece that began last. Starts count cost, not time. */
-  let served = 0
-  /** Where the next piece of a holder starts. Past values mean nothing: they are dropped. */
-  const next = new Map<string, number>()
-  /** In the order in which they will run. */
-  const waiting: Waiting[] = []
-  return run
+export function createFairQueue(rules: FairQueueRules) {
+  const { queueLimit, onFull, small = Number.POSITIVE_INFINITY } = rules
+  const { share = rules.places, queueShare = queueLimit } = rules
+  const held = new Map<string, number>()
+  /** What holders have used, from `floor` on: who comes anew starts there. */
+  const used = new Map<string, number>()
+  let floor = 0
+  let large = 0
+  let places = rules.places
+  let waiting: Waiting[] = []
+  return take
 
-  /** Runs `work` in turn, on behalf of all of `holders`. A piece of twice the `cost` gets half as many turns. */
-  async function run<T>(holders: string[], cost: number, work: () => Promise<T>): Promise<T> {
-    const start = Math.max(served, ...holders.map((holder) => next.get(holder) ?? 0))
-    if (running < concurrency) {
-      running++
-      served = Math.max(served, start)
-      charge(holders, start + cost)
-    } else await turn(start, holders, cost)
-    try {
-      return await work()
-    } finally {
-      const first = waiting.shift()
-      if (first) first.begin()
-      else running--
-      forgetPast()
+  /**
+   * Waits for a place on behalf of all of `holders`, of which the last is the closest: users of one address take turns
+   * too. Throws `onFull()` when too many wait, or when `signal` aborts before. Dispose of the place afterwards.
+   */
+  async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const job = { holders, cost, resolve, reject: () => reject(onFull()) }
+    if (!holders.every((holder) => countWaiting(holder) < queueShare)) throw onFull()
+    waiting.push(job)
+    serveWaiting()
+    if (waiting.length > queueLimit) leave(lastOfLongest())
+    signal.addEventListener('abort', () => leave(job), { once: true })
+    if (signal.aborted) leave(job)
+    await promise
+    return { [Symbol.dispose]: () => release(job) }
+  }
+
+  function serveWaiting() {
+    while (places > 0) {
+      const next = waiting.filter(hasPlace).reduce<Waiting | null>(earlier, null)
+      if (next === null) return
+      waiting = waiting.filter((one) => one !== next)
+      hold(next, 1)
+      floor = rankOf(next)
+      for (const holder of next.holders) used.set(holder, floor + next.cost)
+      if (used.size > MAX_REMEMBERED) used.clear()
+      next.resolve()
     }
   }
 
-  function turn(start: number, holders: string[], cost: number): Promise<void> {
-    const last = waiting.at(-1)
-    if (waiting.length >= queueLimit) {
-      if (!last || last.start <= start) throw onFull()
-      last.leave()
+  function release(job: Waiting) {
+    hold(job, -1)
+    serveWaiting()
+    if (held.size === 0) used.clear()
+  }
+
+  function hold({ holders, cost }: Waiting, change: 1 | -1) {
+    places -= change
+    if (cost > small) large += change
+    for (const holder of holders) {
+      const count = (held.get(holder) ?? 0) + change
+      if (count === 0) held.delete(holder)
+      else held.set(holder, count)
     }
-    charge(holders, start + cost)
-    return new Promise((resolve, reject) => {
-      const timeout = setTimeout(leave, maxWait)
-      const entry = { start, begin, leave }
-      waiting.splice(waiting.findLastIndex((other) => other.start <= start) + 1, 0, entry)
-
-      function begin() {
-        clearTimeout(timeout)
-        served = Math.max(served, start)
-        resolve()
-      }
-
-      function leave() {
-        clearTimeout(timeout)
-        waiting.splice(waiting.indexOf(entry), 1)
-        for (const holder of holders) next.set(holder, (next.get(holder) ?? cost) - cost)
-        reject(onFull())
-      }
-    })
   }
 
-  function charge(holders: string[], end: number) {
-    for (const holder of holders) next.set(holder, end)
+  function hasPlace({ holders, cost }: Waiting): boolean {
+    const isKept = cost > small && large >= rules.places - 1
+    return !isKept && holders.every((holder) => (held.get(holder) ?? 0) < share)
   }
 
-  function forgetPast() {
-    if (running === 0) next.clear()
-    else if (next.size > 2 * (queueLimit + concurrency))
-      for (const [holder, end] of next) if (end <= served) next.delete(holder)
+  /** Of the same rank is first whose closest holder has used less, then who came first. */
+  function earlier(one: Waiting | null, other: Waiting): Waiting {
+    if (one === null) return other
+    const difference =
+      rankOf(other) - rankOf(one) || usedBy(other.holders.at(-1)) - usedBy(one.holders.at(-1))
+    return difference < 0 ? other : one
+  }
+
+  function rankOf({ holders }: Waiting): number {
+    return Math.max(...holders.map(usedBy))
+  }
+
+  function usedBy(holder = ''): number {
+    return Math.max(floor, used.get(holder) ?? 0)
+  }
+
+  function countWaiting(holder: string): number {
+    return waiting.filter(({ holders }) => holders.includes(holder)).length
+  }
+
+  /** The newest job of the first holder, an address, that has most of them waiting. */
+  function lastOfLongest(): Waiting | undefined {
+    const counts = new Map<string, number>()
+    for (const {
+      holders: [first = ''],
+    } of waiting)
+      counts.set(first, (counts.get(first) ?? 0) + 1)
+    const most = Math.max(...counts.values())
+    return waiting.findLast(({ holders: [first = ''] }) => counts.get(first) === most)
+  }
+
+  function leave(job: Waiting | undefined) {
+    if (job === undefined || !waiting.includes(job)) return
+    waiting = waiting.filter((one) => one !== job)
+    job.reject()
   }
 }

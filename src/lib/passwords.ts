@@ -10,9 +10,11 @@ export const PASSWORD_COSTS = {
   strong: { memoryCost: 65_536, timeCost: 2 },
 } satisfies Record<string, PasswordCost>
 
-/** A standard hash keeps a core busy for about 10 ms: a full queue lasts some five seconds on two cores. */
-const QUEUE = { concurrency: 2, maxWait: 20_000, onFull: tooMany }
-const QUEUE_LIMIT = 1_024
+/** A standard hash keeps a core busy for about 10 ms: a full queue lasts some three seconds on two cores. */
+const QUEUE = { places: 2, onFull: tooMany }
+const QUEUE_LIMIT = 512
+/** In ms. */
+const MAX_WAIT = 20_000
 
 export type Passwords = ReturnType<typeof createPasswords>
 
@@ -28,7 +30,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   let argon2: Promise<Argon2> | null = null
   /** What a stored hash of today's cost begins with. */
   const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
-  const queue = createFairQueue({ ...QUEUE, queueLimit })
+  const takePlace = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow }
   return { inTurn, hash, isOutdated }
@@ -37,8 +39,9 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
    * Runs `work` when the turn of `holders` has come: the address and the account of an attempt. An attempt that is
    * refused here never began, so it is counted inside.
    */
-  function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
-    return queue(holders, 1, () => work(hasher))
+  async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
+    using _place = await takePlace(holders, 1, AbortSignal.timeout(MAX_WAIT))
+    return await work(hasher)
   }
 
   function hash(password: string, holders: string[]): Promise<string> {

@@ -1,90 +1,96 @@
 import { expect, test } from 'bun:test'
 import { createFairQueue } from '../../src/lib/fair-queue.ts'
 
-const RULES = { concurrency: 1, queueLimit: 100, maxWait: 60_000, onFull: () => new Error('full') }
+const LARGE = 48_000_000
+const SMALL = 1_000_000
+const never = new AbortController().signal
 
-test('runs as many pieces side by side as it may', async () => {
-  const { queue, started, finishAll } = watched({ ...RULES, concurrency: 2 })
-  const all = Promise.all(['a', 'b', 'c'].map((name) => queue([name], name)))
-  await Bun.sleep(0)
-  expect(started).toEqual(['a', 'b'])
-  await finishAll(all)
-  expect(started).toEqual(['a', 'b', 'c'])
-})
+/** A queue with one place, beside the one that is kept for small jobs; `end` ends the oldest job. */
+function makeQueue(more = {}) {
+  const onFull = () => new Error('full')
+  const rules = { places: 2, small: 8_000_000, queueLimit: 64, queueShare: 16, onFull, ...more }
+  const take = createFairQueue(rules)
+  const running: Disposable[] = []
+  const served: string[] = []
+  return { ask, end, served }
 
-test('a holder with many pieces delays another by one', async () => {
-  const { queue, started, finishAll } = watched(RULES)
-  const flood = Array.from({ length: 50 }, (_, at) => queue(['flood'], `flood ${at}`))
-  const all = Promise.all([...flood, queue(['ann'], 'ann'), queue(['bob'], 'bob')])
-  await finishAll(all)
-  expect(started.indexOf('ann')).toBeLessThanOrEqual(2)
-  expect(started.indexOf('bob')).toBeLessThanOrEqual(3)
-})
-
-test('every holder of a piece is charged for it', async () => {
-  const { queue, started, finishAll } = watched(RULES)
-  const accounts = Array.from({ length: 20 }, (_, at) => queue(['address', `account ${at}`], 'x'))
-  const all = Promise.all([...accounts, queue(['elsewhere', 'ann'], 'ann')])
-  await finishAll(all)
-  expect(started.indexOf('ann')).toBeLessThanOrEqual(2)
-})
-
-test('a piece that costs more gets fewer turns', async () => {
-  const { queue, started, finishAll } = watched(RULES)
-  const large = Array.from({ length: 5 }, () => queue(['large'], 'large', 10))
-  const small = Array.from({ length: 10 }, () => queue(['small'], 'small', 1))
-  await finishAll(Promise.all([...large, ...small]))
-  expect(started.slice(0, 12).filter((name) => name === 'small').length).toBeGreaterThanOrEqual(9)
-})
-
-test('a full queue sends the last piece of the busiest holder away, not the newcomer', async () => {
-  const { queue, started, finishAll } = watched({ ...RULES, queueLimit: 3 })
-  const flood = Array.from({ length: 4 }, () => queue(['flood'], 'flood'))
-  const outcomes = Promise.allSettled([...flood, queue(['ann'], 'ann'), queue(['flood'], 'late')])
-  await finishAll(outcomes)
-  expect((await outcomes).map(({ status }) => status)).toEqual([
-    'fulfilled',
-    'fulfilled',
-    'fulfilled',
-    'rejected',
-    'fulfilled',
-    'rejected',
-  ])
-  expect(started).toContain('ann')
-})
-
-test('whoever waits too long is sent away, and the rest goes on', async () => {
-  const { queue, started, finishAll } = watched({ ...RULES, maxWait: 5 })
-  const outcomes = Promise.allSettled([queue(['a'], 'first'), queue(['b'], 'second')])
-  await Bun.sleep(30)
-  await finishAll(outcomes)
-  expect((await outcomes).map(({ status }) => status)).toEqual(['fulfilled', 'rejected'])
-  await finishAll(queue(['b'], 'third'))
-  expect(started).toEqual(['first', 'third'])
-})
-
-/** A queue whose pieces of work end when the test says so; `started` lists them by name. */
-function watched(rules: Parameters<typeof createFairQueue>[0]) {
-  const run = createFairQueue(rules)
-  const started: string[] = []
-  const ends: (() => void)[] = []
-  return { queue, started, finishAll }
-
-  function queue(holders: string[], name: string, cost = 1) {
-    return run(holders, cost, () => {
-      started.push(name)
-      return new Promise<void>((resolve) => ends.push(resolve))
-    })
+  /** `who` is a user at an address: `ann@home`. */
+  async function ask(who: string, cost: number, signal = never) {
+    const [user, ip = ''] = who.split('@')
+    const place = await take(user ? [ip, user] : [ip], cost, signal)
+    served.push(who)
+    running.push(place)
   }
 
-  async function finishAll(work: Promise<unknown>) {
-    let done = false
-    void work.finally(() => {
-      done = true
-    })
-    while (!done) {
-      ends.shift()?.()
-      await Bun.sleep(0)
-    }
+  async function end() {
+    await Bun.sleep(0)
+    running.shift()?.[Symbol.dispose]()
+    await Bun.sleep(0)
   }
 }
+
+test('who comes later is not behind all that others have asked for before', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 16; at++) void ask(`@${at % 6}`, LARGE)
+  void ask('ann@home', LARGE)
+  for (let at = 0; at < 6; at++) await end()
+  expect(served).toEqual(['@0', '@1', '@2', '@3', '@4', '@5', 'ann@home'])
+})
+
+test('addresses take turns, and so do the users of one address', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 4; at++) void ask('eve@office', LARGE)
+  for (let at = 0; at < 2; at++) void ask('bob@office', LARGE)
+  for (let at = 0; at < 2; at++) void ask('ann@home', LARGE)
+  for (let at = 0; at < 8; at++) await end()
+  expect(served).toEqual([
+    ...['eve@office', 'ann@home', 'bob@office', 'ann@home'],
+    ...['eve@office', 'bob@office', 'eve@office', 'eve@office'],
+  ])
+})
+
+test('one user counts as one, at however many addresses', async () => {
+  const { ask, end, served } = makeQueue()
+  for (let at = 0; at < 6; at++) void ask(`eve@${at}`, LARGE)
+  for (let at = 0; at < 3; at++) void ask('ann@home', LARGE)
+  for (let at = 0; at < 6; at++) await end()
+  expect(served.slice(0, 6).filter((who) => who === 'ann@home')).toHaveLength(3)
+})
+
+test('a job is charged by its cost', async () => {
+  const { ask, end, served } = makeQueue({ places: 1, queueShare: 64 })
+  for (let at = 0; at < 4; at++) void ask('@large', 8_000_000)
+  for (let at = 0; at < 20; at++) void ask('@small', SMALL)
+  for (let at = 0; at < 18; at++) await end()
+  expect(served.filter((who) => who === '@large')).toHaveLength(3)
+})
+
+test('a place is kept for small jobs', async () => {
+  const { ask, served } = makeQueue()
+  for (let at = 0; at < 3; at++) void ask(`@${at}`, LARGE)
+  await ask('ann@home', SMALL)
+  expect(served).toEqual(['@0', 'ann@home'])
+})
+
+test('a full queue refuses the address that has most in it', async () => {
+  const { ask, end, served } = makeQueue({ queueLimit: 4, queueShare: 3 })
+  const flood = Array.from({ length: 4 }, () => ask('@flood', LARGE).catch(() => 'refused'))
+  await expect(ask('@flood', LARGE)).rejects.toThrow('full')
+  const others = ['@a', '@b'].map((who) => ask(who, LARGE))
+  expect(await flood[3]).toBe('refused')
+  for (let at = 0; at < 5; at++) await end()
+  await Promise.all(others)
+  expect(served).toEqual(['@flood', '@a', '@b', '@flood', '@flood'])
+})
+
+test('who gives up leaves the queue', async () => {
+  const { ask, end, served } = makeQueue()
+  void ask('@a', LARGE)
+  const patience = new AbortController()
+  const waiting = ask('@b', LARGE, patience.signal)
+  void ask('@c', LARGE)
+  patience.abort()
+  await expect(waiting).rejects.toThrow('full')
+  await end()
+  expect(served).toEqual(['@a', '@c'])
+})

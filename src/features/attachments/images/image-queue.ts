@@ -1,8 +1,8 @@
 import { AppError } from '../../../lib/errors.ts'
+import { createFairQueue } from '../../../lib/fair-queue.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
 import { countPixels } from './count-pixels.ts'
-import { createFairQueue, type Requester } from './fair-queue.ts'
 import type { ImageJob, ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
 
@@ -14,6 +14,9 @@ type ImageQueueDeps = {
   cores: number
   log: Log
 }
+
+/** For whom a picture is made: an IP, and the user where one is signed in. */
+export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
@@ -28,13 +31,22 @@ const IDLE_TIMEOUT = 60_000
 /** Pictures that wait: in all, of one person or IP, and for how long, in ms. */
 const QUEUE = { queueLimit: 64, queueShare: 16 }
 const MAX_WAIT = 60_000
+/** What the smallest picture costs, in pixels, and what a small one costs at most: a larger one takes more than half a second. */
+const MIN_PIXELS = 1_000_000
+const SMALL_PIXELS = 8_000_000
 
 /**
  * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
  * than there are cores, and no one has them all: who floods leaves one to others.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
-  const takePlace = createFairQueue({ places: cores + 1, share: cores, ...QUEUE, onFull: busy })
+  const takePlace = createFairQueue({
+    places: cores + 1,
+    share: cores,
+    small: SMALL_PIXELS,
+    ...QUEUE,
+    onFull: busy,
+  })
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
@@ -52,9 +64,11 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     }
   }
 
-  async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
+  async function makeInTurn(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
     const timeout = AbortSignal.timeout(MAX_WAIT)
-    using _place = await takePlace(requester, await countPixels(job.input), timeout)
+    const holders = userId === null ? [`ip ${ip}`] : [`ip ${ip}`, `user ${userId}`]
+    const pixels = Math.max(await countPixels(job.input), MIN_PIXELS)
+    using _place = await takePlace(holders, pixels, timeout)
     using _room = await space.reserve(RESULT_LIMIT)
     clearTimeout(idle)
     const worker = acquireWorker()

@@ -1,6 +1,6 @@
 import { createBudget } from '../../../lib/budget.ts'
 import { AppError } from '../../../lib/errors.ts'
-import type { Requester } from '../images/fair-queue.ts'
+import type { Requester } from '../images/image-queue.ts'
 
 export type AdmitUpload = ReturnType<typeof createAdmission>
 
