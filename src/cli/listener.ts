@@ -4,8 +4,9 @@ import type { Config } from '../config.ts'
 import { IDLE_TIMEOUT } from '../http/body.ts'
 import { failureBody, internalError } from '../http/errors.ts'
 import type { Log } from '../lib/log.ts'
-import { countConnections } from '../lib/sockets.ts'
+import { openConnections } from '../lib/sockets.ts'
 import type { Services } from '../services.ts'
+import { guardConnections } from './connection-guard.ts'
 import { DataError } from './data-error.ts'
 import { drain, drainReplies } from './drain.ts'
 import { createForward, serveForwarded, type Target } from './service/forwarding.ts'
@@ -34,6 +35,14 @@ export function createListener(config: Config, log: Log) {
   const sockets = new Set<ServingSocket>()
   const { promise: firstApp, resolve: serveHeld } = Promise.withResolvers<App>()
   const handles = new Map<Target, (request: Request) => Response | Promise<Response>>()
+  guardConnections({
+    ports,
+    setAccepting: (isAccepting) => {
+      for (const socket of sockets) socket.setAccepting(isAccepting)
+    },
+    trustedProxies: config.trustedProxies,
+    log,
+  })
   let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
   return { probe, hold, open, takeForwarded, stop, handOver, linger }
 
@@ -141,6 +150,10 @@ export function createListener(config: Config, log: Log) {
     await drainReplies()
   }
 
+  function ports(): number[] {
+    return [...sockets].map((socket) => socket.server()?.port ?? 0)
+  }
+
   /** Passes requests on until the last connection has ended, or `told` resolves. */
   async function linger(told: Promise<unknown>) {
     Bun.gc(true)
@@ -148,8 +161,7 @@ export function createListener(config: Config, log: Log) {
     void told.then(() => {
       isTold = true
     })
-    const ports = [...sockets].map((socket) => socket.server().port ?? 0)
-    const isDone = () => isTold || (countConnections(ports) ?? 0) === 0
+    const isDone = () => isTold || (openConnections(ports())?.length ?? 0) === 0
     await Bun.sleep(LINGER_POLL)
     await until(isDone, (keepAliveSeconds + TIMER_STEP) * 1000, LINGER_POLL)
     await Promise.all([...sockets].map((socket) => socket.stop()))

@@ -19,7 +19,17 @@ export function createServingSocket(target: Target, keepAlive: number) {
   let isRetired = false
   let forwarding = 0
   const working = new Set<Request>()
-  return { open, answer, retire, passOn, underWay, cut, stop, server: () => server as Server }
+  return {
+    open,
+    answer,
+    retire,
+    passOn,
+    underWay,
+    cut,
+    stop,
+    setAccepting,
+    server: () => server as Server,
+  }
 
   function open(listen: () => Server): Server {
     ;[server, listening] = captureListening(listen)
@@ -73,6 +83,11 @@ export function createServingSocket(target: Target, keepAlive: number) {
   function passOn(to: Forward) {
     forward = to
     if (!isRetired) retire()
+  }
+
+  /** Has new connections wait, or no longer. */
+  function setAccepting(isAccepting: boolean) {
+    if (!isRetired) listening?.setAccepting(isAccepting)
   }
 
   /** How many requests this process has to answer itself, with replies that are on their way. */

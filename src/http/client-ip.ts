@@ -82,6 +82,15 @@ export function isLocal(request: Request, server: Server<unknown> | null): boole
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
 }
 
+/** What connections are counted by, out of the bytes of an address; null for trusted proxies, which have those of many. */
+export function createConnectionKey(trusted: string[]): (address: Uint8Array) => string | null {
+  const networks = trusted.map(parseNetwork)
+  return (bytes) => {
+    const address = ipaddr.process(ipaddr.fromByteArray([...bytes]).toString())
+    return isWithin(networks, address) ? null : group(address)
+  }
+}
+
 /** Who sent a request that another process of ours has passed on. */
 export function setPeerAddress(request: Request, address: string) {
   passedOn.set(request, address)

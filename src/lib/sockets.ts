@@ -3,6 +3,11 @@ import { readdirSync, readFileSync, readlinkSync } from 'node:fs'
 
 const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
+const IPPROTO_TCP = 6
+const TCP_INFO = 11
+/** In `struct tcp_info`: ms since the last data was sent and received. */
+const LAST_SENT_AT = 44
+const LAST_RECEIVED_AT = 52
 const AF_INET = 2
 const AF_INET6 = 10
 const EPOLL_CTL_DEL = 2
@@ -11,6 +16,9 @@ const SHUT_RDWR = 2
 /** `struct epoll_event` is packed on x64 alone. */
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
+
+/** `isAnswered`: nothing has come since the last reply, or at all; `quietMs`: since when nothing went either way. */
+export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; quietMs: number }
 
 /** A socket at which new connections wait. After `close` those that are open live on. */
 export type ListeningSocket = {
@@ -28,12 +36,23 @@ export function captureListening<T>(listen: () => T): [T, ListeningSocket | null
   return [server, fd === undefined ? null : watchedSocket(fd)]
 }
 
-/** How many connections to `ports` this process holds; null on other systems than Linux. */
-export function countConnections(ports: number[]): number | null {
+/** Connections to `ports` among the files of these numbers; null on other systems than Linux. */
+export function openConnections(ports: number[], fds = openFds()): Connection[] | null {
   if (libcOrNull() === null) return null
-  const isOne = (fd: number) =>
-    ports.includes(portOf(fd, 'getsockname') ?? -1) && portOf(fd, 'getpeername') !== null
-  return openFds().filter(isOne).length
+  return fds.flatMap((fd) => {
+    if (!ports.includes(addressOf(fd, 'getsockname')?.port ?? -1)) return []
+    const peer = addressOf(fd, 'getpeername')?.bytes
+    const info = readOption(fd, IPPROTO_TCP, TCP_INFO, LAST_RECEIVED_AT + 4)
+    if (!peer || !info) return []
+    const [sent, received] = [LAST_SENT_AT, LAST_RECEIVED_AT].map((at) => info.getUint32(at, true))
+    const [sentMs = 0, receivedMs = 0] = [sent, received]
+    return { fd, peer, isAnswered: receivedMs >= sentMs, quietMs: Math.min(sentMs, receivedMs) }
+  })
+}
+
+/** Ends a connection: the runtime finds that its peer has closed it. */
+export function endConnection({ fd }: Connection) {
+  libcOrNull()?.shutdown(fd, SHUT_RDWR)
 }
 
 /** The numbers of all open files and sockets. */
@@ -111,9 +130,13 @@ function readOption(fd: number, level: number, name: number, size: number): Data
   return libcOrNull()?.getsockopt(fd, level, name, ptr(value), ptr(length)) === 0 ? value : null
 }
 
-function portOf(fd: number, which: 'getsockname' | 'getpeername'): number | null {
-  const address = new DataView(new ArrayBuffer(28))
-  const length = new Uint32Array([address.byteLength])
+function addressOf(fd: number, which: 'getsockname' | 'getpeername') {
+  const address = new Uint8Array(28)
+  const length = new Uint32Array([address.length])
   if (libcOrNull()?.[which](fd, ptr(address), ptr(length)) !== 0) return null
-  return [AF_INET, AF_INET6].includes(address.getUint16(0, true)) ? address.getUint16(2) : null
+  const view = new DataView(address.buffer)
+  const family = view.getUint16(0, true)
+  if (family !== AF_INET && family !== AF_INET6) return null
+  const bytes = family === AF_INET ? address.subarray(4, 8) : address.subarray(8, 24)
+  return { port: view.getUint16(2), bytes }
 }

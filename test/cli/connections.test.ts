@@ -1,0 +1,58 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { connect, type Socket } from 'node:net'
+import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const HEAD = 'GET /health HTTP/1.1\r\nHost: x\r\n'
+
+test.each([
+  ['keep their connection', `${HEAD}\r\n`],
+  ['never end their request', HEAD],
+])(
+  'out of file descriptors by 500 clients that %s, it answers others within a second',
+  async (_what, text) => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start({}, ['prlimit', '--nofile=160:160'])
+    const other = openClient(server.port, `${HEAD}\r\n`, '127.0.0.2')
+    await Bun.sleep(50)
+    const clients = Array.from({ length: 500 }, () => openClient(server.port, text))
+    for (let times = 0; times < 4; times++) {
+      await Bun.sleep(250)
+      const started = performance.now()
+      expect(await statusOf(server)).toBe(200)
+      expect(performance.now() - started).toBeLessThan(1_000)
+    }
+    await homeport.untilLogged('too many connections')
+    const before = await cpuMs(server)
+    await Bun.sleep(1_000)
+    expect((await cpuMs(server)) - before).toBeLessThan(500)
+    // What is closed is that of the address with too many, though this one is quiet for longer.
+    expect(other.readyState).toBe('open')
+    other.destroy()
+    for (const client of clients) client.destroy()
+    expect(await statusOf(server)).toBe(200)
+    expect(await server.stop()).toBe(0)
+  },
+  30_000,
+)
+
+function openClient(port: number, text: string, localAddress = '127.0.0.1'): Socket {
+  const client = connect({ port, host: '127.0.0.1', localAddress }, () => client.write(text))
+  client.on('error', () => {})
+  return client.resume()
+}
+
+function statusOf({ url }: Server): Promise<number> {
+  const options = { keepalive: false, signal: AbortSignal.timeout(5_000) }
+  return fetch(`${url}/health`, options).then(
+    ({ status }) => status,
+    () => 0,
+  )
+}
+
+/** What a process has used of the processor, in ms. */
+async function cpuMs({ process }: Server): Promise<number> {
+  const fields = (await Bun.file(`/proc/${process.pid}/stat`).text()).split(') ')[1]?.split(' ')
+  return (Number(fields?.[11]) + Number(fields?.[12])) * 10
+}
