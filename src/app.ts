@@ -72,7 +72,7 @@ export function createApp(services: Services) {
         log,
       }),
     )
-    .use(docs(() => describeApi(api, VERSION, { description, tags, server })))
+    .use(docs((isSimple) => describeApi(api, VERSION, { description, tags, server, isSimple })))
     .use(health(readiness))
     .use(metricsRoute({ metrics, token: config.metricsToken }))
     .use(home({ appName, version: VERSION, hasConsole: isConsoleHere, hasOperators }))

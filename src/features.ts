@@ -118,6 +118,7 @@ export const commands = [
 /** What the document says of the interface as a whole. */
 export const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
 Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
+Every request takes the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, which \`x-common-headers\` describes: set them once, as default headers of your client.
 With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
 
 /** What people are told, by language. */

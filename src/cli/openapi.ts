@@ -6,8 +6,11 @@ import type { Services } from '../services.ts'
 export const openapi = dataCommand({
   name: 'openapi',
   summary: 'Print the interface as OpenAPI 3.0.3',
-  work: async (services: Services) => {
-    const response = await createApp(services).handle(new Request('http://localhost/docs/json'))
+  options: [['--simple', 'for generators that know no oneOf, such as that of Kotlin']],
+  input: (_words, { simple }) => simple === true,
+  work: async (services: Services, isSimple: boolean) => {
+    const url = `http://localhost/docs/json${isSimple ? '?simple' : ''}`
+    const response = await createApp(services).handle(new Request(url))
     return response.json()
   },
   print: prettyJson,

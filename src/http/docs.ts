@@ -25,15 +25,20 @@ const PAGE = `<!doctype html>
 /** Requests can be tried; a token that was given is kept for the next visit of this browser. */
 const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
-/** `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators. Nothing is loaded from elsewhere. */
-export function docs(readDocument: () => Promise<OpenApi>) {
-  let document: Promise<OpenApi> | null = null
+/**
+ * `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators, with `?simple` for those that know no `oneOf`. Nothing is loaded
+ * from elsewhere.
+ */
+export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
+  const documents = new Map<boolean, Promise<OpenApi>>()
   return new Elysia({ name: 'docs' })
     .get('/docs', () => page(PAGE, 'text/html; charset=utf-8'), hidden)
     .get(
       '/docs/json',
-      async () => {
-        document ??= readDocument()
+      async ({ request }) => {
+        const isSimple = new URL(request.url).searchParams.has('simple')
+        const document = documents.get(isSimple) ?? readDocument(isSimple)
+        documents.set(isSimple, document)
         return Response.json(await document)
       },
       hidden,
@@ -47,7 +52,12 @@ export function docs(readDocument: () => Promise<OpenApi>) {
 export async function describeApi(
   app: AnyElysia,
   version: string,
-  about: { description: string; tags: Record<string, string>; server: string },
+  about: {
+    description: string
+    tags: Record<string, string>
+    server: string
+    isSimple: boolean
+  },
 ): Promise<OpenApi> {
   // Nothing else needs the plugin, which takes as long to load as half of the start.
   const { swagger } = await import('@elysiajs/swagger')

@@ -67,6 +67,36 @@ export function DataOf<T extends TSchema>(response: T) {
   return strict({ code: SuccessCode, response })
 }
 
+/** The schema of `{ code, response }` where the code tells which response it is. */
+export function replyOf<T extends TSchema>(
+  code: string,
+  response: T,
+  title: string,
+  description: string,
+) {
+  const own = t.String({ description: `\`${code}\``, examples: [code] })
+  return strict({ code: own, response }, title, description)
+}
+
+/**
+ * One of several replies, by their codes. `simple`: what the document says of it to generators that know no `oneOf`.
+ */
+export function oneReplyOf<T extends Record<string, TSchema>>(
+  replies: T,
+  { title, description, simple }: { title: string; description: string; simple: TSchema },
+) {
+  const mapping = Object.entries(replies).map(([code, { title: name }]) => [
+    code,
+    `#/components/schemas/${name}`,
+  ])
+  return t.Union(Object.values(replies) as [T[keyof T]], {
+    title,
+    description,
+    discriminator: { propertyName: 'code', mapping: Object.fromEntries(mapping) },
+    'x-simple': simple,
+  })
+}
+
 export const Message = strict(
   {
     code: SuccessCode,

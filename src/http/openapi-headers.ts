@@ -13,8 +13,11 @@ const optional = (description: string, example: string, more: Node = {}) => ({
   schema: { type: 'string', ...more },
 })
 
-/** The request headers by the name of their component. */
-const REQUEST_HEADERS: Record<string, Node> = {
+/**
+ * What every operation takes. They are no parameters: a generator would make arguments of every function of them, where
+ * an app sets them once as default headers of its client.
+ */
+const COMMON_HEADERS: Record<string, Node> = {
   Env: {
     name: 'env',
     ...optional(
@@ -47,6 +50,10 @@ const REQUEST_HEADERS: Record<string, Node> = {
       {},
     ),
   },
+}
+
+/** The request headers of single operations by the name of their component. */
+const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
@@ -70,9 +77,6 @@ const REQUEST_HEADERS: Record<string, Node> = {
   },
 }
 
-/** What every operation of the interface takes. */
-export const COMMON_HEADERS = ['Env', 'Device', 'Timezone', 'AcceptLanguage']
-
 const RESPONSE_HEADERS: Record<string, Node> = {
   XRequestId: text(
     'names the request in the log of the server',
@@ -88,6 +92,12 @@ const RESPONSE_HEADERS: Record<string, Node> = {
   CacheControl: text('how long it may be kept', 'public, max-age=300'),
   ContentLanguage: text('the language of the texts', 'en'),
 }
+
+/** The headers of every operation, as parameters are described. */
+export const commonHeaders = Object.values(COMMON_HEADERS).map((header) => ({
+  in: 'header',
+  ...header,
+}))
 
 /** The components that operations refer to. */
 export const headerComponents = {

@@ -1,6 +1,6 @@
 import { unfilled, withFailureExample } from './openapi-examples.ts'
 import {
-  COMMON_HEADERS,
+  commonHeaders,
   headerComponents,
   headerParameters,
   responseHeaders,
@@ -43,15 +43,16 @@ const DESCRIPTIONS: Record<string, string> = {
  * plain numbers and booleans, `nullable`, `enum` for `const`, one content type, named schemas.
  */
 export function normalizeOpenApi(
-  document: OpenApi,
-  { tags, server }: { tags: Record<string, string>; server: string },
+  plugins: OpenApi,
+  { tags, server, isSimple }: { tags: Record<string, string>; server: string; isSimple: boolean },
 ): OpenApi {
+  const document = isSimple ? simplified(plugins) : plugins
   const schemas: Record<string, unknown> = {}
   const paths: OpenApi['paths'] = {}
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
     paths[path] = {}
     for (const [method, operation] of Object.entries(item)) {
-      const complete = withHeaders(withSealing(operation, path, method), path)
+      const complete = withHeaders(withSealing(operation, path, method))
       paths[path][method] = normalizeOperation(complete, schemas)
     }
   }
@@ -66,6 +67,7 @@ export function normalizeOpenApi(
     servers: [{ url: server, description: 'The server that this document is from' }],
     tags: tagsOf(paths, tags),
     security: [],
+    'x-common-headers': commonHeaders,
     paths,
     components: {
       ...headerComponents,
@@ -87,6 +89,15 @@ export function normalizeOpenApi(
   }
 }
 
+/** Takes what schemas offer to generators that know neither `oneOf` nor arrays of files. */
+function simplified(document: OpenApi): OpenApi {
+  return JSON.parse(JSON.stringify(document), (_key, node) => {
+    const simple = node?.['x-simple']
+    // The plugin says of a reply what its schema says once more, and names it by that.
+    return simple && node.content ? { content: node.content } : (simple ?? node)
+  })
+}
+
 /** What payload encryption may answer before the route is asked, whatever the route is. */
 function withSealing(operation: Operation, path: string, method: string): Operation {
   const { responses } = operation
@@ -97,14 +108,10 @@ function withSealing(operation: Operation, path: string, method: string): Operat
   return { ...operation, responses: { ...own, ...responses } }
 }
 
-/** The headers that every operation takes and answers with, or those that its route names. */
-function withHeaders(operation: Operation, path: string): Operation {
+/** The headers that an operation takes beside the common ones, and those that it answers with. */
+function withHeaders(operation: Operation): Operation {
   const { 'x-request-headers': named, 'x-cached': isCached, parameters = [], ...rest } = operation
-  const common = path.startsWith('/api/') ? COMMON_HEADERS : []
-  const names = [
-    ...((named as string[] | undefined) ?? common),
-    ...(isCached ? ['IfNoneMatch'] : []),
-  ]
+  const names = [...((named as string[] | undefined) ?? []), ...(isCached ? ['IfNoneMatch'] : [])]
   const responses = {
     ...rest.responses,
     ...(isCached ? { '304': { description: DESCRIPTIONS['304'] as string } } : {}),
@@ -148,7 +155,8 @@ function jsonAlone(content: Record<string, Node>, title?: string, description?: 
   if (!json) return content
   const schema = json['schema'] as Node
   const about = description === undefined ? { title } : { title, description }
-  const named = title && schema['type'] === 'object' ? { ...about, ...schema } : schema
+  const isModel = schema['type'] === 'object' || schema['discriminator'] !== undefined
+  const named = title && isModel ? { ...about, ...schema } : schema
   return { 'application/json': { ...json, schema: named } }
 }
 
@@ -159,17 +167,25 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   const { title, ...schema } = repaired(node as Node)
   const cleaned = Object.fromEntries(
     Object.entries(schema).flatMap(([key, value]) =>
-      key === '$id' || value === undefined ? [] : [[key, clean(value, schemas)]],
+      key === '$id' || key === 'x-simple' || value === undefined
+        ? []
+        : [[key, clean(value, schemas)]],
     ),
   )
   allowAbsentNulls(cleaned)
+  // Generators know a map of anything by this word.
+  if (isEmpty(cleaned['additionalProperties'])) cleaned['additionalProperties'] = true
   // Newer servers may answer more than this document knows.
   if (!/Body$|Changes$/.test(String(title ?? 'Body'))) delete cleaned['additionalProperties']
-  if (typeof title !== 'string' || cleaned['type'] === undefined) {
+  if (typeof title !== 'string' || !(cleaned['type'] ?? cleaned['oneOf'])) {
     return title === undefined ? cleaned : { title, ...cleaned }
   }
   schemas[title] = cleaned
   return { $ref: `#/components/schemas/${title}` }
+}
+
+function isEmpty(schema: unknown): boolean {
+  return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
 /** Generators that do not know `nullable` take what may be null for optional: both read as "there is none". */
@@ -196,16 +212,21 @@ function repaired(node: Node): Node {
   if (patternProperties) {
     return { ...rest, additionalProperties: Object.values(patternProperties as Node)[0] }
   }
-  return Array.isArray(anyOf) ? { ...rest, ...union(anyOf as Node[]) } : rest
+  if (!Array.isArray(anyOf)) return rest
+  // Which of several models it is, one of their properties says.
+  if (rest['discriminator']) return { ...rest, oneOf: anyOf }
+  return { ...rest, ...union(anyOf as Node[]) }
 }
 
-/** A union with null is nullable; one of text and a number or boolean is how the plugin says the latter. */
+/** A union with null is nullable; one of a number or boolean and text with a format is how the plugin says the former. */
 function union(choices: Node[]): Node {
   const others = choices.filter(({ type }) => type !== 'null')
   const nullable = others.length < choices.length ? { nullable: true } : {}
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
-  if (native && others.some(({ type }) => type === 'string'))
+  // Text that stands for a number has a format, and a choice of plain types is any value.
+  if (native && others.some(({ type, format }) => type === 'string' && format !== undefined))
     return { ...repaired(native), ...nullable }
+  if (native && others.length > 1) return nullable
   if (others.length > 0 && others.every((choice) => 'const' in choice)) {
     return { type: 'string', enum: others.map((choice) => choice['const']), ...nullable }
   }

@@ -31,11 +31,12 @@ test('the interface is OpenAPI 3.0.3 that redocly finds no error in', async () =
 
 test('spectral finds nothing in it either', async () => {
   await using app = await createTestApp()
-  const { json } = await app.ask('GET', '/docs/json')
   const spectral = new Spectral()
   spectral.setRuleset({ extends: [[rulesets.oas, 'recommended']] } as never)
-  const found = await spectral.run(json)
-  expect(found.map(({ code, path }) => [code, path.join('/')])).toEqual([])
+  for (const path of ['/docs/json', '/docs/json?simple']) {
+    const found = await spectral.run((await app.ask('GET', path)).json)
+    expect(found.map(({ code, path }) => [code, path.join('/')])).toEqual([])
+  }
 }, 30_000)
 
 test('every operation, parameter and property is described and has an example', async () => {
@@ -77,8 +78,13 @@ test('headers, open lists of words and what may be null are told so that generat
   const names = (path: string, method: string) =>
     json.paths[path][method].parameters.map(({ $ref, name }: Schema) => $ref ?? name)
   const header = (name: string) => `#/components/parameters/${name}`
-  const common = ['Env', 'Device', 'Timezone', 'AcceptLanguage'].map(header)
-  expect(names('/api/auth/login/v1', 'post')).toEqual(common)
+  expect(names('/api/auth/login/v1', 'post')).toEqual([])
+  expect(json['x-common-headers'].map(({ name }: Schema) => name)).toEqual([
+    'env',
+    'device',
+    'timezone',
+    'Accept-Language',
+  ])
   expect(names('/api/user/attachments/v1', 'post')).toContain(header('IdempotencyKey'))
   expect(names('/api/user/faqs/v1', 'get')).toContain(header('IfNoneMatch'))
   expect(names('/api/webhooks/billing/v1', 'post')).toEqual([])
@@ -95,9 +101,47 @@ test('headers, open lists of words and what may be null are told so that generat
   expect(Entitlement.required).not.toContain('expiresAt')
   expect(Entitlement.required).toContain('active')
   expect(Entitlement.additionalProperties).toBeUndefined()
-  // A choice of two becomes a model that fits neither.
   expect(JSON.stringify(json)).not.toContain('"anyOf"')
 })
+
+test('what signing in answers is one of two models, and any file of several is said', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json')
+  const { schemas } = json.components
+  const models = { ok: 'SignedIn', two_factor_required: 'TwoFactorRequired' }
+  const refs = Object.entries(models).map(([code, name]) => [code, `#/components/schemas/${name}`])
+  expect(schemas.SignInReply).toMatchObject({
+    oneOf: refs.map(([, $ref]) => ({ $ref })),
+    discriminator: { propertyName: 'code', mapping: Object.fromEntries(refs) },
+  })
+  expect(schemas.SignedIn.required).toEqual(['code', 'response'])
+  expect(schemas.TwoFactorChallenge.required).toEqual(['challengeToken', 'methods', 'expiresIn'])
+  expect(uploadOf(json).file).toMatchObject({ type: 'array', maxItems: 10 })
+})
+
+test('generators that know no choice of models get a simple document', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json?simple')
+  const { SignInResult, LoginReply, SignInReply } = json.components.schemas
+  expect(JSON.stringify(json)).not.toContain('"oneOf"')
+  expect(SignInReply).toBeUndefined()
+  expect(LoginReply.properties.response.$ref).toBe('#/components/schemas/SignInResult')
+  expect(SignInResult.required).toEqual(['expiresIn'])
+  expect(uploadOf(json).file).toMatchObject({ type: 'string', format: 'binary' })
+})
+
+test('a setting of the app may be true or false, a number or text', async () => {
+  await using app = await createTestApp()
+  const { json } = await app.ask('GET', '/docs/json')
+  const { features } = json.components.schemas.AppSettings.properties
+  expect(features.additionalProperties).toBe(true)
+})
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of any shape
+function uploadOf({ paths }: any) {
+  const { requestBody } = paths['/api/user/attachments/v1'].post
+  return requestBody.content['multipart/form-data'].schema.properties
+}
 
 test('generators get named models, plain types and one tag an operation', async () => {
   await using app = await createTestApp()

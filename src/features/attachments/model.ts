@@ -14,6 +14,9 @@ export const UploadQuery = t.Object({
   ),
 })
 
+export const MAX_FILES = 10
+const CONTENT_DECIDES = 'The content decides what it is, not its name or type'
+
 /** The body of an upload as OpenAPI says it; it is parsed as it streams in, not by a schema. */
 export const UploadRequestBody = {
   required: true,
@@ -23,10 +26,15 @@ export const UploadRequestBody = {
         type: 'object',
         properties: {
           file: {
-            type: 'string',
-            format: 'binary',
-            description:
-              'a file; up to nine more parts with files may follow, under any name. The content decides what it is, not its name or type',
+            type: 'array',
+            maxItems: MAX_FILES,
+            items: { type: 'string', format: 'binary' },
+            description: `the files, under any name. ${CONTENT_DECIDES}`,
+            'x-simple': {
+              type: 'string',
+              format: 'binary',
+              description: `a file; more parts with files may follow, ${MAX_FILES} in all. ${CONTENT_DECIDES}`,
+            },
           },
         },
       },

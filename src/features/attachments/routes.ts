@@ -5,7 +5,6 @@ import type { IpOf } from '../../http/client-ip.ts'
 import { varyBy } from '../../http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../http/envelope.ts'
 import { malformed } from '../../http/errors.ts'
-import { COMMON_HEADERS } from '../../http/openapi-headers.ts'
 import { optionalHeader } from '../../http/request-headers.ts'
 import { AppError } from '../../lib/errors.ts'
 import { WIDTHS } from './images/variants.ts'
@@ -101,7 +100,7 @@ export function attachmentRoutes({
           description:
             '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are made upright, stripped of metadata and converted as asked; HEIC becomes JPEG unless another `targetType` is given. A `supportTicket` with neither `compression` nor `targetType` keeps its bytes, except HEIC.',
           requestBody: UploadRequestBody as never,
-          'x-request-headers': [...COMMON_HEADERS, 'IdempotencyKey', 'XFileName'],
+          'x-request-headers': ['IdempotencyKey', 'XFileName'],
         },
       },
     )

@@ -86,7 +86,6 @@ export function billingRoutes(deps: BillingRoutesDeps) {
           summary: 'Webhook of the billing provider',
           description:
             'For the billing provider, with its own token. Answers 200 once the event is durable; the code is `ok`, `duplicate` or `ignored`.',
-          'x-request-headers': [],
           requestBody: {
             required: true,
             content: { 'application/json': { schema: BillingDelivery as object } },

@@ -1,5 +1,15 @@
 import { t } from 'elysia'
-import { DataOf, id, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
+import {
+  DataOf,
+  id,
+  oneOf,
+  oneReplyOf,
+  openEnum,
+  replyOf,
+  strict,
+  time,
+  whole,
+} from '../../http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
 /** RFC 5321 allows 254 characters; the pattern is linear and checks only what every address has. */
@@ -120,11 +130,21 @@ export const SessionReply = strict(
   'the tokens of a device, and whose they are',
 )
 
-/**
- * A session, or with code `two_factor_required` a challenge. It is described as one object with what both
- * have: generators make of a choice of two what fits neither.
- */
-export const SignInReply = DataOf(
+const TwoFactorChallenge = strict(
+  {
+    challengeToken: ChallengeToken,
+    methods,
+    expiresIn: whole({
+      description: 'seconds until the challenge must be passed',
+      examples: [600],
+    }),
+  },
+  'TwoFactorChallenge',
+  'the first step is done, and a code is needed',
+)
+
+/** What both replies have, as one object. */
+const SimpleSignInReply = DataOf(
   strict(
     {
       ...t.Partial(SessionReply).properties,
@@ -138,6 +158,20 @@ export const SignInReply = DataOf(
     'SignInResult',
     'a session; or with code `two_factor_required` only `challengeToken`, `methods` and `expiresIn`',
   ),
+)
+
+/** A session, or with code `two_factor_required` a challenge. */
+export const SignInReply = oneReplyOf(
+  {
+    ok: replyOf('ok', SessionReply, 'SignedIn', 'the sign-in is done'),
+    two_factor_required: replyOf(
+      'two_factor_required',
+      TwoFactorChallenge,
+      'TwoFactorRequired',
+      'the second step is to be passed',
+    ),
+  },
+  { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
 )
 
 export const DevicesReply = t.Array(

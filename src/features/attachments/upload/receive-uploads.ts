@@ -5,11 +5,11 @@ import { malformed } from '../../../http/errors.ts'
 import { decodedHeader, optionalHeader } from '../../../http/request-headers.ts'
 import { chunksAtMinimumRate, MIN_RATE } from '../../../http/timed-body.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { MAX_FILES } from '../model.ts'
 import type { Staged, Staging } from './staging.ts'
 
 const FILE_LIMIT = 25 * 1024 * 1024
 const REQUEST_LIMIT = 64 * 1024 * 1024
-const FILES_LIMIT = 10
 const PARTS_LIMIT = 50
 /** A phone in a tunnel may pause; a sender who stalls for longer gives his place to others. */
 const SLOWEST = { bytesPerSecond: MIN_RATE, grace: 30 }
@@ -88,7 +88,7 @@ function parserOf(contentType: string): BusboyInstance {
       isPartAFile: (_field, type, fileName) =>
         fileName !== undefined || type === 'application/octet-stream',
       limits: {
-        files: FILES_LIMIT,
+        files: MAX_FILES,
         parts: PARTS_LIMIT,
         fileSize: FILE_LIMIT + 1,
         fieldSize: 4_096,
@@ -115,7 +115,7 @@ function fileTooLarge(): AppError {
 }
 
 function tooManyFiles(): AppError {
-  return new AppError('validation_failed', `Send ${FILES_LIMIT} files at most.`, {
-    details: [{ path: 'body', message: `must have ${FILES_LIMIT} files or less` }],
+  return new AppError('validation_failed', `Send ${MAX_FILES} files at most.`, {
+    details: [{ path: 'body', message: `must have ${MAX_FILES} files or less` }],
   })
 }

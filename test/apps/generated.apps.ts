@@ -1,0 +1,150 @@
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { existsSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Secret, TOTP } from 'otpauth'
+import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
+
+/**
+ * Clients of other languages are generated, compiled and run. The generator is in its npm package as a jar up to this
+ * version; the libraries that generated code needs are Debian's, or in that jar.
+ */
+const GENERATOR = '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2'
+const KOTLIN = 'kotlin-compiler@2.4.20'
+const PROGRAMS = join(import.meta.dir, 'generated')
+const JAR = 'node_modules/@openapitools/openapi-generator-cli/bin/openapi-generator.jar'
+const LIBRARIES = ['okhttp', 'okio', 'gson'].map((name) => `/usr/share/java/${name}.jar`)
+const PYTHON = '/usr/bin/python3'
+const MINUTES = 60_000
+
+const lacksJava = ['java', 'javac', 'npm'].filter((name) => Bun.which(name) === null)
+const lacksLibraries = LIBRARIES.filter((path) => !existsSync(path))
+const lacksPython = hasPython() ? [] : [`${PYTHON} with urllib3, dateutil, six and certifi`]
+
+let folder = ''
+let app: TestApp
+let url = ''
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'homeport-generated-'))
+  if (lacksJava.length === 0) {
+    await run('npm', 'install', '--no-audit', '--no-fund', '--ignore-scripts', GENERATOR, KOTLIN)
+  }
+  app = await createTestApp()
+  url = `http://127.0.0.1:${app.app.listen({ port: 0, hostname: '127.0.0.1' }).server?.port}`
+  await app.register('ann@example.com')
+  await app.register('bea@example.com').then(turnOnTwoFactor)
+  await writeFile(join(folder, 'one.txt'), 'one')
+  await writeFile(join(folder, 'two.txt'), 'two')
+}, 5 * MINUTES)
+
+afterAll(async () => {
+  await app.app.server?.stop(true)
+  await app[Symbol.asyncDispose]()
+  await rm(folder, { recursive: true, force: true })
+})
+
+unlessLacking('Python', [...lacksJava, ...lacksPython], async () => {
+  await generate('python-experimental', 'packageName=homeport')
+  // It is on PyPI alone, and generated code compares with its one value.
+  await writeFile(join(folder, 'python', 'nulltype.py'), 'Null = object()\n')
+  const said = await run(PYTHON, join(PROGRAMS, 'demo.py'), url, PASSWORD, 'one.txt', 'two.txt')
+  expect(said.split('\n')).toEqual([
+    'two_factor_required True',
+    'ok ann@example.com',
+    "['Pixel 9']",
+    "['one.txt', 'two.txt']",
+  ])
+})
+
+unlessLacking('Java', lacksJava, async () => {
+  const packages = 'invokerPackage=homeport,apiPackage=homeport.api,modelPackage=homeport.model'
+  await generate('java', `${packages},library=native,dateLibrary=java8,openApiNullable=false`)
+  const sources = await Array.fromAsync(new Bun.Glob('java/src/main/**/*.java').scan(folder))
+  await run(
+    'javac',
+    '-nowarn',
+    '-d',
+    'classes',
+    '-cp',
+    JAR,
+    ...sources,
+    join(PROGRAMS, 'Demo.java'),
+  )
+  const said = await run('java', '-cp', `classes:${JAR}`, 'Demo', url, PASSWORD)
+  expect(said.split('\n')).toEqual(['two_factor_required true', 'ok ann@example.com', 'Pixel 9'])
+})
+
+unlessLacking('Kotlin', [...lacksJava, ...lacksLibraries], async () => {
+  const options = 'packageName=homeport,library=jvm-okhttp3,serializationLibrary=gson'
+  await generate('kotlin', options)
+  await adaptToOkHttp3()
+  const compiler = ['-cp', 'node_modules/kotlin-compiler/lib/*', COMPILER, '-nowarn']
+  const sources = ['kotlin/src/main/kotlin', `${PROGRAMS}/OkHttp4.kt`, `${PROGRAMS}/Demo.kt`]
+  const libraries = LIBRARIES.join(':')
+  await run('java', ...compiler, '-no-reflect', '-d', 'kotlin.jar', '-cp', libraries, ...sources)
+  const runtime = `kotlin.jar:${libraries}:node_modules/kotlin-compiler/lib/kotlin-stdlib.jar`
+  const said = await run('java', '-cp', runtime, 'DemoKt', url, PASSWORD, 'one.txt')
+  expect(said.split('\n')).toEqual([
+    'two_factor_required true',
+    'ok ann@example.com',
+    '[Pixel 9]',
+    '2',
+  ])
+})
+
+const COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
+
+/** A test whose name says what is missing where it is skipped. */
+function unlessLacking(language: string, missing: string[], body: () => Promise<void>) {
+  const name = `a client generated for ${language} signs in and sends what it was told`
+  if (missing.length === 0) test(name, body, 5 * MINUTES)
+  else test.skip(`${name}: needs ${missing.join(', ')}`, body)
+}
+
+/** Python knows `oneOf`; the others take the simple document. */
+async function generate(generator: string, options: string) {
+  const [language = ''] = generator.split('-')
+  const path = language === 'python' ? '/docs/json' : '/docs/json?simple'
+  await writeFile(join(folder, `${language}.json`), (await app.ask('GET', path)).text)
+  await mkdir(join(folder, language))
+  const what = ['-i', `${language}.json`, '-g', generator, '-o', language]
+  await run('java', '-jar', JAR, 'generate', ...what, `--additional-properties=${options}`)
+}
+
+/** The generator writes for OkHttp 4 and an earlier Kotlin, whatever it is told. */
+async function adaptToOkHttp3() {
+  for await (const path of new Bun.Glob('kotlin/src/main/**/infrastructure/*.kt').scan(folder)) {
+    const file = join(folder, path)
+    const source = await Bun.file(file).text()
+    const adapted = source
+      .replace(/okhttp3\.(RequestBody|MediaType|HttpUrl)\.Companion\./g, 'okhttp4.')
+      .replaceAll('Headers.headersOf(', 'Headers.of(')
+      .replaceAll('toLowerCase()', 'lowercase()')
+      .replace(/\b(response|it|this)\.(code|headers|message|body)\b(?!\()/g, '$1.$2()')
+    await Bun.write(file, adapted)
+  }
+}
+
+async function turnOnTwoFactor({ accessToken: token }: { accessToken: string }) {
+  const json = { password: PASSWORD }
+  const setup = await app.ask('POST', '/api/auth/two_factor/v1', { token, json })
+  const totp = new TOTP({ secret: Secret.fromBase32(setup.json.response.secret) })
+  const code = totp.generate({ timestamp: app.clock.now.getTime() })
+  await app.ask('POST', '/api/auth/two_factor/v1/confirm', { token, json: { code } })
+}
+
+function hasPython(): boolean {
+  if (!existsSync(PYTHON)) return false
+  return Bun.spawnSync([PYTHON, '-c', 'import urllib3, dateutil, six, certifi']).success
+}
+
+async function run(...command: string[]): Promise<string> {
+  const env = { ...process.env, PYTHONPATH: 'python' }
+  const program = Bun.spawn(command, { cwd: folder, env, stdout: 'pipe', stderr: 'pipe' })
+  const streams = [program.stdout, program.stderr].map((stream) => new Response(stream).text())
+  const [said = '', complaint] = await Promise.all(streams)
+  if ((await program.exited) !== 0) throw new Error(`${command.join(' ')}: ${said}\n${complaint}`)
+  return said.trim()
+}

@@ -1,0 +1,26 @@
+import homeport.apis.AttachmentsApi
+import homeport.apis.SigningInApi
+import homeport.infrastructure.ApiClient
+import homeport.models.LoginBody
+import java.io.File
+
+fun main(args: Array<String>) {
+    val (base, password, picture) = args
+    // Every request of this client: generated functions have no arguments for the common headers.
+    ApiClient.builder.addInterceptor { chain ->
+        val request = chain.request().newBuilder().header("device", "Pixel 9").header("env", "null").build()
+        chain.proceed(request)
+    }
+    val signingIn = SigningInApi(base)
+    val challenge = signingIn.login(LoginBody("bea@example.com", password))
+    println("${challenge.code} ${challenge.response.challengeToken!!.length > 20}")
+    val reply = signingIn.login(LoginBody("ann@example.com", password))
+    println("${reply.code} ${reply.response.user?.email}")
+    ApiClient.accessToken = reply.response.accessToken
+    println(signingIn.listSessions().response.filter { it.current }.map { it.device })
+    // This generator sends the text "null" as the key of each: they are two uploads.
+    val names = listOf(1, 2).map {
+        AttachmentsApi(base).uploadAttachments("supportTicket", null, null, null, null, File(picture)).response.map { it.key }
+    }
+    println(names.flatten().toSet().size)
+}
