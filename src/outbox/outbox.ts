@@ -46,6 +46,8 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const senders = new Set<Promise<void>>()
   /** The sources of the messages that are on their way. */
   let busySources: string[] = []
+  let lastClaim: Promise<unknown> = Promise.resolve()
+  let flushing: Timer | undefined
   let timesAsked = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
@@ -68,8 +70,15 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       userId,
       source: source && hmac(key, source),
     })
-    // By then the reply is on its way: its time must not tell what there is to send.
-    tx.afterCommit(() => setTimeout(flush, AFTER_REPLY))
+    tx.afterCommit(flushSoon)
+  }
+
+  /** By then the reply is on its way: its time must not tell what there is to send. */
+  function flushSoon() {
+    flushing ??= setTimeout(() => {
+      flushing = undefined
+      void flush()
+    }, AFTER_REPLY)
   }
 
   /** Sends everything that is due. */
@@ -107,7 +116,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   async function sendWhileDue() {
     while (!stopped && deliver) {
       const asked = timesAsked
-      const claimed = await claimNext()
+      const claimed = await claimInTurn()
       if (claimed) {
         startSender()
         await sendOne(claimed).finally(() => {
@@ -115,6 +124,13 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
         })
       } else if (asked === timesAsked) return
     }
+  }
+
+  /** Each claim sees the sources that those before it have made busy. */
+  function claimInTurn(): Promise<Row | null> {
+    const claim = lastClaim.then(claimNext)
+    lastClaim = claim.catch(() => {})
+    return claim
   }
 
   /** Takes a message that is due, so that no other instance sends it as well. */
