@@ -4,6 +4,7 @@ import { tokenIn } from '../../http/authenticate.ts'
 import type { CountryOf } from '../../http/country.ts'
 import { isSealed } from '../../http/opened-request.ts'
 import { languagesOf, optionalHeader } from '../../http/request-headers.ts'
+import { AppError } from '../../lib/errors.ts'
 import type { Asker, Aspect } from './conditions.ts'
 
 export type AskerDeps = {
@@ -48,9 +49,16 @@ export function createAskerReader({ countryHeader, countryOf, checkSession }: As
   /** The person's where somebody is signed in, so that all of their devices get the same; else the device's. */
   async function idOf(request: Request): Promise<string | null> {
     const token = tokenIn(request.headers.get('authorization'))
-    const session = token && (await checkSession(token, isSealed(request)).catch(() => null))
+    const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
     return session
       ? session.userId
       : (optionalHeader(request.headers, 'device-id')?.slice(0, 200) ?? null)
   }
+}
+
+/** An old token must not keep an app from its settings; what cannot be looked up now is no answer. */
+function nullIfRefused(error: unknown): null {
+  if (error instanceof AppError && ['unauthenticated', 'token_expired'].includes(error.code))
+    return null
+  throw error
 }

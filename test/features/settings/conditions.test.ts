@@ -1,11 +1,13 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
+import { createAskerReader } from '../../../src/features/settings/asker.ts'
 import {
   type Asker,
   aspectsOf,
   type Features,
   valuesFor,
 } from '../../../src/features/settings/conditions.ts'
+import { AppError } from '../../../src/lib/errors.ts'
 
 type When = Features[string]['rules'][number]['when']
 
@@ -175,3 +177,17 @@ function isMeant(when: When, asker: Asker, feature = 'own'): boolean {
 function featuresOf(when: When, feature = 'own'): Features {
   return { [feature]: { value: false, rules: [{ when, value: true }] } }
 }
+
+test('an asker whose session is refused is anonymous; one whose session cannot be checked is not', async () => {
+  const idBy = (error: AppError) => {
+    const checkSession = () => Promise.reject(error)
+    const asker = createAskerReader({ countryHeader: null, countryOf: () => null, checkSession })
+    const headers = { authorization: 'Bearer a.b.c', 'device-id': 'device' }
+    return asker.read(new Request('http://localhost/', { headers }), null, ['id'])
+  }
+  const refused = new AppError('unauthenticated', 'x', { denial: { reason: 'forged' } })
+  expect((await idBy(refused)).id).toBe('device')
+  await expect(idBy(new AppError('unavailable', 'x'))).rejects.toMatchObject({
+    code: 'unavailable',
+  })
+})

@@ -2,6 +2,7 @@ import { and, asc, eq, gt, lt, ne, type Placeholder, sql } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { countRows, keyRanges } from '../../../db/key-ranges.ts'
 import { sha256 } from '../../../lib/crypto.ts'
+import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
 import type { Backlog } from '../projection/backlog.ts'
@@ -22,6 +23,9 @@ type BillingDeps = {
   newId: () => string
   log: Log
 }
+
+/** Takes an event that was just stored into the state, as part of the change. */
+type Fold = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<void>
 
 /** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
@@ -87,9 +91,15 @@ export function createBilling(deps: BillingDeps) {
   async function receive(delivery: Delivery): Promise<DeliveryResult> {
     const { event, bytes } = delivery
     const bodyHash = sha256(bytes, 'hex')
-    return db.write(async (tx) => {
-      const kept = await erasure.pseudonymize(tx, delivery)
-      return (await record(tx, kept, bodyHash)) ?? countDuplicate(tx, event.id, bodyHash)
+    const receiveBy = (fold: Fold) =>
+      db.write(async (tx) => {
+        const kept = await erasure.pseudonymize(tx, delivery)
+        return (await record(tx, kept, bodyHash, fold)) ?? countDuplicate(tx, event.id, bodyHash)
+      })
+    // Seldom does folding fail: only then is it done where it can be undone alone.
+    return receiveBy(foldDirectly).catch((error) => {
+      if (error instanceof AppError) throw error
+      return receiveBy(foldOrMark)
     })
   }
 
@@ -109,6 +119,7 @@ export function createBilling(deps: BillingDeps) {
     tx: Tx,
     { event, bytes }: Delivery,
     bodyHash: string,
+    fold: Fold,
   ): Promise<DeliveryResult | null> {
     const id = newId()
     const receivedAt = now()
@@ -132,10 +143,18 @@ export function createBilling(deps: BillingDeps) {
     if (inserted.length === 0) return null
     if (!counts) return 'ignored'
     const ordered = { ...event, orderedAt }
-    if (await isAppended(tx, ordered)) return 'ok'
-    const failure = await attempt(tx, ordered, id, true)
-    if (failure !== null) await markFailed(tx, id, failure)
+    await fold(tx, ordered, id)
     return 'ok'
+  }
+
+  async function foldDirectly(tx: Tx, event: OrderedEvent, id: string) {
+    if (!(await projection.appendAlone(tx, event))) await apply(tx, event, id, true)
+  }
+
+  /** An event that cannot be folded is kept without its traces, and tried again later. */
+  async function foldOrMark(tx: Tx, event: OrderedEvent, id: string) {
+    const failure = await tx.attempt(() => foldDirectly(tx, event, id))
+    if (failure !== null) await markFailed(tx, id, failure)
   }
 
   /** Tries again what could not be folded. Returns how many succeeded. */
@@ -167,7 +186,7 @@ export function createBilling(deps: BillingDeps) {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
       const event = row && effective(row)
       if (!event) return true
-      const failure = await attempt(tx, event, id, false)
+      const failure = await tx.attempt(() => apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)
       else {
         const applied = { outcome: 'applied', error: null }
@@ -177,16 +196,8 @@ export function createBilling(deps: BillingDeps) {
     })
   }
 
-  /** What goes wrong here goes wrong in the attempt that follows as well, which can be undone. */
-  function isAppended(tx: Tx, event: OrderedEvent): Promise<boolean> {
-    return projection.appendAlone(tx, event).catch(() => false)
-  }
-
-  /** Folds an event, or undoes all of it and returns why that failed. */
-  async function attempt(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
-    return tx.attempt(async () => {
-      if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.nudge)
-    })
+  async function apply(tx: Tx, event: OrderedEvent, id: string, isNew: boolean) {
+    if (await projection.apply(tx, event, id, isNew)) tx.afterCommit(backlog.nudge)
   }
 
   async function markFailed(tx: Tx, id: string, failure: unknown) {
@@ -247,7 +258,9 @@ export function createBilling(deps: BillingDeps) {
     const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const delivery = readDelivery({ event }, bytes)
-    if (delivery) await record(tx, await erasure.pseudonymize(tx, delivery), sha256(bytes, 'hex'))
+    if (!delivery) return
+    const kept = await erasure.pseudonymize(tx, delivery)
+    await record(tx, kept, sha256(bytes, 'hex'), foldOrMark)
   }
 
   async function count() {

@@ -98,7 +98,8 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       verified.set(token, found)
       return found
     } catch (error) {
-      if (error instanceof AppError) throw error
+      // A fault of ours says nothing of the token.
+      if (!(error instanceof errors.JOSEError)) throw error
       throw error instanceof errors.JWTExpired
         ? tokenExpired({ reason: 'expired', ...namedIn(error.payload) })
         : notSignedIn({ reason: reasonOf(error) })

@@ -1,0 +1,27 @@
+import { expect } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
+
+onSqlite('the fault is a trigger of SQLite')(
+  'an event whose folding fails half-way is kept without traces, and tried again',
+  async () => {
+    await using app = await createTestApp()
+    app.expectErrors()
+    const { db, billing } = app.services
+    const client = sqliteClientOf(app)
+    client.run(
+      "CREATE TRIGGER fault BEFORE INSERT ON subscriptions BEGIN SELECT RAISE(ABORT, 'a fault'); END",
+    )
+    expect(await deliver(app, purchase('ann', { id: 'known', original_transaction_id: '1' }))).toBe(
+      'ok',
+    )
+    const other = purchase('ann', { id: 'half', original_transaction_id: '2' })
+    expect(await deliver(app, other)).toBe('ok')
+    expect(await db.read.$count(db.tables.lineHolders)).toBe(0)
+    expect(await billing.countFailed()).toBe(2)
+    client.run('DROP TRIGGER fault')
+    expect(await billing.retryFailed(AbortSignal.timeout(5_000))).toBe(2)
+    expect(await db.read.$count(db.tables.lineHolders)).toBe(2)
+  },
+)
