@@ -56,12 +56,12 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
     const connections = openConnections(ports(), someFds()) ?? []
     const share = Math.floor(connections.length / SHARE)
     const groups = groupsOf(connections).filter(({ length }) => length > share)
-    const candidates = [
-      ...groups.flatMap((group) => quietest(group.filter(isIdle)).slice(0, group.length - share)),
-      ...quietest(connections.filter(isIdle)),
-      // An address that has more than its share may also have it by sending requests that never end.
-      ...groups.flatMap((group) => quietest(group).slice(0, group.length - share)),
-    ]
+    const excess = groups.flatMap((group) => {
+      // It may also have its connections by requests that never end.
+      const idleFirst = [...quietest(group.filter(isIdle)), ...quietest(group)]
+      return [...new Set(idleFirst)].slice(0, group.length - share)
+    })
+    const candidates = [...excess, ...quietest(connections.filter(isIdle))]
     const ended = [...new Set(candidates)].slice(0, Math.ceil(mark / SLACK))
     for (const one of ended) endConnection(one)
     if (ended.length > 0) warn(ended.length)
