@@ -56,15 +56,25 @@ export function createErasure(deps: ErasureDeps) {
     return idsOf(db.read, userId)
   }
 
-  /** Everything that `eraseUser` would rewrite, with its body as text, for the export. */
+  /**
+   * Everything that `eraseUser` would rewrite, with its body as text, for the export. A purchase may have had other
+   * owners: their ids are pseudonyms there, and what the provider says of them is left out.
+   */
   async function eventsOfUser(userId: string) {
-    const rows = await eventsAbout(db.read, await idsOf(db.read, userId))
+    const ids = await idsOf(db.read, userId)
+    const rows = await eventsAbout(db.read, ids)
     return rows
       .toSorted((a, b) => a.receivedAt.getTime() - b.receivedAt.getTime())
       .map(({ receivedAt, body }) => ({
         receivedAt: receivedAt.toISOString(),
-        body: utf8(body),
+        body: utf8(withoutOthers(body, ids)),
       }))
+  }
+
+  function withoutOthers(body: Uint8Array, ids: string[]): Uint8Array {
+    const event = readEvent(JSON.parse(utf8(body)), body)
+    const others = event ? idsIn(event).filter((id) => !ids.includes(id)) : []
+    return others.length === 0 ? body : withoutPerson(body, others)
   }
 
   /** What is kept of an event that comes later for somebody who is gone. */
