@@ -32,7 +32,7 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
-  return { check, reserve, allows, forget, inForce, sweep }
+  return { isOn: enabled, check, reserve, allows, forget, inForce, sweep }
 
   /** Throws `rate_limited` when one of `claims` would be refused now. Counts nothing. */
   async function check(claims: Claim[]) {

@@ -68,7 +68,8 @@ export function createPeople(deps: PeopleDeps) {
   const notices = createNotices({ limits, outbox })
   const proof = createPasswordProof({ db, accounts, passwords, limits })
   const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
-  const sessions = createSessions({ db, tokens, endings, now, newId, onTokenReuse })
+  const isLimited = limits.isOn
+  const sessions = createSessions({ isLimited, db, tokens, endings, now, newId, onTokenReuse })
   const twoFactor = createTwoFactor({
     db,
     sealKey,

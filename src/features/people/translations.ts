@@ -42,6 +42,8 @@ export const peopleGerman: Sentences = {
     'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',
   'The identity provider is unavailable. Try again in a moment.':
     'Der Anbieter ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
+  'This session is refreshed too often. Wait a moment.':
+    'Diese Sitzung wird zu oft erneuert. Warte einen Moment.',
   'Too many sign-ins at the moment. Try again shortly.':
     'Gerade melden sich zu viele an. Versuche es gleich noch einmal.',
   'The e-mail address or the password is wrong.':

@@ -31,6 +31,20 @@ test('70: 20 parallel refreshes of one token make one successor', async () => {
   expect(new Set(replies.map(({ json }) => json.response.refreshToken)).size).toBe(1)
 })
 
+test('a session that is refreshed too often has to wait', async () => {
+  await using app = await createTestApp()
+  let { refreshToken } = await app.register()
+  for (let at = 0; at < 100; at++) {
+    refreshToken = (await refresh(app, refreshToken)).json.response.refreshToken
+  }
+  const refused = await refresh(app, refreshToken)
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, '15'])
+  app.clock.advance(15_000)
+  const next = await refresh(app, refreshToken)
+  expect(next.status).toBe(200)
+  expect((await refresh(app, next.json.response.refreshToken)).status).toBe(429)
+})
+
 test('71: a phone that lost the reply gets the same successor after 10 minutes', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()

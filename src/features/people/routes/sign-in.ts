@@ -144,7 +144,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
         data(await signIn.refresh(refreshToken, isSealed(request), baseUrlOf(request))),
       {
         ...json(RefreshBody),
-        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 503, 507),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
         detail: {
           tags,
           operationId: 'refresh',

@@ -13,10 +13,14 @@ const ABSOLUTE_LIFE = 365 * DAY
 
 /** How long after its successor was first used a refresh token may come again, in ms. */
 const RETRY_WINDOW = 60_000
+/** Each refresh leaves a row for as long as the session lasts: so many at first, and one more in each interval, in ms. */
+const REFRESHES = { burst: 100, interval: 15_000 }
 /** Requests of two processes that share a session overlap by no more, in ms. */
 const OVERLAP = 5_000
 
 type SessionsDeps = {
+  /** Whether a session that is refreshed too often has to wait. */
+  isLimited: boolean
   db: PeopleDb
   tokens: Tokens
   endings: SessionEndings
@@ -35,7 +39,8 @@ export type TokenGrant = AccessClaims & { refreshToken: string }
 export type Sessions = ReturnType<typeof createSessions>
 
 /** One session a device: a family of refresh tokens, each replaced when it is used. */
-export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }: SessionsDeps) {
+export function createSessions(deps: SessionsDeps) {
+  const { isLimited, db, tokens, endings, now, newId, onTokenReuse } = deps
   const { sessions, refreshTokens } = db.tables
   const activeSession = db.read
     .select({
@@ -114,6 +119,7 @@ export function createSessions({ db, tokens, endings, now, newId, onTokenReuse }
       }
       const successor = tokens.successorOf(token)
       if (generation === session.generation) {
+        if (isLimited) checkRate(session, at)
         await markUsed(tx, { ...family, generation }, at)
         await addToken(tx, successor, session.id, generation + 1)
         await tx
@@ -200,6 +206,15 @@ function openedSealed(): AppError {
     'encryption_required',
     'This session was opened sealed: seal its requests too.',
   )
+}
+
+function checkRate({ generation, createdAt }: { generation: number; createdAt: Date }, at: Date) {
+  const { burst, interval } = REFRESHES
+  const wait = createdAt.getTime() + (generation + 1 - burst) * interval - at.getTime()
+  if (wait <= 0) return
+  throw new AppError('rate_limited', 'This session is refreshed too often. Wait a moment.', {
+    retryAfterSeconds: Math.ceil(wait / 1000),
+  })
 }
 
 function refreshedElsewhere(): AppError {
