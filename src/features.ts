@@ -96,7 +96,14 @@ export function timersOf(services: TimersDeps): Timer[] {
       run: signingKeys.sweep,
       deletesByAge: true,
     },
-    { name: 'samples', schedule: ['* * * * *'], run: recorder.flush, isEverywhere: true },
+    // The newest sample tells the last known time: a clock in doubt must not write one.
+    {
+      name: 'samples',
+      schedule: ['* * * * *'],
+      run: recorder.flush,
+      isEverywhere: true,
+      deletesByAge: true,
+    },
     { name: 'database log', schedule: ['27 * * * *'], run: db.emptyLog },
     { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep, deletesByAge: true },
   ]

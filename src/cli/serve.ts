@@ -92,9 +92,12 @@ export const serve: LocalCommand = {
     )
     const stopTimers = startTimers(
       [...timersOf(services), ...backupTimers(chosen, log), ...snapshotTimers(chosen)],
-      log,
-      services.db.claimTimer,
-      timerRuns,
+      {
+        log,
+        claim: services.db.claimTimer,
+        runs: timerRuns,
+        readLastKnown: services.recorder.newestAt,
+      },
     )
     stack.defer(stopTimers)
     stack.defer(onQuietAfterLoad(() => releaseMemory(services)))

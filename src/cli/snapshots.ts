@@ -80,7 +80,15 @@ export async function returnToSnapshot(
 }
 
 export function snapshotTimers(config: Config): Timer[] {
-  return [{ name: 'old snapshots', schedule: ['50 3 * * *'], run, isEverywhere: true }]
+  return [
+    {
+      name: 'old snapshots',
+      schedule: ['50 3 * * *'],
+      run,
+      isEverywhere: true,
+      deletesByAge: true,
+    },
+  ]
 
   async function run() {
     for (const { path, at } of await listSnapshots(config)) {

@@ -1,4 +1,4 @@
-import { and, asc, eq, gte, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, gte, lt, lte } from 'drizzle-orm'
 import type { HistoryDb, Sample } from './schema.ts'
 
 type RecorderDeps = {
@@ -29,7 +29,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   let counts = { requests: 0, errors: 0, events: 0 }
   let writes = countWrites()
   let lastHour = 0
-  return { observe, lastMinutes, list, flush }
+  return { observe, lastMinutes, list, newestAt, flush }
 
   function observe({ seconds, status, isEvent }: Answered) {
     counts.requests++
@@ -95,6 +95,17 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     return [...byTime].map(([at, group]) => {
       return { at: new Date(at).toISOString(), ...together(group.map(({ values }) => values)) }
     })
+  }
+
+  /** When the newest sample was kept. Later ones than now are from a clock that was wrong. */
+  async function newestAt(): Promise<Date | null> {
+    const [newest] = await db.read
+      .select({ at: samples.at })
+      .from(samples)
+      .where(lte(samples.at, now()))
+      .orderBy(desc(samples.at))
+      .limit(1)
+    return newest?.at ?? null
   }
 
   /** Requests, errors and events a minute over the last minutes that were kept. */

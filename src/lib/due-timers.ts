@@ -1,5 +1,8 @@
-/** A clock on the wall, which may jump, and one that only ever runs, both in ms. */
-export type Clocks = { wall: () => number; steady: () => number }
+/**
+ * A clock on the wall, which may jump, and one that only ever runs, both in ms. `lastKnown`: the newest time that was
+ * recorded before the start; null where nothing was.
+ */
+export type Clocks = { wall: () => number; steady: () => number; lastKnown: number | null }
 
 /** What is due is judged by these. */
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
@@ -13,14 +16,16 @@ const JUMP = 2 * 60 * 1000
 /**
  * Finds the timers whose time has come since it was last asked, by the time on the wall: after a jump ahead, all that it
  * has jumped over. Where that is by more than a day, timers that delete what is old wait until the clock has kept it for
- * an hour of the steady clock: a wrong year would delete everything. `jump` tells by how many ms it has jumped, else 0.
+ * an hour of the steady clock: a wrong year would delete everything. The same holds for a start more than a day after
+ * `lastKnown`. `jump` tells by how many ms it has jumped, else 0.
  */
 export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
   let steadyBefore = clocks.steady()
-  let doubtedUntil = Number.NEGATIVE_INFINITY
+  const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY
+  let doubtedUntil = isLongAgo ? steadyBefore + BELIEVED_AFTER : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
-  return { take }
+  return { take, isClockDoubted: () => clocks.steady() < doubtedUntil }
 
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]

@@ -2,6 +2,10 @@ import { type Clocks, createDueTimers } from './due-timers.ts'
 import type { Log } from './log.ts'
 
 const MINUTE = 60_000
+const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
+
+const DOUBTED =
+  'the clock is more than a day ahead of the last recorded time: what deletes by age waits for an hour'
 
 export type Timer = {
   name: string
@@ -12,7 +16,7 @@ export type Timer = {
   isDueAtStart?: () => Promise<boolean>
   /** Every instance has its own to do; else one of them runs for all. */
   isEverywhere?: boolean
-  /** Whether it deletes what is older than some age by the clock: it waits when the clock jumps ahead. */
+  /** Whether it deletes what is older than some age by the clock: it waits when the clock jumps ahead, or is ahead at the start. */
   deletesByAge?: boolean
   /** Each run waits up to this many ms at random, so that not all servers ask at once. */
   jitter?: number
@@ -21,21 +25,28 @@ export type Timer = {
 /** How a timer ran last, since the start of this process; `error` is null where it ended well. */
 export type TimerRun = { at: Date; ms: number; error: string | null }
 
+type TimersDeps = {
+  log: Log
+  /** Whether this instance is the one that runs what is due at a minute. */
+  claim: (name: string, slot: Date) => Promise<boolean>
+  /** Learns how each timer ran last. */
+  runs: Map<string, TimerRun | null>
+  /** The newest time that was recorded before the start; null where nothing was. */
+  readLastKnown: () => Promise<Date | null>
+  /** Only tests pass others. */
+  clocks?: Omit<Clocks, 'lastKnown'>
+}
+
 /**
  * Runs timers until the returned function is called, which aborts what runs and waits for it.
- * A run that throws is logged and hurts nothing; runs of one timer never overlap. `claim` says whether this instance is
- * the one that runs what is due at a minute; `runs` learns how each timer ran last.
+ * A run that throws is logged and hurts nothing; runs of one timer never overlap.
  */
 export function startTimers(
   timers: Timer[],
-  log: Log,
-  claim: (name: string, slot: Date) => Promise<boolean> = async () => true,
-  runs: Map<string, TimerRun | null> = new Map(),
-  clocks: Clocks = { wall: Date.now, steady: () => performance.now() },
+  { log, claim, runs, readLastKnown, clocks = SYSTEM_CLOCKS }: TimersDeps,
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
-  const dueTimers = createDueTimers(timers, clocks)
   void watchTime()
   for (const timer of timers) {
     runs.set(timer.name, null)
@@ -49,11 +60,24 @@ export function startTimers(
 
   /** Looks at the clock each minute: a timer set for tomorrow would not notice that tomorrow has come early. */
   async function watchTime() {
+    const lastKnown = await lastKnownTime()
+    const dueTimers = createDueTimers(timers, { ...clocks, lastKnown })
+    if (dueTimers.isClockDoubted()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, DOUBTED)
     while (!stopping.signal.aborted) {
       await pause(MINUTE - (clocks.wall() % MINUTE), stopping.signal)
       const { due, jump } = dueTimers.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock has jumped')
       for (const timer of due) void start(timer, timer.jitter ?? 0)
+    }
+  }
+
+  /** A time that cannot be read is taken for one of long ago: then the clock is doubted. */
+  async function lastKnownTime(): Promise<number | null> {
+    try {
+      return (await readLastKnown())?.getTime() ?? null
+    } catch (err) {
+      log.warn({ err }, 'the last recorded time cannot be read')
+      return 0
     }
   }
 

@@ -10,6 +10,7 @@ import { asker, deliver, register, signIn } from '../support/requests.ts'
 const withFaketime = test.skipIf(FAKETIME === null)
 const PROFILE = '/api/user/profile/v1'
 const STEP = 30_000
+const DAY = 24 * 60 * 60 * 1000
 
 beforeAll(buildExecutable, 60_000)
 
@@ -99,6 +100,40 @@ withFaketime(
   },
   30_000,
 )
+
+withFaketime(
+  'a start with a clock that is 120 days ahead deletes no guest, also when it is restarted so',
+  async () => {
+    await using homeport = await installExecutable()
+    await using clock = fakeClock(homeport.folder)
+    const first = await homeport.start(clock.environment)
+    const guest = await asker(first)('POST', '/api/auth/guest/v1')
+    await untilSampled()
+    expect(await first.stop()).toBe(0)
+    // Shortly before the minute in which the guests of 90 days ago are deleted.
+    const night = new Date(Date.now() + 120 * DAY)
+    for (const _start of [1, 2]) {
+      night.setUTCHours(3, 39, 40)
+      await clock.set(`+${Math.round((night.getTime() - Date.now()) / 1000)}`)
+      const server = await homeport.start(clock.environment)
+      await Bun.sleep(85_000)
+      expect(await server.stop()).toBe(0)
+    }
+    await clock.set('+0')
+    const server = await homeport.start(clock.environment)
+    const headers = { authorization: `Bearer ${guest.body.response.accessToken}` }
+    expect((await asker(server)('GET', PROFILE, { headers })).status).toBe(200)
+    expect(await server.stop()).toBe(0)
+    const log = await Bun.file(join(homeport.folder, 'log')).text()
+    expect(log).toContain('ahead of the last recorded time')
+  },
+  300_000,
+)
+
+/** A sample is written at the end of each minute. */
+async function untilSampled() {
+  await Bun.sleep(60_000 - (Date.now() % 60_000) + 3_000)
+}
 
 withFaketime(
   'a year ahead: the backup of the night is written within a minute, and no guest is deleted',

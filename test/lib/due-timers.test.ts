@@ -11,11 +11,12 @@ const backup = { name: 'backup', schedule: ['15 2 * * *'] }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
 /** Timers from noon on, asked each minute as a server does. */
-function start() {
+function start(lastKnown: number | null = null) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
   const timers = createDueTimers([outbox, backup, guests], {
     wall: () => clock.wall,
     steady: () => clock.steady,
+    lastKnown: lastKnown === null ? null : clock.wall + lastKnown,
   })
   return { pass, take, set }
 
@@ -82,7 +83,11 @@ test('a clock that is set back in time deletes nothing, and the next night is as
 
 test('tells how far the clock has jumped, and nothing of a busy minute', () => {
   const clock = { wall: 0, steady: 0 }
-  const timers = createDueTimers([], { wall: () => clock.wall, steady: () => clock.steady })
+  const timers = createDueTimers([], {
+    wall: () => clock.wall,
+    steady: () => clock.steady,
+    lastKnown: null,
+  })
   clock.wall += 3 * MINUTE
   clock.steady += 3 * MINUTE
   expect(timers.take().jump).toBe(0)
@@ -90,4 +95,26 @@ test('tells how far the clock has jumped, and nothing of a busy minute', () => {
   expect(timers.take().jump).toBe(YEAR)
   clock.wall -= YEAR
   expect(timers.take().jump).toBe(-YEAR)
+})
+
+test('a start months after the last recorded time deletes nothing within the hour', () => {
+  const { pass, set, take } = start(-120 * DAY)
+  set(15 * HOUR + 39 * MINUTE)
+  expect(take()).toEqual(['outbox', 'backup'])
+  expect(pass(59 * MINUTE)).toEqual([])
+})
+
+test('after months of downtime the nightly deletions run when the clock has stayed for an hour', () => {
+  const { pass, set, take } = start(-120 * DAY)
+  set(15 * HOUR + 39 * MINUTE)
+  take()
+  expect(pass(HOUR)).toEqual(['guests'])
+  expect(pass(DAY)).toEqual(['backup', 'guests'])
+})
+
+test('a start on the next morning, or with nothing recorded, doubts no clock', () => {
+  for (const lastKnown of [-20 * HOUR, null]) {
+    const { pass } = start(lastKnown)
+    expect(pass(16 * HOUR)).toEqual(['backup', 'guests'])
+  }
 })
