@@ -3,7 +3,7 @@ import { createFairQueue } from '../../../lib/fair-queue.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
 import { countPixels } from './count-pixels.ts'
-import type { ImageJob, ImageResult } from './image.ts'
+import { hasPalette, type ImageJob, type ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
 
 type ImageQueueDeps = {
@@ -15,7 +15,7 @@ type ImageQueueDeps = {
   log: Log
 }
 
-/** For whom a picture is made: an IP, and the user where one is signed in. */
+/** For whom a picture is made: an IP, and the user who uploads it; null for a variant, for which nobody has to sign in. */
 export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
@@ -34,24 +34,26 @@ const MAX_WAIT = 60_000
 /** What the smallest picture costs, in pixels, and what a small one costs at most: a larger one takes more than half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
+/** A PNG with a palette takes as long as another picture of so many times its pixels. */
+const PALETTE_FACTOR = 4
+/** The holder of the places of all variants. */
+const STRANGERS = ['strangers']
 
 /**
  * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
  * than there are cores, and no one has them all: who floods leaves one to others.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
-  const takePlace = createFairQueue({
-    places: cores + 1,
-    share: cores,
-    small: SMALL_PIXELS,
-    ...QUEUE,
-    onFull: busy,
-  })
+  const places = { places: cores + 1, share: cores }
+  const rules = { ...places, small: SMALL_PIXELS, ...QUEUE, onFull: busy }
+  const takePlace = createFairQueue(rules)
+  const takeVariantTurn = createFairQueue(rules)
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
   let idle: Timer | undefined
   let failing = false
   let unfinished = 0
+  let isStopped = false
   return { make, isFailing, countUnfinished, stop }
 
   /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
@@ -64,20 +66,38 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     }
   }
 
-  async function makeInTurn(job: ImageJob, { ip, userId }: Requester): Promise<ImageResult> {
-    const timeout = AbortSignal.timeout(MAX_WAIT)
-    const holders = userId === null ? [`ip ${ip}`] : [`ip ${ip}`, `user ${userId}`]
-    const pixels = Math.max(await countPixels(job.input), MIN_PIXELS)
-    using _place = await takePlace(holders, pixels, timeout)
+  async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
+    const cost = await costOf(job)
+    using _place = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT))
     using _room = await space.reserve(RESULT_LIMIT)
+    if (isStopped) throw busy()
     clearTimeout(idle)
     const worker = acquireWorker()
-    const result = await worker.make(job)
-    rest(worker)
+    const wasUsed = worker.usage().jobs > 0
+    let result = await makeWith(worker, job)
+    // It may have ended before this picture: only a new one shows whether the picture is the reason.
+    if (result.kind === 'crashed' && wasUsed && !isStopped) {
+      result = await makeWith(startWorker(), job)
+    }
     failing = result.kind === 'crashed'
     if (result.kind !== 'crashed') return result
     log.warn('an image worker ended during a job')
     throw busy()
+  }
+
+  /** All variants together count as one of those who upload, and take turns among themselves: who is signed in goes first. */
+  async function takeTurn({ ip, userId }: Requester, cost: number, patience: AbortSignal) {
+    if (userId !== null) return takePlace([`ip ${ip}`, `user ${userId}`], cost, patience)
+    using turns = new DisposableStack()
+    turns.use(await takeVariantTurn([`ip ${ip}`], cost, patience))
+    turns.use(await takePlace(STRANGERS, cost, patience))
+    return turns.move()
+  }
+
+  async function makeWith(worker: ImageWorker, job: ImageJob) {
+    const result = await worker.make(job)
+    rest(worker)
+    return result
   }
 
   /** Whether the last picture was lost with its worker. */
@@ -91,6 +111,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   }
 
   async function stop() {
+    isStopped = true
     clearTimeout(idle)
     await Promise.all([...workers].map((worker) => worker.stop()))
   }
@@ -100,6 +121,10 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
       if (worker.isAlive()) return worker
       workers.delete(worker)
     }
+    return startWorker()
+  }
+
+  function startWorker(): ImageWorker {
     const worker = startImageWorker(command, LIMITS)
     workers.add(worker)
     return worker
@@ -119,6 +144,12 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   function stopWorker(worker: ImageWorker) {
     void worker.stop().then(() => workers.delete(worker))
   }
+}
+
+/** In pixels. */
+async function costOf(job: ImageJob): Promise<number> {
+  const pixels = Math.max(await countPixels(job.input), MIN_PIXELS)
+  return hasPalette(job) ? pixels * PALETTE_FACTOR : pixels
 }
 
 function busy(): AppError {

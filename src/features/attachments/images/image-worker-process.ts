@@ -21,6 +21,8 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
   let peak = 0
+  // The system tells of an end a moment after it: a worker that was told to end takes no more jobs.
+  let isEnding = false
   const process: Subprocess<'ignore', 'inherit', 'inherit'> = Bun.spawn(command, {
     stdio: ['ignore', 'inherit', 'inherit'],
     env: {},
@@ -35,6 +37,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     const done = Promise.withResolvers<ImageResult | Crash>()
     const end = (result: ImageResult) => {
       done.resolve(result)
+      isEnding = true
       process.kill('SIGKILL')
     }
     current = done
@@ -67,10 +70,11 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   }
 
   function isAlive(): boolean {
-    return !process.killed && process.exitCode === null && process.signalCode === null
+    return !isEnding && !process.killed && process.exitCode === null && process.signalCode === null
   }
 
   async function stop() {
+    isEnding = true
     process.kill()
     await process.exited
   }

@@ -32,6 +32,8 @@ const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
 /** Of 0 to 6: a photograph takes 24 ms instead of 62 by the default 4, at the same size and 0.3 dB less. */
 const WEBP_EFFORT = 1
+/** Of 1 to 10: four megapixels of large gradients take 1.5 s instead of 11 by the default 7, and a sixth more bytes. */
+const PALETTE_EFFORT = 1
 
 /** Runs in the image worker only: nothing else loads sharp. */
 export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageResult>> {
@@ -87,11 +89,16 @@ function boxOf(job: ImageJob) {
   return 'width' in job ? { width: job.width } : { width: job.longSide, height: job.longSide }
 }
 
-function encode(image: Sharp, { format, quality }: ImageJob, optimiseCoding: boolean): Sharp {
+export function hasPalette({ format, quality }: ImageJob): boolean {
+  return format === 'png' && quality < LOSSLESS_QUALITY
+}
+
+function encode(image: Sharp, job: ImageJob, optimiseCoding: boolean): Sharp {
+  const { format, quality } = job
   if (format === 'jpeg')
     return image.flatten({ background: '#ffffff' }).jpeg({ quality, optimiseCoding })
   if (format === 'webp') return image.webp({ quality, effort: WEBP_EFFORT })
-  return image.png(quality < LOSSLESS_QUALITY ? { palette: true, quality } : {})
+  return image.png(hasPalette(job) ? { palette: true, quality, effort: PALETTE_EFFORT } : {})
 }
 
 /** libvips says what went wrong in words only. */

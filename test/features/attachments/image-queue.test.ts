@@ -1,0 +1,66 @@
+import { expect, test } from 'bun:test'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { ImageFormat } from '../../../src/features/attachments/images/image.ts'
+import { createImageQueue } from '../../../src/features/attachments/images/image-queue.ts'
+import { startImageWorker } from '../../../src/features/attachments/images/image-worker-process.ts'
+import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
+import { createLog } from '../../../src/lib/log.ts'
+import { bombOf } from '../../support/pictures.ts'
+
+/** Makes JPEG at once, PNG never, and ends over its second picture. */
+const WORKER = `
+let jobs = 0
+process.on('message', ({ job }) => {
+  if (++jobs === 2) process.exit(1)
+  if (job.format === 'jpeg') process.send({ result: { kind: 'made', size: 1, width: 1, height: 1 } })
+})`
+const COMMAND = [process.execPath, '-e', WORKER]
+
+test('an upload is made while strangers ask for more variants than there is time for', async () => {
+  await using queue = await makeQueue()
+  const variants = Array.from({ length: 40 }, (_, at) => queue.make('png', `203.0.113.${at % 5}`))
+  const settled = Promise.allSettled(variants)
+  await Bun.sleep(100)
+  expect(await queue.make('jpeg', '198.51.100.1', 'ann')).toMatchObject({ kind: 'made' })
+  await queue.stop()
+  await settled
+})
+
+test('a picture that meets a dead worker is made by a new one', async () => {
+  await using queue = await makeQueue()
+  for (let at = 0; at < 4; at++) {
+    expect(await queue.make('jpeg', '198.51.100.1', 'ann')).toMatchObject({ kind: 'made' })
+  }
+  expect(queue.isFailing()).toBe(false)
+})
+
+test('a worker that was ended takes no more pictures', async () => {
+  const limits = { time: 200, output: 1e9, memory: 1e9 }
+  const worker = startImageWorker(COMMAND, limits)
+  const job = { input: '/none', output: '/none', format: 'png', quality: 80, width: 64 } as const
+  expect(await worker.make(job)).toEqual({ kind: 'too_slow' })
+  expect(worker.isAlive()).toBe(false)
+  await worker.stop()
+})
+
+async function makeQueue() {
+  const folder = mkdtempSync(join(tmpdir(), 'homeport-queue-'))
+  const input = join(folder, 'picture.png')
+  await Bun.write(input, bombOf(64, 64))
+  const space = createDiskSpace(folder, 0)
+  const log = createLog('error', { write: () => {} })
+  const queue = createImageQueue({ command: COMMAND, space, cores: 1, log })
+  return { make, isFailing: queue.isFailing, stop: queue.stop, [Symbol.asyncDispose]: dispose }
+
+  function make(format: ImageFormat, ip: string, userId: string | null = null) {
+    const job = { input, output: join(folder, 'made'), format, quality: 80, width: 64 }
+    return queue.make(job, { ip, userId })
+  }
+
+  async function dispose() {
+    await queue.stop()
+    rmSync(folder, { recursive: true })
+  }
+}
