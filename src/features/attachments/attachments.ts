@@ -48,7 +48,7 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
   const staging = createStaging(join(folder, 'tmp'), space)
   const makeImage = imageQueue.make
   const quota = createQuota({ db, ...deps.quota })
-  const variants = createVariants({ db, files, staging, quota, makeImage })
+  const variants = createVariants({ db, files, staging, quota, makeImage, now })
   const urls = createFileUrls(createUrlSigner(deps.fileUrlKey, now), deps.filesPublicUrl)
   const listing = createListing({ db, variants, urls })
   const retries = createRetries({ db, now })

@@ -81,6 +81,32 @@ test('twenty first requests at once are one job and one file', async () => {
   expect(await filesOf(app)).toHaveLength(2)
 })
 
+test('a variant that cannot be made is refused again without work, for ten minutes', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const { url, key } = await uploadPhoto(app, token)
+  const path = join(app.dataDir, 'files', key.slice(0, 1), key)
+  const whole = await Bun.file(path).bytes()
+  await Bun.write(path, whole.subarray(0, 100))
+  const ask = async (width: number) => (await fetchFile(app, `${url}?width=${width}`)).status
+  expect(await ask(64)).toBe(422)
+  await Bun.write(path, whole)
+  expect([await ask(64), await ask(128)]).toEqual([422, 200])
+  app.clock.advance(10 * 60_000 + 1)
+  expect(await ask(64)).toBe(200)
+})
+
+test('the largest variant in PNG is made within the limit of time', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const raw = { width: 64, height: 64, channels: 3 } as const
+  const spots = sharp(crypto.getRandomValues(Buffer.alloc(64 * 64 * 3)), { raw })
+  const picture = await spots.resize(2_048).webp().toBuffer()
+  const { json } = await uploadBody(app, token, picture, 'image/webp', 'publicAsset')
+  const made = await fetchFile(app, `${json.response[0].url}?width=2048&format=png`)
+  expect([made.status, made.headers.get('content-type')]).toEqual([200, 'image/png'])
+}, 30_000)
+
 test('variants go with their original, and stay as long as it does', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()

@@ -1,11 +1,11 @@
 import { asc, eq } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { AttachmentsDb } from '../schema.ts'
-import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
 import { isImage } from '../upload/media-types.ts'
-import type { Row } from '../upload/prepare-upload.ts'
+import { imageRefusal, type Row } from '../upload/prepare-upload.ts'
 import type { Quota } from '../upload/quota.ts'
 import type { Staging } from '../upload/staging.ts'
 import type { ImageFormat } from './image.ts'
@@ -20,6 +20,7 @@ type VariantsDeps = {
   staging: Staging
   quota: Pick<Quota, 'takeVariant'>
   makeImage: MakeImage
+  now: () => Date
 }
 export type Variants = ReturnType<typeof createVariants>
 
@@ -29,12 +30,17 @@ const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
+/** For how long a refusal stands, in ms: a picture stays as it is, but may have met a busy machine, and an owner makes room. */
+const UNREADABLE_FOR = 10 * 60 * 1000
+const NO_SPACE_FOR = 60 * 1000
+const MAX_REFUSALS = 5_000
 
 /** Pictures in the widths that apps show them in, each made once and kept beside its original. */
-export function createVariants({ db, files, staging, quota, makeImage }: VariantsDeps) {
+export function createVariants({ db, files, staging, quota, makeImage, now }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
   const hot = new Map<string, Opened>()
+  const refusals = createRecentMap<string, { error: AppError; until: number }>(MAX_REFUSALS)
   return { open, listOf, keysOf, drop }
 
   /**
@@ -53,14 +59,29 @@ export function createVariants({ db, files, staging, quota, makeImage }: Variant
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
     const opened = hot.get(key) ?? (await openStored(key))
     if (opened) return { ...opened, itemType, etag: key }
+    const refusal = refusals.get(key)
+    if (refusal && now().getTime() < refusal.until) throw refusal.error
     const making =
       inFlight.get(key) ??
-      make(row, key, width, itemType, onMake()).finally(() => inFlight.delete(key))
+      make(row, key, width, itemType, onMake())
+        .catch((error) => refuse(key, error))
+        .finally(() => inFlight.delete(key))
     inFlight.set(key, making)
     await making
     const made = await openStored(key)
     if (!made) throw new AppError('not_found', 'Not found.')
     return { ...made, itemType, etag: key }
+  }
+
+  /** Remembers what a picture was made in vain for: who asks again gets the same answer at once. */
+  function refuse(key: string, error: unknown): never {
+    const code = error instanceof AppError ? error.code : null
+    const isOfPicture = code === 'image_unreadable' || code === 'image_too_large'
+    if (error instanceof AppError && (isOfPicture || code === 'insufficient_storage')) {
+      const until = now().getTime() + (isOfPicture ? UNREADABLE_FOR : NO_SPACE_FOR)
+      refusals.set(key, { error, until })
+    }
+    throw error
   }
 
   /** The variants of all pictures of a user. */
@@ -102,10 +123,7 @@ export function createVariants({ db, files, staging, quota, makeImage }: Variant
       const format = itemType.slice('image/'.length) as ImageFormat
       const job = { input: original.file.name, output, format, quality: QUALITY, width }
       const result = await makeImage(job, { ip, userId: null })
-      if (result.kind === 'no_space') throw noSpace()
-      if (result.kind !== 'made') {
-        throw new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
-      }
+      if (result.kind !== 'made') throw imageRefusal(result.kind)
       await files.keep(output, key)
       await keepRow(row, { key, original: row.key, size: result.size })
     } finally {

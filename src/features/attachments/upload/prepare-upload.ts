@@ -1,6 +1,6 @@
 import { extname } from 'node:path'
 import { AppError } from '../../../lib/errors.ts'
-import type { ImageFormat } from '../images/image.ts'
+import type { ImageFormat, ImageResult } from '../images/image.ts'
 import type { MakeImage, Requester } from '../images/image-queue.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
@@ -86,10 +86,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     try {
       const job = { input: upload.path, output, format, ...settings }
       const result = await makeImage(job, requester)
-      if (result.kind === 'unreadable') throw unreadable()
-      if (result.kind === 'no_space') throw noSpace()
-      if (result.kind === 'too_slow') throw imageTooSlow()
-      if (result.kind === 'too_large') throw imageTooLarge()
+      if (result.kind !== 'made') throw imageRefusal(result.kind)
       const { size, width, height } = result
       return { path: output, size, itemType: `image/${format}`, width, height }
     } catch (error) {
@@ -122,20 +119,15 @@ function wrongKind(type: UploadOptions['type']): AppError {
   )
 }
 
-function unreadable(): AppError {
-  return new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
-}
-
-function imageTooLarge(): AppError {
-  return new AppError(
-    'image_too_large',
-    'The picture is too large: 64 megapixels, 16,384 pixels a side and 25 MiB at most.',
-  )
-}
-
-function imageTooSlow(): AppError {
-  return new AppError(
-    'image_too_large',
-    'The picture takes too long to process: send a smaller one.',
-  )
+/** Why no picture was made. */
+export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppError {
+  if (kind === 'no_space') return noSpace()
+  if (kind === 'unreadable') {
+    return new AppError('image_unreadable', 'The picture is damaged and cannot be read.')
+  }
+  const message =
+    kind === 'too_slow'
+      ? 'The picture takes too long to process: send a smaller one.'
+      : 'The picture is too large: 64 megapixels, 16,384 pixels a side and 25 MiB at most.'
+  return new AppError('image_too_large', message)
 }
