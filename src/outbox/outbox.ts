@@ -47,7 +47,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   /** The sources of the messages that are on their way. */
   let busySources: string[] = []
   let lastClaim: Promise<unknown> = Promise.resolve()
-  let flushing: Timer | undefined
+  let willFlush = false
   let timesAsked = 0
   let stopped = false
   let deliver: ((message: Message) => Promise<void>) | null = null
@@ -75,8 +75,10 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
 
   /** By then the reply is on its way: its time must not tell what there is to send. */
   function flushSoon() {
-    flushing ??= setTimeout(() => {
-      flushing = undefined
+    if (willFlush) return
+    willFlush = true
+    setTimeout(() => {
+      willFlush = false
       void flush()
     }, AFTER_REPLY)
   }

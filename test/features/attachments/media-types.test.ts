@@ -8,21 +8,16 @@ const MIB = 1024 * 1024
 
 test('a large text is checked in slices, between which others have their turn', async () => {
   const content = Buffer.alloc(64 * MIB, 'Grüße\n')
-  await kindOf(Buffer.from('what it loads is not counted'))
-  let longest = 0
+  let turns = 0
   let isOver = false
-  let before = cpuTime()
   const watch = () => {
-    const now = cpuTime()
-    longest = Math.max(longest, now - before)
-    before = now
+    turns++
     if (!isOver) setImmediate(watch)
   }
   setImmediate(watch)
   expect(await kindOf(content)).toBe('text/plain')
   isOver = true
-  // At once it takes 200.
-  expect(longest).toBeLessThan(50)
+  expect(turns).toBeGreaterThanOrEqual(32)
 })
 
 test.each([
@@ -48,12 +43,6 @@ test('characters that lie across two slices are read as they are', async () => {
     expect(await kindOf(Buffer.from(text))).toBe('text/plain')
   }
 })
-
-/** Milliseconds of the processor: others on the machine do not count. */
-function cpuTime(): number {
-  const { user, system } = process.cpuUsage()
-  return (user + system) / 1000
-}
 
 async function kindOf(content: Buffer): Promise<string | null> {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-kinds-'))
