@@ -60,6 +60,21 @@ test('a statement that nobody waits for belongs to its change or to none', async
   ])
 })
 
+test('effects of an attempt that is undone do not happen, those around it do', async () => {
+  await using app = await createTestApp()
+  const happened: string[] = []
+  await app.services.db.write(async (tx) => {
+    tx.afterCommit(() => happened.push('before'))
+    await tx.attempt(async () => {
+      tx.afterCommit(() => happened.push('undone'))
+      throw new Error('the attempt fails')
+    })
+    await tx.attempt(async () => tx.afterCommit(() => happened.push('kept')))
+    expect(happened).toEqual([])
+  })
+  expect(happened).toEqual(['before', 'kept'])
+})
+
 const OVER = 'this change is over: what belongs to it must be awaited inside of write()'
 
 function row(name: string) {

@@ -1,4 +1,5 @@
 import { expect, test } from 'bun:test'
+import { createOutbox } from '../../src/outbox/outbox.ts'
 import { createTestApp } from '../support/app.ts'
 
 const HOUR = 60 * 60 * 1000
@@ -14,6 +15,36 @@ test('a message is sent soon after its change, whoever left it', async () => {
     outbox.add(tx, { kind: 'forgotten-password', email: 'ann@example.com' }, handling),
   )
   await promise
+})
+
+test('what one instance is sending is not sent by another', async () => {
+  await using app = await createTestApp()
+  const { db, outbox } = app.services
+  const other = createOutbox({
+    db,
+    key: new Uint8Array(32),
+    now: () => app.clock.now,
+    newId: () => crypto.randomUUID(),
+    log: app.services.log,
+  })
+  let sentByOther = 0
+  other.deliverWith(async () => void sentByOther++)
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  outbox.deliverWith(async () => {
+    arrive()
+    await mayEnd
+  })
+  const handling = { priority: 0, userId: null, source: null }
+  await db.write((tx) =>
+    outbox.add(tx, { kind: 'forgotten-password', email: 'ann@example.com' }, handling),
+  )
+  await arrived
+  await other.flush()
+  expect(sentByOther).toBe(0)
+  end()
+  await outbox.flush()
+  expect(await outbox.count()).toBe(0)
 })
 
 test('a mail that failed while the clock was a year ahead goes out when it is set back', async () => {

@@ -64,6 +64,20 @@ test('a used token may come again within 60 s of the first use of its successor'
   expect((await refresh(app, refreshToken)).json.response.refreshToken).toBe(next.refreshToken)
 })
 
+test('sessions that were idle for 60 days are swept, others stay', async () => {
+  await using app = await createTestApp()
+  const { people, db } = app.services
+  await app.register('idle@example.com')
+  app.clock.advance(2 * DAY)
+  await app.register('active@example.com')
+  app.clock.advance(58 * DAY)
+  await people.sessions.sweep(AbortSignal.timeout(5_000))
+  expect(await db.read.$count(db.tables.sessions)).toBe(1)
+  app.clock.advance(2 * DAY)
+  await people.sessions.sweep(AbortSignal.timeout(5_000))
+  expect(await db.read.$count(db.tables.sessions)).toBe(0)
+})
+
 test('72: a stolen refresh token dies with its family, on the very next request', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()

@@ -135,6 +135,14 @@ export const changes: Flow[] = [
       [11, U, false, 'expired'],
     ],
   },
+  ...[
+    { price: 0, day: 11, isActive: true, status: 'active' },
+    { price: -9.99, day: 11, isActive: false, status: 'refunded' },
+  ].map(({ price, day, isActive, status }) => ({
+    name: `F17a: a cancellation by the developer for ${price} ${isActive ? 'ends nothing' : 'is a refund'}`,
+    events: [initial(), cancellation(10, 'DEVELOPER_INITIATED', { price })],
+    expected: [[day, U, isActive, status]] satisfies Flow['expected'],
+  })),
   {
     name: 'F18: a lifetime purchase is for ever, until it is refunded',
     events: [
