@@ -4,6 +4,7 @@ import type { Transporter } from 'nodemailer'
 import { writeDurably } from '../lib/durable-file.ts'
 import { mailboxOf } from '../lib/email-address.ts'
 import { newId } from '../lib/ids.ts'
+import { withDeadline } from '../lib/with-deadline.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
 /** A mail to one mailbox. */
@@ -19,11 +20,20 @@ type MailerDeps = {
   from: string | { name: string; address: string }
   /** Where mails are written as `.eml` files when there is no SMTP server. */
   folder: string
+  /** How long a delivery may take, in ms; only tests pass another. */
+  deadline?: number
 }
 
 /** In ms. */
 const TIMEOUT = 10_000
-const TIMEOUTS = { connectionTimeout: TIMEOUT, greetingTimeout: TIMEOUT, socketTimeout: TIMEOUT }
+const TIMEOUTS = {
+  connectionTimeout: TIMEOUT,
+  greetingTimeout: TIMEOUT,
+  socketTimeout: TIMEOUT,
+  socketCloseTimeout: 500,
+}
+/** Each byte of the server begins the timeout anew: without a deadline of its own a delivery may never end, in ms. */
+const DEADLINE = 60_000
 /** A connection is kept for the next mail for so long, in ms. */
 const IDLE_TIMEOUT = 5_000
 
@@ -31,7 +41,7 @@ const IDLE_TIMEOUT = 5_000
  * Sends mails over SMTP, or writes them as files. Throws when the server does not take one: `PermanentRefusal` where it
  * never will. The recipient is one mailbox, never text that could be read as a list; what is no mailbox gets nothing.
  */
-export function createMailer({ smtpUrl, from, folder }: MailerDeps): Mailer {
+export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: MailerDeps): Mailer {
   let pool: Promise<Transporter> | null = null
   return { send, close }
 
@@ -42,8 +52,9 @@ export function createMailer({ smtpUrl, from, folder }: MailerDeps): Mailer {
     if (smtpUrl === null) return writeFile(message)
     pool ??= openPool(smtpUrl)
     const transport = await pool
-    await transport.sendMail(message).catch((error) => {
-      throw mailError(error, address)
+    const signal = AbortSignal.timeout(deadline)
+    await transport.sendMail({ ...message, signal }).catch((error) => {
+      throw signal.aborted ? tookTooLong(deadline) : mailError(error, address)
     })
   }
 
@@ -68,6 +79,10 @@ async function openPool(url: string): Promise<Transporter> {
   return createTransport({ url, pool: true, maxConnections: SENDERS, idleTimeout, ...TIMEOUTS })
 }
 
+function tookTooLong(deadline: number): Error {
+  return new Error(`the mail server took longer than ${deadline / 1000} s`)
+}
+
 /** What to throw for what nodemailer throws. A 5xx about the sender or the login is about our configuration. */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, responseCode = 0, command } = error
@@ -86,7 +101,8 @@ function maskPersonal(text: string, recipient: string): string {
 }
 
 /** Connects to an SMTP server and signs in, without a mail. Throws when it does not let us. */
-export async function trySmtp(smtpUrl: string) {
+export async function trySmtp(smtpUrl: string, deadline = DEADLINE) {
   const { createTransport } = await import('nodemailer')
-  await createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
+  const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
+  await withDeadline(verified, deadline, () => tookTooLong(deadline))
 }

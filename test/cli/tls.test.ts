@@ -77,7 +77,7 @@ test('a certificate is renewed in time, and one that cannot be stays in use', as
     acme: createAcme({ folder, directoryUrl: acme.url, domains: [DOMAIN], challenges }),
     use: (certificate) => used.push(certificate),
     log: createLog('silent'),
-    waits: { check: 50, retries: [50] },
+    waits: { check: 50, retries: [50], deadline: 10_000 },
   })
   const until = async (isSo: () => boolean) => {
     for (let tries = 0; tries < 200 && !isSo(); tries++) await Bun.sleep(20)
@@ -95,6 +95,41 @@ test('a certificate is renewed in time, and one that cannot be stays in use', as
   await server.stop(true)
   await rm(folder, { recursive: true })
 }, 20_000)
+
+test('an authority that answers without end is tried again after a deadline', async () => {
+  let tries = 0
+  using authority = Bun.serve({
+    port: 0,
+    fetch: () => {
+      tries++
+      return new Response(withoutEnd())
+    },
+  })
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
+  const renewal = keepCertificate({
+    acme: createAcme({
+      folder,
+      directoryUrl: authority.url.href,
+      domains: [DOMAIN],
+      challenges: new Map(),
+    }),
+    use: () => {},
+    log: createLog('silent'),
+    waits: { check: 50, retries: [50], deadline: 300 },
+  })
+  while (tries < 2) await Bun.sleep(20)
+  expect(renewal.isFailing()).toBe(true)
+  await renewal.stop()
+  await authority.stop(true)
+  await rm(folder, { recursive: true })
+})
+
+async function* withoutEnd() {
+  for (;;) {
+    yield ' '
+    await Bun.sleep(20)
+  }
+}
 
 test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', async () => {
   await using migration = await migrateSockets()

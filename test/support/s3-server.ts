@@ -23,6 +23,8 @@ const NO_FAULTS = {
   hangs: false,
   /** The ms between the pieces of a body, either way. */
   pause: 0,
+  /** In how many pieces a body is sent. */
+  pieces: 8,
 }
 
 /**
@@ -101,7 +103,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
       'last-modified': lastModified.toUTCString(),
       ...(range && { 'content-range': `bytes ${range.first}-${range.last}/${bytes.length}` }),
     })
-    const piece = Math.max(1, Math.ceil(sent.length / 8))
+    const piece = Math.max(1, Math.ceil(sent.length / faults.pieces))
     for (let at = 0; at < sent.length; at += piece) {
       response.write(sent.subarray(at, at + piece))
       await Bun.sleep(faults.pause)

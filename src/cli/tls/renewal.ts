@@ -1,5 +1,6 @@
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
 import type { Acme } from './acme.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -9,12 +10,17 @@ type RenewalDeps = {
   log: Log
   now?: () => Date
   /** In ms; only tests say others. */
-  waits?: { check: number; retries: number[] }
+  waits?: { check: number; retries: number[]; deadline: number }
 }
 
 const MINUTE = 60_000
 /** How often is looked, and when it is tried again after a failure: authorities count failures. */
-const WAITS = { check: 6 * 60 * MINUTE, retries: [MINUTE, 5 * MINUTE, 20 * MINUTE, 60 * MINUTE] }
+const WAITS = {
+  check: 6 * 60 * MINUTE,
+  retries: [MINUTE, 5 * MINUTE, 20 * MINUTE, 60 * MINUTE],
+  /** For one try: an authority that answers without end must not stop all later ones. */
+  deadline: 10 * MINUTE,
+}
 /** Renewed when so much of its time is left. */
 const LEFT = 1 / 3
 
@@ -50,7 +56,9 @@ export function keepCertificate({
   async function obtain(): Promise<Certificate | null> {
     try {
       log.info('asking for a certificate')
-      const certificate = await acme.obtain()
+      const certificate = await withDeadline(acme.obtain(), waits.deadline, () => {
+        return new Error(`the authority took longer than ${waits.deadline / 1000} s`)
+      })
       failures = 0
       log.info({ validTo: certificate.validTo }, 'a new certificate is used')
       use(certificate)

@@ -1,14 +1,10 @@
 import { expect, test } from 'bun:test'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { createS3Client } from '../../../src/features/attachments/storage/s3-client.ts'
-import { createS3Files } from '../../../src/features/attachments/storage/s3-files.ts'
 import type { AppError } from '../../../src/lib/errors.ts'
 import { newKey } from '../../../src/lib/ids.ts'
-import { startS3 } from '../../support/s3-server.ts'
+import { ACCOUNT, startStore } from '../../support/s3-store.ts'
 
-const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
 const HOUR = 60 * 60 * 1000
 
 test('a file is stored, opened and removed', async () => {
@@ -110,6 +106,16 @@ test('a store that never answers is unavailable after its deadline', async () =>
   const causes = await Promise.all(work.map(causeOf))
   expect(performance.now() - start).toBeLessThan(3_000)
   expect([...new Set(causes)]).toEqual(['S3 made no progress for 100 ms'])
+})
+
+test('a store that sends a byte now and then is unavailable in the end', async () => {
+  await using store = await startStore()
+  const { key, path } = store.stage('x'.repeat(10_000))
+  await store.files().keep(path, key)
+  Object.assign(store.s3.faults, { pause: 20, pieces: 10_000 })
+  // On a busy machine a piece may be late as well.
+  const cause = await causeOf(store.others({ deadlineMs: 60 }).open(key))
+  expect(cause).toMatch(/S3 (took longer than 720|made no progress for 60) ms/)
 })
 
 test('a slow store is given time while bytes move', async () => {
@@ -237,50 +243,6 @@ test('removals that are held hide a file first and remove it later', async () =>
   await Bun.sleep(300)
   expect([store.s3.objects.size, readdirSync(store.path('cache'))]).toEqual([0, []])
 })
-
-async function startStore() {
-  const s3 = await startS3(ACCOUNT)
-  const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
-  const path = (...names: string[]) => join(folder, ...names)
-  return { s3, path, client, files, others, stage, keep, [Symbol.asyncDispose]: dispose }
-
-  type Settings = Partial<
-    Parameters<typeof createS3Client>[0] & Parameters<typeof createS3Files>[0]
-  >
-
-  function client(settings: Settings = {}) {
-    const place = { endpoint: s3.url, region: 'us-east-1', prefix: 'home' }
-    return createS3Client({ ...place, ...ACCOUNT, ...settings })
-  }
-
-  function files(settings: Settings = {}) {
-    const { cacheFolder = path('cache'), cacheBytes = 1e9, now = Date.now } = settings
-    return createS3Files({ client: client(settings), cacheFolder, cacheBytes, now })
-  }
-
-  function stage(content: string) {
-    const key = `${newKey()}.txt`
-    const staged = path(`staged-${key}`)
-    writeFileSync(staged, content)
-    return { key, path: staged }
-  }
-
-  async function keep(content: string, into = files()) {
-    const staged = stage(content)
-    await into.keep(staged.path, staged.key)
-    return staged
-  }
-
-  /** As another instance has them, with a cache of its own. */
-  function others(settings: Settings = {}) {
-    return files({ cacheFolder: path('other'), ...settings })
-  }
-
-  async function dispose() {
-    await s3.stop()
-    rmSync(folder, { recursive: true })
-  }
-}
 
 const textOf = async (opened: { file: Blob } | null) => opened?.file.text()
 

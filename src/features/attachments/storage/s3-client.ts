@@ -21,6 +21,8 @@ export type S3Client = ReturnType<typeof createS3Client>
 type Watch = { signal: AbortSignal; moved: () => void }
 
 const DEADLINE = 10_000
+/** A try may take so many times the deadline in all: a store that sends a byte now and then makes progress without end. */
+const LONGEST = 12
 const TRIES = 3
 const BACKOFF = 200
 /** Nothing may decompress a body on the way: its length would no longer be the announced one. */
@@ -140,7 +142,7 @@ function throwFault(error: unknown): never {
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
 }
 
-/** Does `work` until it succeeds, three times at most. Each try ends when nothing moves for `deadline` ms. */
+/** Does `work` until it succeeds, three times at most. Each try ends when nothing moves for `deadline` ms, or at its longest. */
 async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     if (tries > 1) await Bun.sleep(BACKOFF * 4 ** (tries - 2) * (0.5 + Math.random()))
@@ -148,6 +150,9 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
     const timer = setTimeout(() => {
       controller.abort(new Error(`S3 made no progress for ${Math.round(deadline)} ms`))
     }, deadline)
+    const longest = setTimeout(() => {
+      controller.abort(new Error(`S3 took longer than ${Math.round(deadline * LONGEST)} ms`))
+    }, deadline * LONGEST)
     try {
       return await work({ signal: controller.signal, moved: () => void timer.refresh() })
     } catch (error) {
@@ -159,6 +164,7 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
       })
     } finally {
       clearTimeout(timer)
+      clearTimeout(longest)
     }
   }
 }

@@ -1,0 +1,54 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createS3Client } from '../../src/features/attachments/storage/s3-client.ts'
+import { createS3Files } from '../../src/features/attachments/storage/s3-files.ts'
+import { newKey } from '../../src/lib/ids.ts'
+import { startS3 } from './s3-server.ts'
+
+export const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
+
+/** A store on loopback with the files of an instance on it, each with a cache. */
+export async function startStore() {
+  const s3 = await startS3(ACCOUNT)
+  const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
+  const path = (...names: string[]) => join(folder, ...names)
+  return { s3, path, client, files, others, stage, keep, [Symbol.asyncDispose]: dispose }
+
+  type Settings = Partial<
+    Parameters<typeof createS3Client>[0] & Parameters<typeof createS3Files>[0]
+  >
+
+  function client(settings: Settings = {}) {
+    const place = { endpoint: s3.url, region: 'us-east-1', prefix: 'home' }
+    return createS3Client({ ...place, ...ACCOUNT, ...settings })
+  }
+
+  function files(settings: Settings = {}) {
+    const { cacheFolder = path('cache'), cacheBytes = 1e9, now = Date.now } = settings
+    return createS3Files({ client: client(settings), cacheFolder, cacheBytes, now })
+  }
+
+  function stage(content: string) {
+    const key = `${newKey()}.txt`
+    const staged = path(`staged-${key}`)
+    writeFileSync(staged, content)
+    return { key, path: staged }
+  }
+
+  async function keep(content: string, into = files()) {
+    const staged = stage(content)
+    await into.keep(staged.path, staged.key)
+    return staged
+  }
+
+  /** As another instance has them, with a cache of its own. */
+  function others(settings: Settings = {}) {
+    return files({ cacheFolder: path('other'), ...settings })
+  }
+
+  async function dispose() {
+    await s3.stop()
+    rmSync(folder, { recursive: true })
+  }
+}
