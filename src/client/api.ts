@@ -40,16 +40,16 @@ export type Client = {
 
   /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` when the guest cannot be refreshed. */
   register(account: P.NewAccount, options?: CallOptions): Promise<P.Session>
-  /** Signs in, or returns a challenge where two-factor is on. Throws `invalid_credentials`. */
+  /** Signs in, or returns a challenge where two-factor is on; the account takes over what a guest has. Throws `invalid_credentials`, `session_ended` as `register` does. */
   login(credentials: P.Credentials, options?: CallOptions): Promise<P.SignInResult>
   /** The second step of signing in. `code`: of the authenticator app, or a recovery code. Throws `invalid_credentials`. */
   passTwoFactor(
     answer: { challengeToken: string; code: string },
     options?: CallOptions,
   ): Promise<P.Session>
-  /** Signs in with Google or Apple; a guest becomes that account. Throws `unauthenticated`, `session_ended` as `register` does. */
+  /** Signs in with Google or Apple; a guest becomes that account, or it takes over what the guest has. Throws `unauthenticated`, `session_ended` as `register` does. */
   signInSocially(login: P.SocialLogin, options?: CallOptions): Promise<P.SignInResult>
-  /** Starts without credentials; `register` or `signInSocially` keep what the guest has. */
+  /** Starts without credentials; `register`, `login` and `signInSocially` keep what the guest has. */
   startAsGuest(options?: CallOptions): Promise<P.Session>
   /** Fetches new tokens. The client does so by itself when it must. */
   refresh(options?: CallOptions): Promise<void>

@@ -90,7 +90,8 @@ export function createClient(options: ClientOptions): Client {
     onAuthChange: changes.listen,
 
     register: signingUp('/api/auth/register/v1'),
-    login: signingIn('/api/auth/login/v1'),
+    login: signingUp('/api/auth/login/v1', { asGuestOnly: true }),
+    // The challenge remembers the guest of the first step.
     passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
     signInSocially: signingUp('/api/auth/social/v1'),
     startAsGuest: (options) =>
@@ -188,18 +189,19 @@ export function createClient(options: ClientOptions): Client {
   }
 
   /**
-   * A guest who signs up keeps what is theirs: the guest's token goes with it. It is tried first, since whoever
-   * takes it off on the way would make this a new account.
+   * A guest who signs up or in keeps what is theirs: the guest's token goes with it. It is tried first, since
+   * whoever takes it off on the way would make this a new account. `asGuestOnly`: without that of other users.
    */
-  function signingUp<T>(path: string) {
+  function signingUp<T>(path: string, { asGuestOnly = false } = {}) {
     return (json: unknown, options?: CallOptions): Promise<T> =>
       patiently(options, async (patience) => {
         const tried = async (token: string) => {
           await call('get', '/api/user/profile/v1', token, { patience })
           return token
         }
-        const isSignedIn = (await session.read()) !== null
-        const token = isSignedIn ? await withToken(tried).catch(sayIfEnded) : null
+        const kept = await session.read()
+        const isSent = kept !== null && !(asGuestOnly && kept.isGuest === false)
+        const token = isSent ? await withToken(tried).catch(sayIfEnded) : null
         return keepSession<T>(await call('post', path, token, { json, patience }))
       })
   }

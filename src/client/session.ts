@@ -16,8 +16,14 @@ type SessionDeps = {
   now: () => number
 }
 
-/** `userId` is missing in what earlier versions kept. */
-type Kept = { accessToken: string; refreshToken: string; expiresAt: number; userId?: string }
+/** `userId` and `isGuest` are missing in what earlier versions kept. */
+type Kept = {
+  accessToken: string
+  refreshToken: string
+  expiresAt: number
+  userId?: string
+  isGuest?: boolean
+}
 
 const KEY = 'homeport.session'
 /** An access token is replaced so long before it expires, in ms. */
@@ -41,7 +47,8 @@ export function createSessionKeeper(deps: SessionDeps) {
     reason: AuthChangeReason,
   ): Promise<Kept> {
     const expiresAt = now() + expiresIn * 1000
-    const kept = { accessToken, refreshToken, expiresAt, userId: user._id }
+    const isGuest = user.loginType === 'guest'
+    const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest }
     await slot.write(JSON.stringify(kept))
     onChange({ reason, expiresAt })
     return kept

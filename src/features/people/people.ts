@@ -90,6 +90,7 @@ export function createPeople(deps: PeopleDeps) {
     oneTimeTokens,
     twoFactor,
     notices,
+    mergeGuest,
     readProfile,
   })
   const addresses = createEmailAddresses({
@@ -127,7 +128,6 @@ export function createPeople(deps: PeopleDeps) {
   const socialLogin = createSocialLogin({
     db,
     accounts,
-    mergeGuest,
     signIn,
     identities,
     accountSecurity,

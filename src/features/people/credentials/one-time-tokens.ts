@@ -35,13 +35,21 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
   return { issue, find, take, fail, list, revoke, sweep }
 
   /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `MULTIPLE_ALLOWED`. */
-  async function issue(tx: Tx, purpose: Purpose, userId: string, email: string | null = null) {
+  async function issue(
+    tx: Tx,
+    purpose: Purpose,
+    userId: string,
+    email: string | null = null,
+    bearerId: string | null = null,
+  ) {
     if (!MULTIPLE_ALLOWED.has(purpose)) {
       await tx
         .delete(oneTimeTokens)
         .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
     }
-    const token = randomBytes(32).toString('base64url')
+    const secret = randomBytes(32).toString('base64url')
+    // Nobody can change the id: the hash is of the whole token.
+    const token = bearerId === null ? secret : `${secret}.${bearerId}`
     const expiresAt = new Date(now().getTime() + LIFE[purpose])
     const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
     await tx.insert(oneTimeTokens).values(row)
@@ -103,4 +111,9 @@ export function createOneTimeTokens({ db, now }: { db: PeopleDb; now: () => Date
       await tx.delete(oneTimeTokens).where(lt(oneTimeTokens.expiresAt, now()))
     })
   }
+}
+
+/** The user whose bearer token was sent when a token was issued; null for none. */
+export function bearerIdIn(token: string): string | null {
+  return token.split('.')[1] ?? null
 }

@@ -92,7 +92,12 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     })
   }
 
-  async function login(email: string, password: string, origin: RequestOrigin) {
+  async function login(
+    email: string,
+    password: string,
+    origin: RequestOrigin,
+    bearerId: string | null,
+  ) {
     const { user, settle } = await proof.attempt(email, password, origin.ip)
     const rehash = passwords.isOutdated(user.passwordHash ?? '')
       ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
@@ -104,7 +109,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
         throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
       if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
       await settle(tx)
-      return signIn.finishSignIn(tx, current, origin.device)
+      return signIn.finishSignIn(tx, current, origin.device, bearerId)
     })
     return signIn.answer(result, origin.baseUrl)
   }

@@ -50,33 +50,47 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
     )
     .post(
       '/api/auth/login/v1',
-      async ({ body: { email, password }, request, server }) =>
-        passwordLogin.login(email, password, originOf(request, server)),
+      async ({ body: { email, password }, request, server, bearer }) =>
+        passwordLogin.login(
+          email,
+          password,
+          originOf(request, server),
+          await bearerUserId(bearer, isSealed(request)),
+        ),
       {
         ...json(LoginBody),
         response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
         detail: {
           tags,
           operationId: 'login',
+          security: AS_GUEST,
           summary: 'Sign in',
           description:
-            'Answers a session, or with code `two_factor_required` a challenge for the second step.',
+            "Answers a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the account takes over what the guest has, once the sign-in is done.",
         },
       },
     )
     .post(
       '/api/auth/login/v1/two_factor',
-      async ({ body: { challengeToken, code }, request, server }) =>
-        data(await signIn.passChallenge(challengeToken, code, originOf(request, server))),
+      async ({ body: { challengeToken, code }, request, server, bearer }) =>
+        data(
+          await signIn.passChallenge(
+            challengeToken,
+            code,
+            originOf(request, server),
+            await bearerUserId(bearer, isSealed(request)),
+          ),
+        ),
       {
         ...json(ChallengeBody),
         response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
         detail: {
           tags,
           operationId: 'passTwoFactor',
+          security: AS_GUEST,
           summary: 'Sign in: the second step',
           description:
-            'Takes the challenge of the first step, and a code. Five wrong codes end the challenge.',
+            'Takes the challenge of the first step, and a code. Five wrong codes end the challenge. The account takes over what a guest has whose token was sent in `Authorization`, with the first step or with this one.',
         },
       },
     )

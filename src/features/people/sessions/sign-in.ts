@@ -1,7 +1,8 @@
+import { and, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import type { Device } from '../../../http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
-import { LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import { bearerIdIn, LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UserProfile } from '../profile/model.ts'
 import type { RequestOrigin } from '../request-origin.ts'
@@ -22,6 +23,8 @@ type SignInDeps = {
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   notices: Notices
+  /** Gives what a guest has to another user, as part of the change. */
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
 
@@ -36,13 +39,34 @@ const TRIES = 5
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
     deps
-  const { readProfile } = deps
+  const { mergeGuest, readProfile } = deps
+  const { users } = db.tables
   return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
 
-  /** Opens a session as part of the change, or asks for the second factor where it is on. */
-  async function finishSignIn(tx: Tx, user: Account, device: Device): Promise<SignInResult> {
-    if (user.twoFactorSince === null) return { grant: await openSession(tx, user, device) }
-    return { challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id) }
+  /**
+   * Opens a session as part of the change, or asks for the second factor where it is on. The guest whose token
+   * was sent is merged once the session is open: the challenge remembers the guest until then.
+   */
+  async function finishSignIn(
+    tx: Tx,
+    user: Account,
+    device: Device,
+    bearerId: string | null,
+  ): Promise<SignInResult> {
+    if (user.twoFactorSince !== null) {
+      return {
+        challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id, null, bearerId),
+      }
+    }
+    await mergeIfGuest(tx, bearerId, user.id)
+    return { grant: await openSession(tx, user, device) }
+  }
+
+  async function mergeIfGuest(tx: Tx, bearerId: string | null, userId: string) {
+    if (bearerId === null || bearerId === userId) return
+    const isGuest = and(eq(users.id, bearerId), eq(users.loginType, 'guest'))
+    const [guest] = await tx.select({ id: users.id }).from(users).where(isGuest)
+    if (guest) await mergeGuest(tx, guest.id, userId)
   }
 
   /** What the phone gets for an result, after the change is committed. */
@@ -59,6 +83,7 @@ export function createSignIn(deps: SignInDeps) {
     challengeToken: string,
     code: string,
     { device, baseUrl }: Pick<RequestOrigin, 'device' | 'baseUrl'>,
+    bearerId: string | null,
   ) {
     const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
     if (!challenge) throw notSignedIn({ reason: 'unknown_token' })
@@ -72,6 +97,7 @@ export function createSignIn(deps: SignInDeps) {
       }
       await oneTimeTokens.take(tx, 'two-factor', challengeToken)
       await reservation.release(tx)
+      await mergeIfGuest(tx, bearerId ?? bearerIdIn(challengeToken), pending.userId)
       return openSession(tx, await accounts.find(tx, pending.userId), device)
     })
     if (grant === null) throw wrongCode(challenge.userId)

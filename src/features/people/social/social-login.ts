@@ -18,8 +18,6 @@ import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-pro
 type SocialLoginDeps = {
   db: PeopleDb
   accounts: Accounts
-  /** Gives what a guest has to another user, as part of the change. */
-  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   signIn: SignIn
   identities: Identities
   accountSecurity: AccountSecurity
@@ -46,7 +44,7 @@ const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, mergeGuest, signIn, identities, accountSecurity, verifyIdToken } = deps
+  const { db, accounts, signIn, identities, accountSecurity, verifyIdToken } = deps
   const { notices, limits, appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
@@ -71,7 +69,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
       }
-      return signIn.finishSignIn(tx, user, device)
+      return signIn.finishSignIn(tx, user, device, bearerId)
     })
     return signIn.answer(result, baseUrl)
   }
@@ -102,12 +100,9 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     hints: AccountDefaults,
     bearerId: string | null,
   ): Promise<Account> {
-    const guest = await guestOf(tx, bearerId)
     const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
-    if (known) {
-      if (guest) await mergeGuest(tx, guest.id, known.id)
-      return known
-    }
+    if (known) return known
+    const guest = await guestOf(tx, bearerId)
     const login = await loginOf(tx, identity)
     const name = hints.name || identity.name
     const user = guest

@@ -1,0 +1,148 @@
+import { describe, expect, test } from 'bun:test'
+import { TOTP } from 'totp-generator'
+import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { deliver, purchase, T0 } from '../../support/billing.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+
+const LOGIN = { email: 'ann@example.com', password: PASSWORD }
+const FIRST_STEP = '/api/auth/login/v1'
+const SECOND_STEP = '/api/auth/login/v1/two_factor'
+
+describe('a guest who signs in to an account that exists', () => {
+  test('brings files and purchases along', async () => {
+    await using app = await startApp()
+    const ann = await app.register(LOGIN.email)
+    const guest = await startGuest(app)
+    const signedIn = await app.ask('POST', FIRST_STEP, { json: LOGIN, token: guest.token })
+    expect(signedIn.json.response.user._id).toBe(ann.user._id)
+    expect(await belongings(app, signedIn.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+    expect(await isSignedIn(app, guest.token)).toBe(false)
+  })
+
+  test('stays a guest after a wrong password', async () => {
+    await using app = await startApp()
+    await app.register(LOGIN.email)
+    const guest = await startGuest(app)
+    const json = { ...LOGIN, password: 'not this one' }
+    expect((await app.ask('POST', FIRST_STEP, { json, token: guest.token })).status).toBe(401)
+    expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+  })
+
+  test.each(['first', 'second'])(
+    'is merged by the second step, whose %s step has the token',
+    async (which) => {
+      await using app = await startApp()
+      const ann = await withTwoFactor(app, await app.register(LOGIN.email))
+      const guest = await startGuest(app)
+      const [first, second] = which === 'first' ? [{ token: guest.token }] : [{}, guest]
+      const challenge = await app.ask('POST', FIRST_STEP, { json: LOGIN, ...first })
+      const { challengeToken } = challenge.json.response
+      const wrong = { challengeToken, code: '000000' }
+      expect((await app.ask('POST', SECOND_STEP, { json: wrong, ...second })).status).toBe(401)
+      expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+      const json = { challengeToken, code: await ann.code() }
+      const passed = await app.ask('POST', SECOND_STEP, { json, ...second })
+      expect(passed.json.response.user._id).toBe(ann.user._id)
+      expect(await belongings(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+      expect(await isSignedIn(app, guest.token)).toBe(false)
+    },
+  )
+
+  test('by Google is merged by the second step too', async () => {
+    using world = await startIdentityProvider()
+    await using app = await startApp(world)
+    const registered = await app.register(LOGIN.email)
+    const claims = { sub: 'g-1', email: LOGIN.email, email_verified: true, hd: 'example.com' }
+    const social = async (token: string) => {
+      const json = { provider: 'google', idToken: await world.mint('google', claims) }
+      return (await app.ask('POST', '/api/auth/social/v1', { json, token })).json.response
+    }
+    await verifyEmail(app)
+    await social(registered.accessToken)
+    const ann = await withTwoFactor(app, registered)
+    const guest = await startGuest(app)
+    const { challengeToken } = await social(guest.token)
+    expect(await belongings(app, guest.token)).toEqual(['notes.txt', 'pro'])
+    const json = { challengeToken, code: await ann.code() }
+    const passed = await app.ask('POST', SECOND_STEP, { json })
+    expect(await belongings(app, passed.json.response.accessToken)).toEqual(['notes.txt', 'pro'])
+  })
+})
+
+test('no other guest is merged by a challenge whose token was changed', async () => {
+  await using app = await startApp()
+  const ann = await withTwoFactor(app, await app.register(LOGIN.email))
+  const [mine, other] = [await startGuest(app), await startGuest(app)]
+  const challenge = await app.ask('POST', FIRST_STEP, { json: LOGIN, token: mine.token })
+  const challengeToken = challenge.json.response.challengeToken.replace(mine.id, other.id)
+  expect(challengeToken).toContain(other.id)
+  const json = { challengeToken, code: await ann.code() }
+  expect((await app.ask('POST', SECOND_STEP, { json })).status).toBe(401)
+  expect(await isSignedIn(app, other.token)).toBe(true)
+})
+
+test('a user who signs in as another one is not merged, and a bad token is refused', async () => {
+  await using app = await startApp()
+  await app.register(LOGIN.email)
+  const bob = await app.register('bob@example.com')
+  const token = bob.accessToken
+  expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token })).status).toBe(200)
+  expect(await isSignedIn(app, token)).toBe(true)
+  expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token: 'x' })).status).toBe(401)
+})
+
+async function startApp(world: Parameters<typeof createTestApp>[1] = {}) {
+  const app = await createTestApp({}, world)
+  app.clock.now = new Date(T0)
+  return app
+}
+
+/** A guest with a file and a purchase. */
+async function startGuest(app: TestApp) {
+  const { json } = await app.ask('POST', '/api/auth/guest/v1')
+  const { accessToken: token, user } = json.response
+  await deliver(app, purchase(user._id, { original_transaction_id: user._id }))
+  const form = new FormData()
+  form.append('file', new File(['text'], 'notes.txt', { type: 'text/plain' }))
+  const request = new Request('http://localhost/api/user/attachments/v1?type=supportTicket', {
+    method: 'POST',
+    headers: { authorization: `Bearer ${token}` },
+    body: form,
+  })
+  expect((await app.app.handle(request)).status).toBe(200)
+  return { token: token as string, id: user._id as string }
+}
+
+/** The names of a user's files, and what the user has paid for. */
+async function belongings(app: TestApp, token: string): Promise<string[]> {
+  const files = await app.ask('GET', '/api/user/attachments/v1', { token })
+  const paid = await app.ask('GET', '/api/user/subscription/v1', { token })
+  return [
+    ...files.json.response.map(({ fileName }: { fileName: string }) => fileName),
+    ...paid.json.response.entitlements.map(({ id }: { id: string }) => id),
+  ]
+}
+
+async function isSignedIn(app: TestApp, token: string): Promise<boolean> {
+  return (await app.ask('GET', '/api/user/profile/v1', { token })).status === 200
+}
+
+type Registered = { accessToken: string; user: { _id: string } }
+
+/** Switches two-factor on. `code` is good for the next sign-in. */
+async function withTwoFactor(app: TestApp, { accessToken: token, user }: Registered) {
+  const path = '/api/auth/two_factor/v1'
+  const setUp = await app.ask('POST', path, { token, json: { password: PASSWORD } })
+  const { secret } = setUp.json.response
+  const code = async () => {
+    app.clock.advance(30_000)
+    return (await TOTP.generate(secret, { timestamp: app.clock.now.getTime() })).otp
+  }
+  await app.ask('POST', `${path}/confirm`, { token, json: { code: await code() } })
+  return { user, code }
+}
+
+async function verifyEmail({ services: { db } }: TestApp) {
+  const { users } = db.tables
+  await db.write(async (tx) => void (await tx.update(users).set({ emailVerifiedAt: new Date(T0) })))
+}
