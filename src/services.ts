@@ -3,6 +3,7 @@ import type { Config } from './config.ts'
 import type { OpenDb, Tx } from './db/db.ts'
 import { createReplays } from './encryption/replays.ts'
 import { createAttachmentParts } from './features/attachments/attachments.ts'
+import { createDiskSpace } from './features/attachments/storage/disk-space.ts'
 import { createBillingParts } from './features/billing/billing.ts'
 import type { FoldingSizes } from './features/billing/projection/line-folding.ts'
 import { createContent } from './features/content/service.ts'
@@ -125,11 +126,12 @@ export async function createServices(deps: ServicesDeps) {
   const rates = createRates({ db, feed, baseCode: config.ratesBase, pegs, now, newId, log })
 
   const folder = join(config.dataDir, 'files')
+  const space = createDiskSpace(folder, config.minFreeBytes)
   const attachmentParts = createAttachmentParts({
     db,
-    files: filesOf(config, folder),
+    files: filesOf(config, folder, 'cache', space),
     folder,
-    minFreeBytes: config.minFreeBytes,
+    space,
     quota: { maxBytes: config.attachmentQuotaBytes, maxCount: config.attachmentQuotaCount },
     fileUrlKey: secrets.fileUrlKey,
     filesPublicUrl: config.filesPublicUrl,
@@ -140,7 +142,7 @@ export async function createServices(deps: ServicesDeps) {
     newKey,
     log,
   })
-  const { attachments, listing, retries, files, space, imageQueue } = attachmentParts
+  const { attachments, listing, retries, files, imageQueue } = attachmentParts
 
   const billingParts = createBillingParts({
     db,

@@ -1,4 +1,5 @@
 import { createHash, createHmac } from 'node:crypto'
+import { once } from 'node:events'
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { rangeOf } from '../../src/features/attachments/storage/serve.ts'
@@ -25,7 +26,11 @@ const NO_FAULTS = {
   pause: 0,
   /** In how many pieces a body is sent. */
   pieces: 8,
+  /** Replies with this status and headers have no end. */
+  endless: null as null | { status: number; headers: Record<string, string> },
 }
+/** A client that takes more has no limit. */
+const ENDLESS_BYTES = 256 * 1024 * 1024
 
 /**
  * An S3 store in memory on loopback that checks signatures, for path-style addresses. It stands on node:http,
@@ -34,6 +39,7 @@ const NO_FAULTS = {
 export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   const objects = new Map<string, Stored>()
   const faults = { ...NO_FAULTS }
+  const endlessBytes = { sent: 0 }
   const requests = { PUT: 0, GET: 0, HEAD: 0, DELETE: 0, LIST: 0 }
   const server = createServer((request, response) => {
     answer(request, response).catch(() => response.destroy())
@@ -42,7 +48,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
   server.listen(0, '127.0.0.1', resolve)
   await listening
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
-  return { url, objects, faults, requests, stop, [Symbol.asyncDispose]: stop }
+  return { url, objects, faults, endlessBytes, requests, stop, [Symbol.asyncDispose]: stop }
 
   async function stop() {
     server.closeAllConnections()
@@ -56,6 +62,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     const method = request.method === 'GET' && key === '' ? 'LIST' : request.method
     requests[method as keyof typeof requests]++
     if (faults.hangs) return
+    if (faults.endless) return sendEndlessly(response, faults.endless)
     if (take('failing')) return refuse(response, 500, 'InternalError')
     if (take('slowDown')) return refuse(response, 503, 'SlowDown')
     const refusal = refusalOf(request, { region, ...account })
@@ -110,6 +117,20 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     }
     if (isCut) response.destroy()
     else response.end()
+  }
+
+  async function sendEndlessly(
+    response: ServerResponse,
+    { status, headers }: { status: number; headers: Record<string, string> },
+  ) {
+    const chunk = Buffer.alloc(1024 * 1024, 120)
+    response.writeHead(status, headers)
+    for (let sent = 0; sent < ENDLESS_BYTES && !response.destroyed; sent += chunk.length) {
+      endlessBytes.sent += chunk.length
+      const isTaken = response.write(chunk)
+      if (!isTaken) await Promise.race([once(response, 'drain'), once(response, 'close')])
+    }
+    response.destroy()
   }
 
   function list(query: URLSearchParams): string {

@@ -1,14 +1,17 @@
+import { expect } from 'bun:test'
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { createDiskSpace } from '../../src/features/attachments/storage/disk-space.ts'
 import { createS3Client } from '../../src/features/attachments/storage/s3-client.ts'
 import { createS3Files } from '../../src/features/attachments/storage/s3-files.ts'
+import type { AppError } from '../../src/lib/errors.ts'
 import { newKey } from '../../src/lib/ids.ts'
 import { startS3 } from './s3-server.ts'
 
 export const ACCOUNT = { bucket: 'files', accessKeyId: 'key', secretAccessKey: 'secret' }
 
-/** A store on loopback with the files of an instance on it, each with a cache. */
+/** An S3 store on loopback, and files in it with caches in a folder of their own. */
 export async function startStore() {
   const s3 = await startS3(ACCOUNT)
   const folder = mkdtempSync(join(tmpdir(), 'homeport-s3-'))
@@ -26,7 +29,8 @@ export async function startStore() {
 
   function files(settings: Settings = {}) {
     const { cacheFolder = path('cache'), cacheBytes = 1e9, now = Date.now } = settings
-    return createS3Files({ client: client(settings), cacheFolder, cacheBytes, now })
+    const { space = createDiskSpace(folder, 0) } = settings
+    return createS3Files({ client: client(settings), cacheFolder, cacheBytes, space, now })
   }
 
   function stage(content: string) {
@@ -51,4 +55,12 @@ export async function startStore() {
     await s3.stop()
     rmSync(folder, { recursive: true })
   }
+}
+
+/** Why the store is unavailable. */
+export async function causeOf(work: Promise<unknown>): Promise<string> {
+  const error = await work.catch((thrown: unknown) => thrown)
+  expect(error).toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
+  expect(Bun.inspect(error)).not.toContain('X-Amz')
+  return ((error as AppError).cause as Error).message
 }

@@ -7,7 +7,7 @@ import { createListing } from './listing.ts'
 import { createOrphans } from './orphans.ts'
 import type { AttachmentsDb } from './schema.ts'
 import { createAttachments } from './service.ts'
-import { createDiskSpace } from './storage/disk-space.ts'
+import type { DiskSpace } from './storage/disk-space.ts'
 import { createFileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
@@ -23,7 +23,7 @@ type AttachmentPartsDeps = {
   files: Files
   /** Where files are kept, and made before they are. */
   folder: string
-  minFreeBytes: number
+  space: DiskSpace
   quota: { maxBytes: number; maxCount: number }
   fileUrlKey: Uint8Array
   filesPublicUrl: string | null
@@ -40,9 +40,8 @@ type AttachmentPartsDeps = {
 
 /** Builds the parts of this feature and wires them together. */
 export function createAttachmentParts(deps: AttachmentPartsDeps) {
-  const { db, files, folder, now, newKey, log } = deps
+  const { db, files, folder, space, now, newKey, log } = deps
   const { existingUsers, clearAvatar } = deps
-  const space = createDiskSpace(folder, deps.minFreeBytes)
   const cores = navigator.hardwareConcurrency
   const imageQueue = createImageQueue({ command: deps.imageCommand, space, cores, log })
   const staging = createStaging(join(folder, 'tmp'), space)

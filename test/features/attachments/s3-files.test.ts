@@ -1,9 +1,8 @@
 import { expect, test } from 'bun:test'
 import { readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { AppError } from '../../../src/lib/errors.ts'
 import { newKey } from '../../../src/lib/ids.ts'
-import { ACCOUNT, startStore } from '../../support/s3-store.ts'
+import { ACCOUNT, causeOf, startStore } from '../../support/s3-store.ts'
 
 const HOUR = 60 * 60 * 1000
 
@@ -245,14 +244,6 @@ test('removals that are held hide a file first and remove it later', async () =>
 })
 
 const textOf = async (opened: { file: Blob } | null) => opened?.file.text()
-
-/** Why the store is unavailable. */
-async function causeOf(work: Promise<unknown>): Promise<string> {
-  const error = await work.catch((thrown: unknown) => thrown)
-  expect(error).toMatchObject({ code: 'unavailable', retryAfterSeconds: 5 })
-  expect(Bun.inspect(error)).not.toContain('X-Amz')
-  return ((error as AppError).cause as Error).message
-}
 
 function bytesIn(folder: string): number {
   return readdirSync(folder).reduce((sum, name) => sum + statSync(join(folder, name)).size, 0)

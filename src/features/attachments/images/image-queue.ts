@@ -2,6 +2,7 @@ import { AppError } from '../../../lib/errors.ts'
 import { createFairQueue } from '../../../lib/fair-queue.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { DiskSpace } from '../storage/disk-space.ts'
+import { MAX_FILE_BYTES } from '../storage/files.ts'
 import { countPixels } from './count-pixels.ts'
 import { hasPalette, type ImageJob, type ImageResult } from './image.ts'
 import { type ImageWorker, type JobLimits, startImageWorker } from './image-worker-process.ts'
@@ -21,9 +22,8 @@ export type Requester = { ip: string; userId: string | null }
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
-const RESULT_LIMIT = 25 * 1024 * 1024
 /** Ten seconds a picture, whatever its shape (`docs/faults.md`, row 111). */
-const LIMITS: JobLimits = { time: 10_000, output: RESULT_LIMIT, memory: 512 * 1024 * 1024 }
+const LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
 /** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
@@ -69,7 +69,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
     const cost = await costOf(job)
     using _place = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT))
-    using _room = await space.reserve(RESULT_LIMIT)
+    using _room = await space.reserve(MAX_FILE_BYTES)
     if (isStopped) throw busy()
     clearTimeout(idle)
     const worker = acquireWorker()

@@ -21,6 +21,8 @@ export type Files = {
   probe: () => Promise<void>
 }
 
+/** Uploads and pictures made of them are no larger. */
+export const MAX_FILE_BYTES = 25 * 1024 * 1024
 /** Whoever has opened a file has begun to read it by then, and reads to its end, in ms. */
 const READ_BEGINS = 20
 

@@ -1,5 +1,8 @@
 import { open, stat } from 'node:fs/promises'
 import { AppError } from '../../../lib/errors.ts'
+import { readLimited } from '../../../lib/read-limited.ts'
+import type { DiskSpace } from './disk-space.ts'
+import { MAX_FILE_BYTES } from './files.ts'
 
 type S3Settings = {
   /** Such as `https://s3.eu-central-1.amazonaws.com`. The bucket goes into the path. */
@@ -36,6 +39,7 @@ const SLOWEST_LINE = 250
 const PASSING = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
 /** HEAD does not tell whether it is the object or the bucket. */
 const MISSING = /^(GET|DELETE) NoSuchKey$|^HEAD /
+const MAX_ERROR_BYTES = 16 * 1024
 const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
 /**
@@ -58,12 +62,13 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3
   }
 
   /** Writes an object into a local file and syncs it: its size in bytes, or null when there is none. */
-  function get(key: string, path: string): Promise<number | null> {
+  function get(key: string, path: string, reserve: DiskSpace['reserve']): Promise<number | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
       if (reply === null) return null
-      const announced = Number(reply.headers.get('content-length') ?? Number.NaN)
-      const size = await write(path, arriving(reply, watch))
+      const announced = lengthOf(reply, key)
+      using _room = await reserve(announced)
+      const size = await write(path, arriving(reply, announced, watch))
       if (size === announced) return size
       throw new StoreFault(`${size} of ${announced} bytes of ${key} arrived`, true)
     })
@@ -113,11 +118,12 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3
     content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
   ): Promise<Response | null> {
     const url = s3.presign(folder + key, { method, expiresIn: URL_LIFE })
-    const init = { method, signal, redirect: 'manual', headers: PLAIN, ...content } as const
-    const reply = await fetch(url, init).catch(throwFault)
+    const init = { method, signal, redirect: 'manual', decompress: false, headers: PLAIN } as const
+    const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
     if (reply.ok) return reply
     const { status } = reply
-    const [, code = '', reason = ''] = ERROR.exec(await reply.text().catch(throwFault)) ?? []
+    const error = (await readLimited(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
+    const [, code = '', reason = ''] = ERROR.exec(error) ?? []
     if (status === 404 && MISSING.test(`${method} ${code}`)) return null
     const answer = `S3 answered ${method} of ${key} with ${status} ${code} ${reason}`.trimEnd()
     throw new StoreFault(answer, status >= 500 || PASSING.test(`${status} ${code}`))
@@ -137,7 +143,8 @@ class StoreFault extends Error {
 
 /** The error itself stays out of the cause: it holds the URL, and with it the signature. */
 function throwFault(error: unknown): never {
-  const { code, message } = error as { code?: unknown; message: string }
+  const { code, message: told } = error as { code?: unknown; message: string }
+  const message = told.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
   const isNamed = typeof code === 'string' && !message.startsWith(code)
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
 }
@@ -165,6 +172,8 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
     } finally {
       clearTimeout(timer)
       clearTimeout(longest)
+      // Whatever else the store sends is not taken.
+      controller.abort()
     }
   }
 }
@@ -177,10 +186,22 @@ async function* leaving(path: string, { moved }: Watch): AsyncGenerator<Uint8Arr
   }
 }
 
-async function* arriving({ body }: Response, { moved }: Watch): AsyncGenerator<Uint8Array> {
+/** The size that the store announces of an object. What is larger than any file of ours, or was changed on the way, is none. */
+function lengthOf({ headers }: Response, key: string): number {
+  const announced = headers.get('content-length')
+  const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity'
+  if (announced !== null && Number(announced) <= MAX_FILE_BYTES && isPlain) return Number(announced)
+  throw new StoreFault(`S3 does not answer with a file of ours for ${key}`, false)
+}
+
+/** Ends where more arrives than was announced. */
+async function* arriving({ body }: Response, announced: number, { moved }: Watch) {
+  let size = 0
   try {
     for await (const chunk of body ?? []) {
       moved()
+      size += chunk.byteLength
+      if (size > announced) break
       yield chunk
     }
   } catch (error) {

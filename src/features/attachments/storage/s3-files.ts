@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncPath } from '../../../lib/durable-file.ts'
 import { newKey } from '../../../lib/ids.ts'
+import type { DiskSpace } from './disk-space.ts'
 import type { Files } from './files.ts'
 import type { S3Client } from './s3-client.ts'
 
@@ -11,6 +12,7 @@ type S3FilesDeps = {
   /** On the same disk as the staging folder. */
   cacheFolder: string
   cacheBytes: number
+  space: Pick<DiskSpace, 'reserve'>
   now?: () => number
 }
 
@@ -23,7 +25,7 @@ const PARTIAL = '.part'
 const KEY = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
 /** On S3, read through a cache on the local disk. */
-export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps): Files {
+export function createS3Files({ client, space, now = Date.now, ...cached }: S3FilesDeps): Files {
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
   const downloads = new Map<string, Promise<void>>()
   const hidden = new Set<string>()
@@ -50,7 +52,7 @@ export function createS3Files({ client, now = Date.now, ...cached }: S3FilesDeps
   async function fetchFile(key: string) {
     const path = cache.newPath()
     try {
-      if ((await client.get(key, path)) !== null) cache.add(path, key)
+      if ((await client.get(key, path, space.reserve)) !== null) cache.add(path, key)
     } finally {
       await rm(path, { force: true })
     }

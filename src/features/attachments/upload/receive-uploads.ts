@@ -6,9 +6,9 @@ import { decodedHeader, optionalHeader } from '../../../http/request-headers.ts'
 import { chunksAtMinimumRate, MIN_RATE } from '../../../http/timed-body.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { MAX_FILES } from '../model.ts'
+import { MAX_FILE_BYTES } from '../storage/files.ts'
 import type { Staged, Staging } from './staging.ts'
 
-const FILE_LIMIT = 25 * 1024 * 1024
 const REQUEST_LIMIT = 64 * 1024 * 1024
 const PARTS_LIMIT = 50
 /** A phone in a tunnel may pause; a sender who stalls for longer gives his place to others. */
@@ -20,7 +20,7 @@ export type Upload = Staged & { fileName: string }
 /** The bytes that an upload may bring: those it announces, else as many as are allowed. Throws when it announces more. */
 export function sizeOf(request: Request): number {
   rejectEncodedBody(request)
-  const limit = isForm(request) ? REQUEST_LIMIT : FILE_LIMIT
+  const limit = isForm(request) ? REQUEST_LIMIT : MAX_FILE_BYTES
   rejectTooLong(request, limit)
   return announcedLength(request) ?? limit
 }
@@ -34,7 +34,7 @@ export async function receiveUploads(
   await staging.check(sizeOf(request))
   const chunks = chunksAtMinimumRate(request, SLOWEST)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
-  const staged = await staging.receive(chunks, FILE_LIMIT, fileTooLarge)
+  const staged = await staging.receive(chunks, MAX_FILE_BYTES, fileTooLarge)
   return [{ ...staged, fileName: decodedHeader(optionalHeader(request.headers, 'x-file-name')) }]
 }
 
@@ -56,7 +56,7 @@ async function receiveForm(
     stream.on('limit', () => stream.destroy(fileTooLarge()))
     // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
     stream.on('error', (error) => stream.destroy(error))
-    const arrival = receive(stream, FILE_LIMIT, fileTooLarge)
+    const arrival = receive(stream, MAX_FILE_BYTES, fileTooLarge)
     // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
     arrival.catch((error: Error) => {
       fault ??= error
@@ -90,7 +90,7 @@ function parserOf(contentType: string): BusboyInstance {
       limits: {
         files: MAX_FILES,
         parts: PARTS_LIMIT,
-        fileSize: FILE_LIMIT + 1,
+        fileSize: MAX_FILE_BYTES + 1,
         fieldSize: 4_096,
       },
     })
@@ -111,7 +111,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
 }
 
 function fileTooLarge(): AppError {
-  return new AppError('payload_too_large', `A file must not exceed ${FILE_LIMIT} bytes.`)
+  return new AppError('payload_too_large', `A file must not exceed ${MAX_FILE_BYTES} bytes.`)
 }
 
 function tooManyFiles(): AppError {

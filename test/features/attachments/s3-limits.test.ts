@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { readdirSync } from 'node:fs'
+import { createDiskSpace } from '../../../src/features/attachments/storage/disk-space.ts'
+import { causeOf, startStore } from '../../support/s3-store.ts'
+
+test.each([
+  ['file', 200, {}],
+  ['file larger than any of ours', 200, { 'content-length': String(2 ** 40) }],
+  ['file that was compressed', 200, { 'content-length': '10', 'content-encoding': 'gzip' }],
+  ['refusal', 500, {}],
+] as [string, number, Record<string, string>][])(
+  'a store that sends an endless %s is unavailable',
+  async (_name, status, headers) => {
+    await using store = await startStore()
+    store.s3.faults.endless = { status, headers }
+    await causeOf(store.files().open('a'))
+    expect(store.s3.endlessBytes.sent).toBeLessThan(64 * 2 ** 20)
+    expect(readdirSync(store.path('cache'))).toEqual([])
+  },
+)
+
+test('a file is fetched only where there is room for it', async () => {
+  await using store = await startStore()
+  const { key } = await store.keep('some text')
+  const space = createDiskSpace(store.path(), Number.MAX_SAFE_INTEGER)
+  await expect(store.others({ space }).open(key)).rejects.toMatchObject({
+    code: 'insufficient_storage',
+  })
+  expect(readdirSync(store.path('other'))).toEqual([])
+})
