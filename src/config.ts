@@ -33,6 +33,11 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
+/** A variable that an operator names in a command; null where it is empty or missing. */
+export function readVariable(name: string): string | null {
+  return process.env[name] || null
+}
+
 /** Reads and checks the whole environment (or `.env`, which Bun has read into it) at once. `flags` win, over `defaults` everything. */
 export function readConfig(
   flags: Record<string, string> = {},

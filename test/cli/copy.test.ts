@@ -22,7 +22,10 @@ onPostgres(
     const { DATABASE_URL: url = '' } = database.environment
     await homeport.run(['init'], ON_DISK)
     await homeport.run(['user', 'create', 'ann@example.com'], ON_DISK)
-    const copied = await homeport.run(['db', 'copy', '--to', url, '--json'], ON_DISK)
+    const copied = await homeport.run(['db', 'copy', '--to', 'env:TARGET_URL', '--json'], {
+      ...ON_DISK,
+      TARGET_URL: url,
+    })
     expect([copied.stderr, copied.exitCode]).toEqual(['', 0])
     const stale = await homeport.run(['user', 'list'], ON_DISK)
     expect([stale.exitCode, stale.stderr]).toEqual([1, expect.stringContaining('was moved to')])
@@ -164,28 +167,6 @@ onPostgres(
   },
   30_000,
 )
-
-test.each([
-  'mysql://root:s3cr3t@127.0.0.1/app',
-  'postgres://root:s3cr3t@127.0.0.1:1/app?password=s3cr3t',
-  // It has to be percent-encoded, and has not been.
-  'postgres://root:1/s3cr3t@127.0.0.1/app',
-  's3cr3t',
-])('no part of a password is printed where %s cannot be used', async (url) => {
-  await using homeport = await installExecutable()
-  await homeport.run(['init'], ON_DISK)
-  const environment = { ...ON_DISK, SECRET_KEY: 'the secret key of all tests here' }
-  for (const args of [
-    ['db', 'copy', '--to', url],
-    ['db', 'copy', '--from', url],
-    ['files', 'copy', '--to', url],
-  ]) {
-    const { exitCode, stdout, stderr } = await homeport.run(args, environment)
-    expect([exitCode === 0, (stdout + stderr).match(/s3c|stack|\n.*\n/)]).toEqual([false, null])
-  }
-  const served = await homeport.run(['status'], { ...environment, DATABASE_URL: url })
-  expect([served.exitCode === 0, served.stderr.match(/s3c/)]).toEqual([false, null])
-})
 
 onPostgres(
   'a copy that is killed goes on where it was, and nothing is served from it before',

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { Config } from '../../config.ts'
+import { type Config, readVariable } from '../../config.ts'
 import { withoutPassword } from '../../db/postgres/open.ts'
 import { UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath, writeDurably } from '../../lib/durable-file.ts'
@@ -13,6 +13,9 @@ import { createProgress } from '../progress.ts'
 import { copyTables } from './copy-tables.ts'
 import { copySecrets, postgresSource, postgresTarget, type Side, sqliteSide } from './sides.ts'
 
+const SHOWN_PASSWORD =
+  'Every local user can see a password on the command line: give env:NAME, the URL in a variable, and change this password.'
+
 type Outcome = { from: string; to: string; rows: number; seconds: number }
 
 export const dbCopy: LocalCommand = {
@@ -21,20 +24,22 @@ export const dbCopy: LocalCommand = {
   options: [
     [
       '--to <url>',
-      'from the file in DATA_DIR to an empty database of this server; needs SECRET_KEY',
+      'from the file in DATA_DIR to an empty database of this server; needs SECRET_KEY; env:NAME takes the URL from a variable',
     ],
-    ['--from <url>', 'from this server to a new file in DATA_DIR'],
+    ['--from <url>', 'from this server to a new file in DATA_DIR; env:NAME as well'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
   ],
   run: async (given, { to, from, json }) => {
     const config = given()
-    const url = to ?? from
-    if ((to === undefined) === (from === undefined) || typeof url !== 'string')
-      throw new UsageError('Say where to copy: --to or --from a postgres:// URL.')
+    const place = to ?? from
+    if ((to === undefined) === (from === undefined) || typeof place !== 'string')
+      throw new UsageError('Say where to copy: --to or --from a postgres:// URL, or env:NAME.')
+    const url = urlIn(place)
     if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
     if (config.secretKey === null)
       throw new UsageError('Set SECRET_KEY: it seals the secrets in the database.')
+    if (url === place && hasPassword(url)) console.warn(SHOWN_PASSWORD)
     process.umask(0o077)
     using _lock = await lockData(config)
     const started = performance.now()
@@ -44,6 +49,20 @@ export const dbCopy: LocalCommand = {
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
   },
+}
+
+/** The URL that was typed, or that of the variable it names: what is typed, every local user can see. */
+function urlIn(place: string): string {
+  const name = /^env:(\w+)$/.exec(place)?.[1]
+  if (name === undefined) return place
+  const url = readVariable(name)
+  if (url) return url
+  throw new UsageError(`The variable ${name} is not set: put the postgres:// URL into it.`)
+}
+
+function hasPassword(url: string): boolean {
+  const { password, searchParams } = new URL(url)
+  return password !== '' || searchParams.has('password')
 }
 
 async function copyUp(config: Config, url: string) {

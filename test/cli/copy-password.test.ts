@@ -1,0 +1,52 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+
+/** In the place of the server's, where tests run on one. */
+const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
+
+beforeAll(buildExecutable, 60_000)
+
+test.each([
+  'mysql://root:s3cr3t@127.0.0.1/app',
+  'postgres://root:s3cr3t@127.0.0.1:1/app?password=s3cr3t',
+  // It has to be percent-encoded, and has not been.
+  'postgres://root:1/s3cr3t@127.0.0.1/app',
+  's3cr3t',
+])('no part of a password is printed where %s cannot be used', async (url) => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'], ON_DISK)
+  const environment = { ...ON_DISK, SECRET_KEY: 'the secret key of all tests here' }
+  for (const args of [
+    ['db', 'copy', '--to', url],
+    ['db', 'copy', '--from', url],
+    ['files', 'copy', '--to', url],
+  ]) {
+    const { exitCode, stdout, stderr } = await homeport.run(args, environment)
+    const [, rest = stderr] = stderr.split(/^Every local user .*\n/)
+    expect([exitCode === 0, (stdout + rest).match(/s3c|stack|\n.*\n/)]).toEqual([false, null])
+  }
+  const served = await homeport.run(['status'], { ...environment, DATABASE_URL: url })
+  expect([served.exitCode === 0, served.stderr.match(/s3c/)]).toEqual([false, null])
+})
+
+test('a copy takes its URL from a variable, and warns of a password on the command line', async () => {
+  await using homeport = await installExecutable()
+  await homeport.run(['init'], ON_DISK)
+  const copy = (to: string, environment = {}) =>
+    homeport.run(['db', 'copy', '--to', to], {
+      ...ON_DISK,
+      SECRET_KEY: 'the secret key of all tests here',
+      ...environment,
+    })
+  const url = 'postgres://root:s3cr3t@127.0.0.1:1/app'
+  const shown = await copy(url)
+  expect(shown.stderr).toContain('Every local user can see a password on the command line')
+  const hidden = await copy('env:TARGET_URL', { TARGET_URL: url })
+  expect([hidden.exitCode, hidden.stderr]).toEqual([
+    1,
+    expect.stringContaining('cannot be reached'),
+  ])
+  expect(hidden.stderr).not.toMatch(/command line|s3cr3t/)
+  const missing = await copy('env:TARGET_URL')
+  expect([missing.exitCode, missing.stderr]).toEqual([2, expect.stringContaining('TARGET_URL')])
+})
