@@ -7,7 +7,7 @@ import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
 import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
 import { buildTables } from '../features.ts'
-import { DataError } from './data-error.ts'
+import { DatabaseUnreachable, DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'
 import { refuseSchema } from './schema-change.ts'
 
@@ -90,8 +90,8 @@ function asDataError(error: unknown, url: string): unknown {
       `The certificate of ${place} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS, or take another sslmode.`,
     )
   if (isConnectionLost(error))
-    return new DataError(
-      `${place} cannot be reached (${message}): check DATABASE_URL and its server.`,
+    return new DatabaseUnreachable(
+      `The database ${place} cannot be reached (${message}): check DATABASE_URL and its server.`,
     )
   return error
 }

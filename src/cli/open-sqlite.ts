@@ -73,7 +73,7 @@ export async function movedTo(config: Config): Promise<string | null> {
   return (await mark.exists()) ? (await mark.text()).trim() : null
 }
 
-async function refuseMoved(config: Config) {
+export async function refuseMoved(config: Config) {
   const place = await movedTo(config)
   if (place === null) return
   throw new DataError(

@@ -18,6 +18,7 @@ export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   }
 
   async function ready() {
+    clearInterval(timer)
     await tell(`MAINPID=${process.pid}`, 'READY=1')
     if (watchdogMs === null || notifySocket === null) return
     timer = setInterval(() => tell('WATCHDOG=1'), watchdogMs * SHARE).unref()

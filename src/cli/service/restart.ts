@@ -2,7 +2,7 @@ import type { Config } from '../../config.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { DataError } from '../data-error.ts'
-import { RESTART, WHO_SERVES } from './handover.ts'
+import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. */
 const TIMEOUT = 120_000
@@ -22,23 +22,26 @@ export const restart: LocalCommand = {
 
 /** Has the server replaced by the file that is there now, and waits until that one serves. Throws when it does not. */
 export async function restartServer(config: Config): Promise<{ pid: number }> {
+  const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
   if (answer === null) throw new DataError(`No server runs on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
-  for (let waited = 0; waited < TIMEOUT; waited += RETRY) {
-    const serving = await askServer(config, WHO_SERVES, null, 'work').catch(() => null)
-    if ((serving?.outcome as { pid: number } | undefined)?.pid === pid) return { pid }
-    if (!isAlive(pid)) break
+  const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
+  for (let waited = 0; waited < TIMEOUT && isWaiting(); waited += RETRY) {
+    const serving = await findServer(config)
+    if (serving !== null && serving.isServing !== false) {
+      if (serving.pid === pid) return { pid }
+      if (!isAlive(pid)) throw new DataError(describeTakenBack(pid, serving.pid))
+    }
     await Bun.sleep(RETRY)
   }
-  throw new DataError(`Process ${pid} does not serve: its log says why.`)
+  throw new DataError(
+    isAlive(pid)
+      ? `Process ${pid} does not serve yet: its log says why. Requests wait for it; "homeport health" tells when it serves.`
+      : `Process ${pid} ended before it served, and no server runs now: its log says why. Mend that and start the server.`,
+  )
 }
 
-function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    return true
-  } catch {
-    return false
-  }
+function describeTakenBack(next: number, old: number): string {
+  return `Process ${next} ended before it served: its log says why. The old one (process ${old}) serves again. Mend the cause and run "homeport restart" again.`
 }

@@ -1,0 +1,67 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { chmod, rename } from 'node:fs/promises'
+import { join } from 'node:path'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { deliver } from '../support/requests.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const SECRET_KEY = 'a key of more than thirty-two characters'
+
+test('a restart whose process cannot open its database leaves the server as it is', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const environment = { DATABASE_URL: 'postgres://127.0.0.1:1/homeport', SECRET_KEY }
+  const { exitCode, stderr } = await restartWith(homeport, environment)
+  expect([exitCode, stderr]).toEqual([
+    1,
+    expect.stringContaining(`The old one (process ${server.process.pid}) serves on`),
+  ])
+  expect((await deliver(server, 'E1')).status).toBe(200)
+  expect(await Bun.file(join(homeport.folder, 'log')).text()).not.toContain('stopping')
+  expect(await server.stop()).toBe(0)
+}, 30_000)
+
+test('a process whose successor fails after the hand-over serves again', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const { pid } = server.process
+  await deliver(server, 'E1')
+  using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  // The console's port is only opened once the data is.
+  const environment = { CONSOLE: 'on', CONSOLE_PORT: String(busy.port) }
+  for (const id of ['E2', 'E3']) {
+    const { exitCode, stderr } = await restartWith(homeport, environment)
+    expect([exitCode, stderr]).toEqual([
+      1,
+      expect.stringContaining(`The old one (process ${pid}) serves again`),
+    ])
+    expect((await deliver(server, id)).code).toBe('ok')
+  }
+  await rename(join(homeport.folder, 'homeport.old'), join(homeport.folder, 'homeport'))
+  const { stdout } = await homeport.run(['restart', '--json'])
+  const next = JSON.parse(stdout).pid
+  expect(next).not.toBe(pid)
+  for (const id of ['E1', 'E2', 'E3']) expect((await deliver(server, id)).code).toBe('duplicate')
+  process.kill(next, 'SIGTERM')
+  expect(await server.process.exited).toBe(0)
+}, 30_000)
+
+/** Restarts to a file that is the same program with other variables. */
+async function restartWith(
+  { folder, environment }: Awaited<ReturnType<typeof installExecutable>>,
+  variables: Record<string, string>,
+) {
+  const file = join(folder, 'homeport')
+  if (!(await Bun.file(`${file}.old`).exists())) await rename(file, `${file}.old`)
+  const set = Object.entries(variables).map(([name, value]) => `export ${name}='${value}'`)
+  await Bun.write(file, ['#!/bin/sh', ...set, `exec ${file}.old "$@"`, ''].join('\n'))
+  await chmod(file, 0o755)
+  const command = Bun.spawn([`${file}.old`, 'restart'], {
+    cwd: folder,
+    env: environment,
+    stdout: 'ignore',
+    stderr: 'pipe',
+  })
+  return { exitCode: await command.exited, stderr: await command.stderr.text() }
+}

@@ -1,0 +1,50 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { deliver } from '../support/requests.ts'
+
+beforeAll(buildExecutable, 60_000)
+
+const SECRET_KEY = 'a key of more than thirty-two characters'
+
+test.each(['stopped', 'frozen'] as const)(
+  'a restart while the PostgreSQL server is %s leaves a server that recovers',
+  async (state) => {
+    await using database = await startPostgres()
+    await using homeport = await installExecutable()
+    const environment = { DATABASE_URL: database.url, SECRET_KEY }
+    const server = await homeport.start(environment)
+    await (state === 'stopped' ? database.stop('SIGQUIT') : database.signalAll('SIGSTOP'))
+    const { exitCode, stderr } = await homeport.run(['restart'], environment)
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('serves on')])
+    await untilReadySays(503, server.url)
+    await (state === 'stopped' ? database.start() : database.signalAll('SIGCONT'))
+    await untilReadySays(200, server.url)
+    expect((await deliver(server, 'E1')).code).toBe('ok')
+    expect(await server.stop()).toBe(0)
+  },
+  60_000,
+)
+
+test('a start waits for a PostgreSQL server that is not up yet', async () => {
+  await using database = await startPostgres()
+  await using homeport = await installExecutable()
+  await database.stop('SIGQUIT')
+  const starting = homeport.start({ DATABASE_URL: database.url, SECRET_KEY })
+  starting.catch(() => {})
+  await homeport.untilLogged('The start waits for it', 10_000).catch(() => {})
+  await database.start()
+  const server = await starting
+  const log = await Bun.file(`${homeport.folder}/log`).text()
+  expect(log.split('The start waits for it')).toHaveLength(2)
+  expect(await server.stop()).toBe(0)
+}, 60_000)
+
+async function untilReadySays(status: number, url: string) {
+  for (let tries = 0; tries < 100; tries++) {
+    const reply = await fetch(`${url}/ready`).catch(() => null)
+    if (reply?.status === status) return
+    await Bun.sleep(100)
+  }
+  throw new Error(`/ready does not answer ${status}`)
+}
