@@ -1,3 +1,5 @@
+import { pause } from './patience.ts'
+
 /** Why the session changed. `session_ended`: the server has ended it. */
 export type AuthChangeReason =
   | 'signed_in'
@@ -31,6 +33,8 @@ type Platform = {
 
 /** A tab that was put to sleep while it refreshes holds the others up for so long, in ms. */
 const LONGEST_WAIT = 10_000
+/** The storage of a tab may show what another one has written only so many ms after it was told. */
+const READ_DELAYS = [0, 5, 15, 30, 50, 100, 300, 500]
 
 /**
  * Does `work` while no other tab does any under the same name. Where the platform has no locks it begins at
@@ -61,6 +65,9 @@ export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
+  /** As this tab has last seen it: tabs that share nothing but a name are not told of each other's end. */
+  let wasSignedIn = false
+  let latest: SessionState | null = null
   return { announce, listen }
 
   function announce(state: SessionState) {
@@ -77,6 +84,7 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   }
 
   function tell({ reason, expiresAt }: SessionState) {
+    wasSignedIn = expiresAt !== null
     for (const listener of listeners) {
       // What a listener throws is the app's, not the call's.
       void Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
@@ -90,9 +98,26 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     if (channel || name === null || !BroadcastChannel || 'Deno' in globalThis) return channel
     channel = new BroadcastChannel(name)
     channel.unref?.()
-    channel.onmessage = async ({ data }) => {
-      if ((await readExpiry().catch(() => undefined)) === data.expiresAt) tell(data)
-    }
+    channel.onmessage = ({ data }) => void hear(data)
+    void readExpiry().then(
+      (expiresAt) => {
+        wasSignedIn ||= expiresAt !== null
+      },
+      () => {},
+    )
     return channel
+  }
+
+  /** Tells the news once the storage shows it, unless newer news arrive first. */
+  async function hear(news: SessionState) {
+    latest = news
+    for (const delay of READ_DELAYS) {
+      if (delay > 0) await pause(delay)
+      const expiresAt = await readExpiry().catch(() => undefined)
+      if (latest !== news) return
+      if (expiresAt !== news.expiresAt) continue
+      if (expiresAt !== null || wasSignedIn) tell(news)
+      return
+    }
   }
 }

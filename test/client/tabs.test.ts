@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createTestApp } from '../support/app.ts'
+import { createClient } from '../../src/client/client.ts'
+import { inMemory } from '../../src/client/storage.ts'
+import { createTestApp, type TestApp } from '../support/app.ts'
 import { bundle, CHROMIUM, openPage } from '../support/browser.ts'
+import { networkTo } from '../support/network.ts'
 
 type Outcome = { heard: string[]; isSignedIn: boolean; failure?: string }
 
@@ -23,37 +26,45 @@ const PAGE = `<!doctype html><title>x</title><iframe src="/tab"></iframe><iframe
     await fetch('/outcome', { method: 'POST', body: JSON.stringify({ failure: String(error) }) })
   }
 }</script>`
+
+const ROUNDS = 12
+const EVERY_CHANGE = ['signed_in', ...Array(ROUNDS).fill('refreshed'), 'signed_out']
+/** Tabs opened apart are processes apart, whose storages agree only after a while. */
+const SPEAKER = `<!doctype html><title>x</title><script type="module">import '/tab.js'
+const ack = new BroadcastChannel('heard')
+/** Goes on once the other tab has heard of the change, or will not. */
+const told = (change) => Promise.all([change(), new Promise((resolve) => {
+  ack.onmessage = resolve
+  setTimeout(resolve, 3_000)
+})])
+await told(() => api.startAsGuest())
+for (let round = 0; round < ${ROUNDS}; round++) await told(() => api.refresh())
+await api.logout()
+</script>`
+const LISTENER = `<!doctype html><title>x</title><script type="module">import '/tab.js'
+const heard = []
+const tell = async () => fetch('/outcome', { method: 'POST', body: JSON.stringify({ heard, isSignedIn: await api.isSignedIn() }) })
+const ack = new BroadcastChannel('heard')
+api.onAuthChange(({ reason }) => {
+  heard.push(reason)
+  ack.postMessage(reason)
+  if (reason === 'signed_out') tell()
+})
+open('/speaker', '_blank', 'noopener')
+setTimeout(tell, 15_000)
+</script>`
 const TAB = '<!doctype html><title>x</title><script type="module" src="/tab.js"></script>'
 
 test.skipIf(CHROMIUM === null)(
   'tabs refresh once for all of them, and hear of each other',
   async () => {
     await using app = await createTestApp()
-    const script = await bundle(join(import.meta.dir, '..', 'support', 'tab-page.ts'))
-    const { promise: outcome, resolve } = Promise.withResolvers<Outcome>()
-    let refreshes = 0
-    const types = { '/': PAGE, '/tab': TAB }
-    const server = Bun.serve({
-      port: 0,
-      hostname: '127.0.0.1',
-      async fetch(request) {
-        const { pathname } = new URL(request.url)
-        if (pathname.startsWith('/api/')) {
-          if (pathname.includes('/refresh/')) refreshes++
-          return app.app.handle(new Request(`http://localhost${pathname}`, request))
-        }
-        if (pathname === '/outcome') resolve((await request.json()) as Outcome)
-        const isScript = pathname === '/tab.js'
-        const headers = { 'content-type': isScript ? 'text/javascript' : 'text/html' }
-        return new Response(isScript ? script : types[pathname as '/'], { headers })
-      },
-    })
+    const site = await serveSite(app)
     try {
-      await using _page = await openPage(`http://127.0.0.1:${server.port}/`)
-      const late = Bun.sleep(20_000).then(() => ({ failure: 'the page says nothing' }) as Outcome)
-      const { heard, isSignedIn, failure } = await Promise.race([outcome, late])
+      await using _page = await openPage(`${site.url}/`)
+      const { heard, isSignedIn, failure } = await site.outcome
       expect(failure).toBeUndefined()
-      expect(refreshes).toBe(5)
+      expect(site.refreshes()).toBe(5)
       expect([heard[0], heard.includes('refreshed'), heard.at(-1), isSignedIn]).toEqual([
         'signed_in',
         true,
@@ -61,8 +72,105 @@ test.skipIf(CHROMIUM === null)(
         false,
       ])
     } finally {
-      await server.stop(true)
+      await site.stop()
     }
   },
   30_000,
 )
+
+test.skipIf(CHROMIUM === null)(
+  'a tab in another process hears of every change',
+  async () => {
+    await using app = await createTestApp()
+    const site = await serveSite(app)
+    try {
+      await using _page = await openPage(`${site.url}/listener`)
+      const { heard, isSignedIn } = await site.outcome
+      expect(heard).toEqual(EVERY_CHANGE)
+      expect(isSignedIn).toBe(false)
+    } finally {
+      await site.stop()
+    }
+  },
+  30_000,
+)
+
+test('a change is told that the storage shows only later', async () => {
+  await using app = await createTestApp()
+  const [here, there] = [inMemory(), inMemory()]
+  const late = {
+    getItem: there.getItem,
+    setItem: (key: string, value: string) => {
+      void here.setItem(key, value)
+      setTimeout(() => there.setItem(key, value), 40)
+    },
+    removeItem: (key: string) => {
+      void here.removeItem(key)
+      setTimeout(() => there.removeItem(key), 40)
+    },
+  }
+  const { fetch } = networkTo(app)
+  const options = { baseUrl: 'http://localhost', fetch }
+  const speaker = createClient({ ...options, storage: { ...late, getItem: here.getItem } })
+  const heard: string[] = []
+  const heardAll = Promise.withResolvers<void>()
+  createClient({ ...options, storage: there }).onAuthChange(({ reason }) => {
+    heard.push(reason)
+    if (reason === 'signed_out') heardAll.resolve()
+  })
+  await speaker.startAsGuest()
+  await Bun.sleep(200)
+  await speaker.logout()
+  await Promise.race([heardAll.promise, Bun.sleep(2_000)])
+  expect(heard).toEqual(['signed_in', 'signed_out'])
+})
+
+test('tabs with storages of their own are not told of each other', async () => {
+  await using app = await createTestApp()
+  const { fetch } = networkTo(app)
+  const tab = () => createClient({ baseUrl: 'http://localhost', fetch, storage: inMemory() })
+  const [here, signedIn, signedOut] = [tab(), tab(), tab()]
+  const heard: string[] = []
+  await signedIn.startAsGuest()
+  for (const other of [signedIn, signedOut]) other.onAuthChange(({ reason }) => heard.push(reason))
+  await here.startAsGuest()
+  await here.logout()
+  await Bun.sleep(100)
+  expect(heard).toEqual([])
+})
+
+/** The pages above, with the application behind them. */
+async function serveSite(app: TestApp) {
+  const script = await bundle(join(import.meta.dir, '..', 'support', 'tab-page.ts'))
+  const { promise, resolve } = Promise.withResolvers<Outcome>()
+  let refreshes = 0
+  const pages: Record<string, string> = {
+    '/': PAGE,
+    '/tab': TAB,
+    '/speaker': SPEAKER,
+    '/listener': LISTENER,
+  }
+  const server = Bun.serve({
+    port: 0,
+    hostname: '127.0.0.1',
+    async fetch(request) {
+      const { pathname } = new URL(request.url)
+      if (pathname.startsWith('/api/')) {
+        if (pathname.includes('/refresh/')) refreshes++
+        return app.app.handle(new Request(`http://localhost${pathname}`, request))
+      }
+      if (pathname === '/outcome') resolve((await request.json()) as Outcome)
+      const isScript = pathname === '/tab.js'
+      const headers = { 'content-type': isScript ? 'text/javascript' : 'text/html' }
+      return new Response(isScript ? script : pages[pathname], { headers })
+    },
+  })
+
+  const late = Bun.sleep(20_000).then(() => ({ failure: 'the page says nothing' }) as Outcome)
+  return {
+    url: `http://127.0.0.1:${server.port}`,
+    outcome: Promise.race([promise, late]),
+    refreshes: () => refreshes,
+    stop: () => server.stop(true),
+  }
+}

@@ -15,6 +15,9 @@ const FLAGS = [
   '--disable-component-update',
   '--disable-sync',
   '--disable-dev-shm-usage',
+  '--disable-popup-blocking',
+  // Tests open tabs in the background, whose timers would run once a second.
+  '--disable-background-timer-throttling',
 ]
 
 /** Opens a page in a new profile until the answered object is disposed of. */
