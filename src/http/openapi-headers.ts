@@ -57,7 +57,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
-      'the same for every try of one upload: a retry within 24 hours stores nothing',
+      'the same for every try of one upload: a retry within 24 hours and 100 uploads stores nothing',
       '5f0c6d3e',
       {
         pattern: '^[!-~]{1,64}$',

@@ -1,5 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
+import { createRetries } from '../../../src/features/attachments/upload/idempotency.ts'
 import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -71,6 +72,34 @@ test('an upload that comes again under its key gets the first answer and no seco
   })
   const late = await send('k-1', login.json.response.accessToken)
   expect(late.json.response[0].key).not.toBe(first.json.response[0].key)
+})
+
+test('the answers to the last hundred uploads of a user are kept', async () => {
+  await using app = await createTestApp()
+  for (let at = 0; at < 2; at++) await app.register()
+  const { db } = app.services
+  const { users } = db.tables
+  const [ann = '', bob = ''] = (await db.read.select().from(users)).map(({ id }) => id)
+  let time = 0
+  let stored = 0
+  const retries = createRetries({ db, now: () => new Date(++time) })
+  const upload = (userId: string, key: string) =>
+    retries.once(userId, key, 'fingerprint', async (remember) => {
+      stored++
+      await db.write((tx) => remember(tx, []))
+      return []
+    })
+  await upload(bob, 'first')
+  for (const key of ['first', ...Array(99).keys()]) await upload(ann, String(key))
+  await upload(ann, 'first')
+  expect(stored).toBe(101)
+  await upload(ann, 'one more')
+  expect(await db.read.$count(db.tables.uploadRetries)).toBe(101)
+  await upload(bob, 'first')
+  await upload(ann, '0')
+  expect(stored).toBe(102)
+  await upload(ann, 'first')
+  expect(stored).toBe(103)
 })
 
 test('another upload under the same key is refused, at once and later', async () => {

@@ -1,4 +1,4 @@
-import { and, asc, eq, lt } from 'drizzle-orm'
+import { and, asc, desc, eq, lt } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -13,11 +13,16 @@ export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
 export type Retries = ReturnType<typeof createRetries>
 
 const LIFE = 24 * 60 * 60 * 1000
+/** Answers of one user, of up to ten files each; a phone sends an upload again long before so many others. */
+const MAX_PER_USER = 100
+/** At once: an earlier version kept any number of them. */
+const MAX_DROPPED = 50
 
 type Running = { fingerprint: string; stored: Promise<Stored[]> }
 
 /**
- * An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing.
+ * An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing, unless
+ * 100 others of the user came since.
  * What is not the same upload (`fingerprint`) is refused with `validation_failed`.
  */
 export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date }) {
@@ -80,10 +85,22 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
           target: [uploadRetries.userId, uploadRetries.retryKey],
           set: { fingerprint, answer, expiresAt },
         })
+      await dropOldest(tx, userId)
     }).catch((error) => {
       if (error instanceof StoredElsewhere) return error.answer
       throw error
     })
+  }
+
+  async function dropOldest(tx: Tx, userId: string) {
+    const older = await tx
+      .select({ retryKey: uploadRetries.retryKey })
+      .from(uploadRetries)
+      .where(eq(uploadRetries.userId, userId))
+      .orderBy(desc(uploadRetries.expiresAt), desc(uploadRetries.retryKey))
+      .limit(MAX_DROPPED)
+      .offset(MAX_PER_USER)
+    for (const { retryKey } of older) await tx.delete(uploadRetries).where(isSame(userId, retryKey))
   }
 
   function isSame(userId: string, retryKey: string) {
