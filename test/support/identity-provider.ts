@@ -16,12 +16,14 @@ export async function startIdentityProvider() {
   const published = [key.current]
   const asked: string[] = []
   const revoked: string[] = []
+  const endless = { isOn: false, status: 200, sent: 0 }
   const server = Bun.serve({
     port: 0,
     hostname: '127.0.0.1',
     async fetch(request) {
       const { pathname } = new URL(request.url)
       asked.push(pathname)
+      if (endless.isOn) return new Response(fill(endless), { status: endless.status })
       if (pathname === '/keys') return Response.json({ keys: published.map(({ jwk }) => jwk) })
       const form = new URLSearchParams(await request.text())
       if (form.get('client_secret')?.split('.').length !== 3)
@@ -44,6 +46,7 @@ export async function startIdentityProvider() {
     providers,
     asked,
     revoked,
+    endless,
     rotate,
     mint,
     [Symbol.dispose]: () => void server.stop(true),
@@ -66,6 +69,19 @@ export async function startIdentityProvider() {
       .setProtectedHeader({ alg: 'RS256', kid: key.current.jwk.kid ?? '', ...header })
       .sign(key.current.privateKey)
   }
+}
+
+/** A body of 256 MiB, which stands for one without an end. */
+function fill(count: { sent: number }) {
+  const chunk = Buffer.alloc(2 ** 20, 32)
+  return new ReadableStream({
+    async pull(controller) {
+      if (count.sent >= 256 * 2 ** 20) return controller.close()
+      count.sent += chunk.length
+      controller.enqueue(chunk)
+      await Bun.sleep(0)
+    },
+  })
 }
 
 async function newKey(number: number) {

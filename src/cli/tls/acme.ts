@@ -13,6 +13,9 @@ type AcmeDeps = {
   challenges: Map<string, string>
 }
 
+/** Bytes, and ms without a reply. */
+const REPLY_LIMITS = { maxContentLength: 256 * 1024, timeout: 30_000 }
+
 export type Acme = ReturnType<typeof createAcme>
 
 /** Certificates from a certificate authority that speaks ACME (RFC 8555), by http-01. */
@@ -33,7 +36,8 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   /** Gets a new certificate and keeps it. Throws what the authority says against it. */
   async function obtain(): Promise<Certificate> {
     // Loaded when it is needed: most of the time it is not.
-    const { Client, crypto } = await import('acme-client')
+    const { Client, crypto, axios } = await import('acme-client')
+    Object.assign(axios.defaults, REPLY_LIMITS)
     await makeFolder(folder)
     const client = new Client({
       directoryUrl,

@@ -1,4 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
+import { readLimited } from '../../../lib/read-limited.ts'
 
 type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
 
@@ -6,6 +7,7 @@ export type AppleGrants = ReturnType<typeof createAppleGrants>
 
 export const APPLE_URL = 'https://appleid.apple.com'
 const TIMEOUT = 10_000
+const BODY_LIMIT = 64 * 1024
 const SECRET_LIFE = 5 * 60
 
 /**
@@ -19,19 +21,23 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
   /** The refresh token of the grant. Throws when Apple does not give it. */
   async function exchange(code: string, clientId: string): Promise<string> {
     const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
-    const { refresh_token: token } = (await reply.json()) as { refresh_token?: unknown }
+    const answer = JSON.parse((await readLimited(reply, BODY_LIMIT)) ?? '{}')
+    const { refresh_token: token } = answer as { refresh_token?: unknown }
     if (typeof token !== 'string') throw new Error('Apple gave no refresh token')
     return token
   }
 
   async function revoke(token: string, clientId: string) {
-    await post('/auth/revoke', clientId, { token, token_type_hint: 'refresh_token' })
+    const reply = await post('/auth/revoke', clientId, { token, token_type_hint: 'refresh_token' })
+    await reply.body?.cancel()
   }
 
   async function post(path: string, clientId: string, form: Record<string, string>) {
     const reply = await fetch(url + path, {
       method: 'POST',
       redirect: 'error',
+      decompress: false,
+      headers: { 'accept-encoding': 'identity' },
       signal: AbortSignal.timeout(TIMEOUT),
       body: new URLSearchParams({
         client_id: clientId,
@@ -39,8 +45,9 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
         ...form,
       }),
     })
-    if (!reply.ok) throw new Error(`Apple answered ${reply.status} to ${path}`)
-    return reply
+    if (reply.ok) return reply
+    await reply.body?.cancel()
+    throw new Error(`Apple answered ${reply.status} to ${path}`)
   }
 
   async function clientSecret(clientId: string): Promise<string> {

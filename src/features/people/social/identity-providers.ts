@@ -1,6 +1,7 @@
-import { createRemoteJWKSet, errors, jwtVerify } from 'jose'
+import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { readLimited } from '../../../lib/read-limited.ts'
 
 export type ProviderName = 'google' | 'apple'
 
@@ -50,6 +51,7 @@ const COOLDOWN = 30_000
 const KEYS_LIFE = 10 * 60_000
 const TIMEOUT = 5_000
 const CLOCK_TOLERANCE = 60
+const KEYS_LIMIT = 256 * 1024
 
 /** Checks native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(
@@ -101,7 +103,18 @@ function remoteKeys(url: string) {
     cooldownDuration: COOLDOWN,
     cacheMaxAge: KEYS_LIFE,
     timeoutDuration: TIMEOUT,
+    headers: { 'accept-encoding': 'identity' },
+    [customFetch]: fetchKeys,
   })
+}
+
+/** Takes no more of the reply than keys need. */
+async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
+  const reply = await fetch(url, { ...options, decompress: false })
+  const body = await readLimited(reply, KEYS_LIMIT)
+  if (body === null)
+    throw new Error('the keys of the identity provider are too long, or compressed')
+  return new Response(body, { status: reply.status })
 }
 
 /** What the app chose must be in the token, and what is in the token must have been chosen by the app. */

@@ -1,0 +1,32 @@
+import { expect, test } from 'bun:test'
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createAcme } from '../../src/cli/tls/acme.ts'
+
+test('of an endless answer of a certificate authority no more is taken than a certificate needs', async () => {
+  let sent = 0
+  const { promise: ended, resolve } = Promise.withResolvers<void>()
+  const chunk = Buffer.alloc(2 ** 20, 32)
+  const body = () =>
+    new ReadableStream({
+      async pull(controller) {
+        sent += chunk.length
+        controller.enqueue(chunk)
+        await Bun.sleep(0)
+        if (sent < 256 * 2 ** 20) return
+        controller.close()
+        resolve()
+      },
+      cancel: () => resolve(),
+    })
+  using server = Bun.serve({ hostname: '127.0.0.1', port: 0, fetch: () => new Response(body()) })
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-acme-'))
+  const directoryUrl = `http://127.0.0.1:${server.port}/directory`
+  const acme = createAcme({ folder, directoryUrl, domains: ['a.example'], challenges: new Map() })
+  // It tries again, for longer than this test lasts.
+  acme.obtain().catch(() => {})
+  await ended
+  expect(sent).toBeLessThan(64 * 2 ** 20)
+  await rm(folder, { recursive: true })
+})
