@@ -4,7 +4,7 @@ import type { Log } from '../lib/log.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
 import { type StopSignals, serveTerm } from './serve-term.ts'
-import { createServerLog } from './server-log.ts'
+import { createServerLog, isForPeople } from './server-log.ts'
 import { createNotifier } from './service/notify.ts'
 import { isUnreachable } from './wait-for-database.ts'
 
@@ -39,9 +39,17 @@ export const serve: LocalCommand = {
       return outcome
     } catch (error) {
       if (signals.isStopping() && isUnreachable(error)) return EXIT.done
+      // Standard error has a sentence for people; what reads the log finds it there.
+      if (!isForPeople(chosen)) log.fatal({ reason: reasonOf(error) }, 'the server ends')
       throw error
     }
   },
+}
+
+/** Without what was asked of a database, which may be personal. */
+function reasonOf(thrown: unknown): string {
+  const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
+  return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
 /** SIGHUP has another meaning where the log is a file: see `createServerLog`. */

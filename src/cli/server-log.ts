@@ -67,7 +67,7 @@ function openLogFile(path: string, limits: LogFileLimits) {
   }
 }
 
-function isForPeople({ logFormat, logFile }: Config): boolean {
+export function isForPeople({ logFormat, logFile }: Config): boolean {
   if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }

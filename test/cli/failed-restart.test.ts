@@ -47,6 +47,37 @@ test('a process whose successor fails after the hand-over serves again', async (
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
+test('a restart to a file that is no program says that the old one serves on', async () => {
+  await using homeport = await installExecutable()
+  const server = await homeport.start()
+  const file = join(homeport.folder, 'homeport')
+  await rename(file, `${file}.old`)
+  await Bun.write(file, 'garbage')
+  await chmod(file, 0o755)
+  const command = Bun.spawn([`${file}.old`, 'restart'], {
+    cwd: homeport.folder,
+    env: homeport.environment,
+    stderr: 'pipe',
+  })
+  expect([await command.exited, await command.stderr.text()]).toEqual([
+    1,
+    expect.stringContaining(`The old one (process ${server.process.pid}) serves on`),
+  ])
+  expect(await server.stop()).toBe(0)
+}, 30_000)
+
+test('a start that fails says why as a line of the log', async () => {
+  await using homeport = await installExecutable()
+  using busy = Bun.listen({ hostname: '127.0.0.1', port: 0, socket: { data() {} } })
+  const { process } = await homeport.launch({ PORT: String(busy.port) })
+  expect(await process.exited).toBe(1)
+  const line = (await Bun.file(join(homeport.folder, 'log')).text()).trim().split('\n').at(-1)
+  expect(JSON.parse(line ?? '')).toMatchObject({
+    level: 'fatal',
+    reason: expect.stringContaining(`Port ${busy.port} is in use`),
+  })
+}, 30_000)
+
 /** Restarts to a file that is the same program with other variables. */
 async function restartWith(
   { folder, environment }: Awaited<ReturnType<typeof installExecutable>>,

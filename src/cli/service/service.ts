@@ -14,7 +14,12 @@ const PLACES = {
   unit: '/etc/systemd/system/homeport.service',
   sysctl: '/etc/sysctl.d/60-homeport.conf',
   home: '/var/lib/homeport',
+  /** There where systemd runs the machine. */
+  systemd: '/run/systemd/system',
 }
+type Places = typeof PLACES
+type Run = (...command: [string, ...string[]]) => Promise<void>
+
 /** How `useradd` says that the user is there. */
 const USER_EXISTS = 9
 
@@ -31,36 +36,13 @@ export const serviceInstall: LocalCommand = {
     ['--yes', 'do it without asking'],
   ],
   run: async (_given, { print, yes }) => {
-    const unit = unitOf({ user: NAME, ...PLACES })
     if (print) {
-      console.log(unit)
+      console.log(unitOf({ user: NAME, ...PLACES }))
       return EXIT.done
     }
     requireRoot()
     if (existsSync(PLACES.unit) && !yes) confirmRisk(`${PLACES.unit} is there and is replaced.`)
-    await installExecutable()
-    const isNew = await writeEnvironment()
-    await run(
-      'useradd',
-      '--system',
-      '--home-dir',
-      PLACES.home,
-      '--shell',
-      '/usr/sbin/nologin',
-      NAME,
-    )
-    await mkdir(PLACES.home, { recursive: true, mode: 0o700 })
-    await chown(PLACES.home, await idOf('-u'), await idOf('-g'))
-    // Commands of that user know then what the service knows anyway.
-    await chown(PLACES.environment, 0, await idOf('-g'))
-    await chmod(PLACES.environment, 0o640)
-    await writeFile(PLACES.sysctl, SYSCTL)
-    await writeFile(PLACES.unit, unit)
-    await run('systemctl', 'daemon-reload')
-    // Its program alone is on every system that has systemd; in a container it is skipped.
-    await run('systemctl', 'restart', 'systemd-sysctl')
-    await run('systemctl', 'enable', '--now', NAME)
-    console.log(next(isNew))
+    console.log(next(await installService(PLACES, run)))
     return EXIT.done
   },
 }
@@ -73,10 +55,7 @@ export const serviceUninstall: LocalCommand = {
     requireRoot()
     if (!existsSync(PLACES.unit)) throw new UsageError('There is no service to take away.')
     if (!yes) confirmRisk('The service is stopped and taken away.')
-    await run('systemctl', 'disable', '--now', NAME)
-    const executables = [PLACES.executable, previousOf(PLACES.executable)]
-    for (const path of [PLACES.unit, PLACES.sysctl, ...executables]) await rm(path, { force: true })
-    await run('systemctl', 'daemon-reload')
+    for (const failure of await removeService(PLACES, run)) console.error(failure)
     console.log(
       `The service is gone. ${PLACES.home}, ${PLACES.environment} and the user ${NAME} stay.`,
     )
@@ -84,18 +63,56 @@ export const serviceUninstall: LocalCommand = {
   },
 }
 
+/** Returns whether there was no configuration. Throws `UsageError` before the first change where systemd does not run. */
+export async function installService(places: Places, run: Run): Promise<boolean> {
+  requireSystemd(places)
+  await installExecutable(places)
+  const isNew = await writeEnvironment(places)
+  await run('useradd', '--system', '--home-dir', places.home, '--shell', '/usr/sbin/nologin', NAME)
+  await mkdir(places.home, { recursive: true, mode: 0o700 })
+  await chown(places.home, await idOf('-u'), await idOf('-g'))
+  // Commands of that user know then what the service knows anyway.
+  await chown(places.environment, 0, await idOf('-g'))
+  await chmod(places.environment, 0o640)
+  await writeFile(places.sysctl, SYSCTL)
+  await writeFile(places.unit, unitOf({ user: NAME, ...places }))
+  await run('systemctl', 'daemon-reload')
+  // Its program alone is on every system that has systemd; in a container it is skipped.
+  await run('systemctl', 'restart', 'systemd-sysctl')
+  await run('systemctl', 'enable', '--now', NAME)
+  return isNew
+}
+
+/** Removes the files of the service also where systemctl fails, and returns what it said. */
+export async function removeService(places: Places, run: Run): Promise<string[]> {
+  const failures: string[] = []
+  const note = (error: Error) => void failures.push(error.message)
+  await run('systemctl', 'disable', '--now', NAME).catch(note)
+  const executables = [places.executable, previousOf(places.executable)]
+  for (const path of [places.unit, places.sysctl, ...executables]) await rm(path, { force: true })
+  await run('systemctl', 'daemon-reload').catch(note)
+  return failures
+}
+
+function requireSystemd({ systemd }: Places) {
+  if (existsSync(systemd)) return
+  throw new UsageError(
+    `systemd does not run this machine (there is no ${systemd}): nothing was changed. Start "homeport serve" by what does, or in a container.`,
+  )
+}
+
 /** A running file cannot be written over, but another one can take its name. */
-async function installExecutable() {
-  if (process.execPath === PLACES.executable) return
-  const incoming = `${PLACES.executable}.new`
+async function installExecutable(places: Places) {
+  if (process.execPath === places.executable) return
+  const incoming = `${places.executable}.new`
   await copyFile(process.execPath, incoming)
   await chmod(incoming, 0o755)
-  await rename(incoming, PLACES.executable)
+  await rename(incoming, places.executable)
 }
 
 /** Returns whether there was none. */
-async function writeEnvironment(): Promise<boolean> {
-  if (existsSync(PLACES.environment)) return false
+async function writeEnvironment({ environment }: Places): Promise<boolean> {
+  if (existsSync(environment)) return false
   const example = `# The configuration of homeport: its README lists all variables. After a change: systemctl restart homeport
 WEBHOOK_TOKEN=${randomBytes(32).toString('hex')}
 BACKUP_SCHEDULE=15 2 * * *
@@ -104,7 +121,7 @@ BACKUP_SCHEDULE=15 2 * * *
 # TLS_DOMAINS=api.example.com
 # SMTP_URL=smtp://user:password@mail.example.com:587
 `
-  await writeFile(PLACES.environment, example, { mode: 0o600 })
+  await writeFile(environment, example, { mode: 0o600 })
   return true
 }
 
