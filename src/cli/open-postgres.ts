@@ -4,6 +4,7 @@ import { readMigrations } from '../db/migrations.ts'
 import { postgresColumns } from '../db/postgres/columns.ts'
 import { isConnectionLost, isUntrusted, sqlState } from '../db/postgres/errors.ts'
 import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
+import { ALLOW_CHANGES, movedTo } from '../db/postgres/moved.ts'
 import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
 import { buildTables } from '../features.ts'
@@ -11,7 +12,18 @@ import { DatabaseUnreachable, DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'
 import { refuseSchema } from './schema-change.ts'
 
-type Connecting = { connections: number; schema: SchemaChange; deadline?: number }
+/** What gave the URL, as messages name it. */
+export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
+
+type Connecting = {
+  connections: number
+  schema: SchemaChange
+  /** How long its answers are waited for, in ms. */
+  deadline?: number
+  setting?: UrlSetting
+  /** Data that was moved may still be read. */
+  onlyRead?: boolean
+}
 
 /** Connects to the server of `DATABASE_URL`, and makes or migrates what is in its database. */
 export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
@@ -29,16 +41,17 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
 }
 
 /**
- * The database of the server at `url`, whose schema is up to date or brought there, and the secrets in it; `deadline`,
- * in ms, is how long its answers are waited for. Throws `DataError` with what is wrong.
+ * The database of the server at `url`, whose schema is up to date or brought there, and the secrets in it. Throws
+ * `DataError` with what is wrong.
  */
 export async function connectPostgres(
   url: string,
   { secretKey }: Config,
-  { connections, schema, deadline }: Connecting,
+  { connections, schema, deadline, setting = 'DATABASE_URL', onlyRead = false }: Connecting,
 ) {
   const pools = openPools(url, connections, deadline)
   try {
+    if (!onlyRead) refuseMoved(withoutPassword(url), await movedTo(pools.changes.read))
     const migrations = readMigrations('postgres')
     const migrated = await migrate(pools.changes, migrations, (applied) =>
       refuseSchema(schema, applied, migrations.length),
@@ -57,8 +70,15 @@ export async function connectPostgres(
     }
   } catch (error) {
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
-    throw asDataError(error, url)
+    throw asDataError(error, url, setting)
   }
+}
+
+function refuseMoved(place: string, target: string | null) {
+  if (target === null) return
+  throw new DataError(
+    `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or run the "homeport db copy" again that was cut off. To go on here instead, run "${ALLOW_CHANGES}" in this database.`,
+  )
 }
 
 /** How many of the program's migrations the database has had, and all of them. */
@@ -71,27 +91,27 @@ export async function postgresStatus(
     const applied = await appliedIn({ run: reads.read })
     return { applied, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
-    throw asDataError(error, url)
+    throw asDataError(error, url, 'DATABASE_URL')
   } finally {
     await reads.close()
   }
 }
 
 /** Why the server cannot be used, in a sentence. */
-function asDataError(error: unknown, url: string): unknown {
+function asDataError(error: unknown, url: string, setting: UrlSetting): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
-  if (error instanceof DatabaseRefusal) return new DataError(message)
+  if (error instanceof DatabaseRefusal) return new DataError(`${place}: ${message}`)
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
-    return new DataError(`${place} refuses the connection: ${message}. Check DATABASE_URL.`)
+    return new DataError(`${place} refuses the connection: ${message}. Check ${setting}.`)
   if (isUntrusted(error))
     return new DataError(
       `The certificate of ${place} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS, or take another sslmode.`,
     )
   if (isConnectionLost(error))
     return new DatabaseUnreachable(
-      `The database ${place} cannot be reached (${message}): check DATABASE_URL and its server.`,
+      `The database ${place} cannot be reached (${message}): check ${setting} and its server.`,
     )
   return error
 }

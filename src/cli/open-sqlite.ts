@@ -14,13 +14,16 @@ import {
   reasonNotToOpen,
 } from '../db/sqlite/open.ts'
 import { buildTables } from '../features.ts'
-import { renameDurably, syncPath } from '../lib/durable-file.ts'
+import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'
 import { refuseSchema } from './schema-change.ts'
 import { programCommand } from './self-command.ts'
+
+/** The second line of the mark until the copy is whole. */
+const UNFINISHED = 'unfinished'
 
 /** Opens, makes or migrates the database of a data directory that is locked, and checks the secrets beside it. */
 export async function openSqlite(
@@ -67,15 +70,29 @@ export function movedMark({ dataDir }: Config): string {
   return join(dataDir, 'moved-to.txt')
 }
 
-/** Where the data went, or is about to; null when it is here. */
-export async function movedTo(config: Config): Promise<string | null> {
+/** Where the data went, or where an unfinished copy takes it; null when it is here. */
+export async function movedTo(
+  config: Config,
+): Promise<{ place: string; isUnfinished: boolean } | null> {
   const mark = Bun.file(movedMark(config))
-  return (await mark.exists()) ? (await mark.text()).trim() : null
+  if (!(await mark.exists())) return null
+  const [place = '', state] = (await mark.text()).split('\n')
+  return { place, isUnfinished: state === UNFINISHED }
+}
+
+export async function markMoved(config: Config, place: string, isUnfinished: boolean) {
+  await writeDurably(movedMark(config), `${place}\n${isUnfinished ? `${UNFINISHED}\n` : ''}`)
 }
 
 export async function refuseMoved(config: Config) {
-  const place = await movedTo(config)
-  if (place === null) return
+  const moved = await movedTo(config)
+  if (moved === null) return
+  const { place, isUnfinished } = moved
+  if (isUnfinished) {
+    throw new DataError(
+      `The copy to ${place} is unfinished: run "homeport db copy --to" again, or remove ${movedMark(config)} to give the copy up and go on here.`,
+    )
+  }
   throw new DataError(
     `The data was moved to ${place}: set DATABASE_URL, or remove ${movedMark(config)} to go on with what stayed here.`,
   )

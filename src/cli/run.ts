@@ -1,5 +1,6 @@
 import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
+import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import { type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
@@ -85,8 +86,8 @@ function explain(thrown: unknown): number {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
-  if (error instanceof DataError || error instanceof ArchiveError)
-    return say(error.message, EXIT.failed)
+  const isExplained = [DataError, ArchiveError, DatabaseRefusal].some((one) => error instanceof one)
+  if (isExplained) return say((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (openingFault(error)?.kind === 'full') {
     const disk = path ? `The disk of ${path}` : 'A disk'

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
+import { ALLOW_CHANGES } from '../../src/db/postgres/moved.ts'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
@@ -104,6 +105,7 @@ onPostgres(
         expect.stringMatching(args[0] === 'doctor' ? /no data/ : /"homeport db copy" again/),
       ])
     }
+    await allowChanges(url)
     const server = await homeport.start()
     await register(server, 'bea@example.com')
     await server.stop()
@@ -245,6 +247,11 @@ test('files are copied to a store and back, and each is read again', async () =>
     expect.stringContaining('is not the same'),
   ])
 }, 30_000)
+
+async function allowChanges(url: string) {
+  await using sql = new SQL({ url, max: 1 })
+  await sql.unsafe(ALLOW_CHANGES)
+}
 
 async function changeEveryUser(url: string) {
   await using sql = new SQL({ url, max: 1 })

@@ -26,7 +26,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   cleanup.defer(() => rm(folder, { recursive: true, force: true }))
   await mkdir(folder, { recursive: true, mode: 0o700 })
   if (databaseUrl === null) await link('homeport.db', 'secrets')
-  else await copyInto(folder, databaseUrl, config)
+  else await copyInto(folder, databaseUrl, config, null)
   if (config.filesUrl) {
     const store = filesOf(config, join(dataDir, 'files'))
     await copyFiles(store, { ...config, filesUrl: null }, join(folder, 'files'), onProgress)
@@ -51,7 +51,12 @@ export async function scatterData(config: Config, folder: string, onProgress: On
       join(folder, 'secrets'),
       'migrate',
     )
-    await using to = await postgresTarget(databaseUrl, config, 'take an empty database')
+    await using to = await postgresTarget(
+      databaseUrl,
+      config,
+      'take an empty database',
+      'DATABASE_URL',
+    )
     await copyAll(from, to, 'take an empty database and restore again')
     await moveFiles()
     // Until then no server starts on it.

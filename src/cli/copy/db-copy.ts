@@ -1,17 +1,26 @@
 import { existsSync } from 'node:fs'
 import { rename, rm } from 'node:fs/promises'
+import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Config, readVariable } from '../../config.ts'
 import { withoutPassword } from '../../db/postgres/open.ts'
 import { UsageError } from '../../lib/command.ts'
-import { makeFolder, syncPath, writeDurably } from '../../lib/durable-file.ts'
+import { makeFolder, syncPath } from '../../lib/durable-file.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
+import { confirmRisk } from '../confirm.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { CopyDiffers, DataError } from '../data-error.ts'
-import { databasePath, movedMark, movedTo, unfinishedCopy } from '../open-sqlite.ts'
+import { databasePath, markMoved, movedMark, movedTo, unfinishedCopy } from '../open-sqlite.ts'
 import { createProgress } from '../progress.ts'
 import { copyTables } from './copy-tables.ts'
-import { copySecrets, postgresSource, postgresTarget, type Side, sqliteSide } from './sides.ts'
+import {
+  copySecrets,
+  postgresSource,
+  postgresTarget,
+  riskOfMoving,
+  type Side,
+  sqliteSide,
+} from './sides.ts'
 
 const SHOWN_PASSWORD =
   'Every local user can see a password on the command line: give env:NAME, the URL in a variable, and change this password.'
@@ -28,8 +37,9 @@ export const dbCopy: LocalCommand = {
     ],
     ['--from <url>', 'from this server to a new file in DATA_DIR; env:NAME as well'],
     ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--yes', 'with --from: go on though others are connected to the server'],
   ],
-  run: async (given, { to, from, json }) => {
+  run: async (given, { to, from, yes, json }) => {
     const config = given()
     const place = to ?? from
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
@@ -43,7 +53,9 @@ export const dbCopy: LocalCommand = {
     process.umask(0o077)
     using _lock = await lockData(config)
     const started = performance.now()
-    const { rows, ...places } = await (to === undefined ? copyDown : copyUp)(config, url)
+    const { rows, ...places } = await (to === undefined
+      ? copyDown(config, url, yes === true)
+      : copyUp(config, url))
     const seconds = Math.round(performance.now() - started) / 1000
     const outcome = { ...places, rows, seconds }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
@@ -69,28 +81,36 @@ async function copyUp(config: Config, url: string) {
   await requireData({ ...config, databaseUrl: null })
   const place = withoutPassword(url)
   const moved = await movedTo(config)
-  if (moved !== null && moved !== place) {
+  const movedAway = moved === null || moved.isUnfinished ? null : moved.place
+  if (movedAway !== null && movedAway !== place) {
     throw new DataError(
-      `The data was moved to ${moved}: remove ${movedMark(config)} to copy what stayed here.`,
+      `The data was moved to ${movedAway}: remove ${movedMark(config)} to copy what stayed here.`,
     )
   }
-  const advice = moved === place ? 'the copy is done, set DATABASE_URL' : 'take an empty database'
+  const advice =
+    movedAway === place ? 'the copy is done, set DATABASE_URL' : 'take an empty database'
   await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'), 'none')
-  await using to = await postgresTarget(url, config, advice)
+  await using to = await postgresTarget(url, config, advice, '--to')
+  // From here on two databases would be taken for the one that counts.
+  await markMoved(config, to.db.place, true)
   const rows = await copyAll(from, to, 'take an empty database and copy again')
-  await writeDurably(movedMark(config), `${to.db.place}\n`, 0o600)
+  await markMoved(config, to.db.place, false)
   await to.noteCopy(false)
   return { from: from.db.place, to: to.db.place, rows }
 }
 
-async function copyDown(config: Config, url: string) {
+async function copyDown(config: Config, url: string, isConfirmed: boolean) {
   const { dataDir } = config
   const path = databasePath(config)
   const secrets = join(dataDir, 'secrets')
   const mark = movedMark(config)
-  if (existsSync(path) && !existsSync(mark))
+  const moved = await movedTo(config)
+  // What an unfinished copy would leave behind is all that there is.
+  if (existsSync(path) && (moved === null || moved.isUnfinished))
     throw new DataError(`${dataDir} has data already: take an empty DATA_DIR.`)
-  const done = await copyInto(unfinishedCopy(dataDir), url, config)
+  if (!isConfirmed) confirmRisk(await riskOfMoving(url))
+  const place = `${dataDir} of ${hostname()}`
+  const done = await copyInto(unfinishedCopy(dataDir), url, config, place)
   // What was left behind by the way there gives way.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
   await rm(secrets, { recursive: true, force: true })
@@ -103,13 +123,18 @@ async function copyDown(config: Config, url: string) {
 }
 
 /**
- * Copies the database of a server and its secrets into `folder`, as a data directory has them. A copy that turns out
- * to differ is removed.
+ * Copies the database of a server and its secrets into `folder`, as a data directory has them; with `movesTo`, the
+ * server refuses changes from then on. A copy that turns out to differ is removed.
  */
-export async function copyInto(folder: string, url: string, config: Config) {
+export async function copyInto(
+  folder: string,
+  url: string,
+  config: Config,
+  movesTo: string | null,
+) {
   await makeFolder(folder)
   try {
-    await using from = await postgresSource(url, config)
+    await using from = await postgresSource(url, config, movesTo)
     await using to = await sqliteSide(
       join(folder, 'homeport.db'),
       join(folder, 'secrets'),

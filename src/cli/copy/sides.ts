@@ -4,7 +4,8 @@ import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
 import type { OpenDb } from '../../db/db.ts'
 import { readMigrations } from '../../db/migrations.ts'
-import { openSnapshot } from '../../db/postgres/open.ts'
+import { countOthers, refuseChanges } from '../../db/postgres/moved.ts'
+import { openPools, openSnapshot, withoutPassword } from '../../db/postgres/open.ts'
 import { sqliteColumns } from '../../db/sqlite/columns.ts'
 import { migrate } from '../../db/sqlite/migrate.ts'
 import { absorbLog, appliedIn, createDb, openDatabase } from '../../db/sqlite/open.ts'
@@ -12,7 +13,7 @@ import { buildTables, type Tables } from '../../features.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { CopyDiffers, DataError } from '../data-error.ts'
 import type { SchemaChange } from '../engine.ts'
-import { connectPostgres } from '../open-postgres.ts'
+import { connectPostgres, type UrlSetting } from '../open-postgres.ts'
 import { refuseSchema } from '../schema-change.ts'
 import { countAll } from './copy-tables.ts'
 
@@ -49,13 +50,25 @@ export async function sqliteSide(
   }
 }
 
-/** The database of a server as it is now, all of it at one moment. */
-export async function postgresSource(url: string, config: Config): Promise<Side> {
+/**
+ * The database of a server as it is now, all of it at one moment. With `movesTo`, the server refuses every change from
+ * then on, and says that the data is there.
+ */
+export async function postgresSource(
+  url: string,
+  config: Config,
+  movesTo: string | null,
+): Promise<Side> {
   const { db, pools, keep, close } = await connectPostgres(url, config, {
     ...LONG_WORK,
     schema: 'none',
+    setting: movesTo === null ? 'DATABASE_URL' : '--from',
+    onlyRead: true,
   })
   try {
+    // A wrong SECRET_KEY is found before anything is refused.
+    for (const name of SECRET_NAMES) await keep(name).readOrMake(() => refuseMissing(name))
+    if (movesTo !== null) await refuseChanges(pools.changes, movesTo)
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
     return {
@@ -72,12 +85,31 @@ export async function postgresSource(url: string, config: Config): Promise<Side>
   }
 }
 
+/** What is at risk while others are connected to the database that moves; null when nobody is. */
+export async function riskOfMoving(url: string): Promise<string | null> {
+  const { reads, changes } = openPools(url, 1)
+  try {
+    // Why the server cannot be asked is said by whoever connects next.
+    const others = await countOthers(reads.read).catch(() => 0)
+    if (others === 0) return null
+    return `${others} other connections to ${withoutPassword(url)} are open: stop every instance first. From now on their changes are refused with 503.`
+  } finally {
+    await Promise.allSettled([reads.close(), changes.close()])
+  }
+}
+
 /**
  * The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use, with
  * `advice` of what to do.
  */
-export async function postgresTarget(url: string, config: Config, advice: string) {
-  const { db, keep, close } = await connectPostgres(url, config, { ...LONG_WORK, schema: 'create' })
+export async function postgresTarget(
+  url: string,
+  config: Config,
+  advice: string,
+  setting: UrlSetting,
+) {
+  const options = { ...LONG_WORK, schema: 'create', setting } as const
+  const { db, keep, close } = await connectPostgres(url, config, options)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
       throw new DataError(`${db.place} has data already: ${advice}.`)
@@ -93,11 +125,12 @@ export async function postgresTarget(url: string, config: Config, advice: string
 /** Gives the secrets of one side to the other. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
-    const missing = async (): Promise<string> => {
-      throw new DataError(`The secret ${name} is missing: start the server once, or restore it.`)
-    }
-    const text = await from.secrets(name).readOrMake(missing)
+    const text = await from.secrets(name).readOrMake(() => refuseMissing(name))
     const kept = await to.secrets(name).readOrMake(async () => text)
     if (kept !== text) throw new CopyDiffers(`The secret ${name} is another one at the other side`)
   }
+}
+
+async function refuseMissing(name: SecretName): Promise<string> {
+  throw new DataError(`The secret ${name} is missing: start the server once, or restore it.`)
 }

@@ -3,6 +3,9 @@ import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
 type DriverError = Error & { code?: string; errno?: string | number }
 
+/** The SQLSTATE of a change that is refused because the data was moved: see `refuseChanges`. */
+export const MOVED_STATE = 'HPMVD'
+
 /** The SQLSTATE of what the server refused, or null for everything else. */
 export function sqlState(error: unknown): string | null {
   const { code, errno } = error as DriverError
@@ -34,6 +37,7 @@ export function asAppError(error: unknown): unknown {
   const state = sqlState(error)
   if (state === '53100') return noSpaceLeft(error)
   if (state === '22021') return new AppError('validation_failed', 'Text must not have U+0000.')
+  if (state === MOVED_STATE) return unavailable(error)
   const isOverloaded = state !== null && /^(53\w{3}|40001|40P01|55P03|57014)$/.test(state)
   return isOverloaded || isConnectionLost(error) ? unavailable(error) : error
 }

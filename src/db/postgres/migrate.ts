@@ -60,12 +60,10 @@ async function refuseForeign({ run }: Connection) {
   )
   if (Number(count) === 0) return
   throw new DatabaseRefusal(
-    'The database of DATABASE_URL has tables of another program: make one for homeport alone, with CREATE DATABASE.',
+    'The database has tables of another program: make one for homeport alone, with CREATE DATABASE.',
   )
 }
 
 function newer(): DatabaseRefusal {
-  return new DatabaseRefusal(
-    'The database of DATABASE_URL was written by a newer homeport: start that version.',
-  )
+  return new DatabaseRefusal('The database was written by a newer homeport: start that version.')
 }

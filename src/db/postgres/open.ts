@@ -1,6 +1,7 @@
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError } from './errors.ts'
+import { movedTo } from './moved.ts'
 import { createPool, type Pool, type Run } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
@@ -97,10 +98,14 @@ async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean
   return (await pool.read(CLAIM, [name, slot.getTime(), crypto.randomUUID()])).length > 0
 }
 
-/** A server that takes over from another one can be read from before it can be written to. */
+/** A server that takes over can be read before it can be written; data that was moved stays as it is. */
 async function isWritable(pool: Pool): Promise<boolean> {
-  const rows = await pool.read('SELECT NOT pg_is_in_recovery()', []).catch(() => [])
-  return rows[0]?.[0] === true
+  try {
+    const [[canWrite] = []] = await pool.read('SELECT NOT pg_is_in_recovery()', [])
+    return canWrite === true && (await movedTo(pool.read)) === null
+  } catch {
+    return false
+  }
 }
 
 /** What may be shown of the URL of a database. */
