@@ -42,7 +42,7 @@ test('an upgrade from a URL is checked by its signature and takes over under loa
   else expect(refused.length).toBeLessThan(3)
   expect(acknowledged.length).toBeGreaterThan(100)
   for (const id of acknowledged) expect((await deliver(server, id)).code).toBe('duplicate')
-}, 30_000)
+}, 60_000)
 
 onSqlite('its check is the new version’s own start')(
   'what is no better version is refused, and changes nothing',
