@@ -31,9 +31,10 @@ export const migrateCommand: LocalCommand = {
       console.log(json ? JSON.stringify(done) : describeReturn(done))
       return EXIT.done
     }
-    const pending = status ? undefined : await migrateNow(config)
+    const migrated = status ? undefined : await migrateNow(config)
     const { applied, known } = await schemaStatus(config)
-    const outcome = { applied, known, ...(pending ? { migrated: pending } : {}) }
+    const pending = known.slice(applied)
+    const outcome = { applied, known, pending, ...(migrated ? { migrated } : {}) }
     if (json) console.log(JSON.stringify(outcome))
     else console.log(describe(outcome))
     return EXIT.done
@@ -70,14 +71,13 @@ Start the version of that time: "homeport upgrade" left it beside itself as home
 
 function describe({
   applied,
-  known,
+  pending,
   migrated,
 }: {
   applied: number
-  known: string[]
+  pending: string[]
   migrated?: string[]
 }) {
-  const pending = known.slice(applied)
   if (migrated && migrated.length > 0) return `Applied ${migrated.join(', ')}.`
   return pending.length === 0
     ? `The schema is up to date (${applied} applied).`

@@ -6,6 +6,7 @@ import type { Status } from '../usecases/monitoring/status.ts'
 export const status = dataCommand({
   name: 'status',
   summary: 'Show how the service is on one screen; exit 1 when it is not ready',
+  options: [['--data-dir <path>', 'wins over DATA_DIR']],
   work: ({ status }: Services) => status(),
   print: describe,
   isBad: ({ isReady }) => !isReady,
@@ -18,14 +19,14 @@ function describe(status: Status): string {
   const rows = {
     homeport: `${version}, ${state}`,
     parts: parts.join(', '),
-    people: `users ${status.users}, sessions ${status.sessions}`,
-    billing: `events ${status.events}, failed ${failed}${failed > 0 ? ': see "events list --failed"' : ''}`,
-    mails: `waiting ${status.messagesWaiting}`,
-    rates: `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    people: `users ${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
+    billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
+    mails: `waiting ${status.messagesWaiting ?? '?'}`,
+    rates: ratesUpdatedAt === null ? '?' : `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
     backup: describeBackup(status.backup),
-    disk: `${megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
+    disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
-    database: status.database,
+    database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: look at its server'}`,
   }
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(9)} ${text}`)

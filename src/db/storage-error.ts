@@ -1,8 +1,8 @@
 import { AppError } from '../lib/errors.ts'
 
-/** The storage does not take or give anything now, and may later. */
+/** The database does not take or give anything now, and may later. */
 export function unavailable(cause?: unknown): AppError {
-  return new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
+  return new AppError('unavailable', 'The database is unavailable. Try again in a moment.', {
     retryAfterSeconds: 5,
     cause,
   })

@@ -12,7 +12,7 @@ const FAILURES: Record<string, [code: string, message: string]> = {
   '415': ['unsupported_media_type', 'Send the body as Content-Type: application/json.'],
   '422': ['validation_failed', 'Some fields are invalid.'],
   '429': ['rate_limited', 'Too many attempts. Wait a moment and try again.'],
-  '503': ['unavailable', 'The storage is unavailable. Try again in a moment.'],
+  '503': ['unavailable', 'The database is unavailable. Try again in a moment.'],
   '507': ['insufficient_storage', 'The server has no space left. Try again later.'],
 }
 

@@ -9,6 +9,8 @@ export const httpGerman: Sentences = {
     'Auf dem Server ist ein Fehler aufgetreten. Versuche es später noch einmal.',
   'The server has no space left. Try again later.':
     'Der Server hat keinen Platz mehr. Versuche es später noch einmal.',
+  'The database is unavailable. Try again in a moment.':
+    'Die Datenbank ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   'The storage is unavailable. Try again in a moment.':
     'Der Speicher ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
   'Too many attempts. Wait a moment and try again.':

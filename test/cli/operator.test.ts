@@ -36,6 +36,8 @@ test('commands are carried out by the running server, and without one all the sa
   expect(JSON.parse((await run(['openapi'])).stdout).openapi).toBe('3.0.3')
   expect((await run(['rates', 'show'])).stdout).toStartWith('1 USD, published 2026-07-06')
   expect((await run(['migrate', '--status'])).stdout).toContain('up to date')
+  const schema = JSON.parse((await run(['migrate', '--status', '--json'])).stdout)
+  expect([schema.pending, schema.known.length]).toEqual([[], schema.applied])
   expect((await run(['health'], { PORT: '1' })).exitCode).toBe(0)
   expect((await run(['health'], { DATA_DIR: 'elsewhere' })).exitCode).toBe(1)
   expect((await run(['version'])).stdout).toMatch(

@@ -67,6 +67,11 @@ test('an operator makes an account, whose password is made or given', async () =
     })
   const { body } = await logIn('ann@example.com', password)
   expect(body.response.user.profile.name).toBe('Ann')
+  const again = await run(['user', 'create', 'ann@example.com'])
+  expect([again.exitCode, again.stderr]).toEqual([
+    1,
+    expect.stringContaining('"homeport user show'),
+  ])
   const given = await run(['user', 'create', 'bob@example.com', '--password-stdin'], {}, PASSWORD)
   expect([given.exitCode, given.stdout.includes(PASSWORD)]).toEqual([0, false])
   expect((await logIn('bob@example.com', PASSWORD)).status).toBe(200)

@@ -1,4 +1,5 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
 import { readLimit } from '../../lib/read-limit.ts'
 import type { Page } from './accounts/directory.ts'
@@ -72,7 +73,9 @@ const userCreate = dataCommand({
   }),
   work: async ({ people }: Needs, { isGenerated, ...login }) => {
     const hints = { locale: 'en', timezone: 'utc' }
-    const { id, email } = await people.passwordLogin.create({ ...login, ...hints })
+    const { id, email } = await people.passwordLogin
+      .create({ ...login, ...hints })
+      .catch(forOperator)
     return { id, email, ...(isGenerated ? { password: login.password } : {}) }
   },
   print: ({ id, email, password }) =>
@@ -80,6 +83,15 @@ const userCreate = dataCommand({
   changes: ({ id }) => ({ userId: id }),
   target: ({ id }) => id,
 })
+
+/** The app's sentence speaks to the owner of the address. */
+function forOperator(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== 'email_taken') throw error
+  throw new AppError(
+    error.code,
+    'There is an account with this e-mail address: "homeport user show <email>" shows it.',
+  )
+}
 
 const userVerify = dataCommand({
   name: 'user verify',

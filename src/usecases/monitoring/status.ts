@@ -1,6 +1,7 @@
 import { statfs } from 'node:fs/promises'
 import type { OpenDb } from '../../db/db.ts'
 import type { Readiness } from '../../http/health.ts'
+import { AppError } from '../../lib/errors.ts'
 import type { HostState } from './host-state.ts'
 
 type StatusDeps = {
@@ -20,29 +21,55 @@ type StatusDeps = {
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
-/** How the service is, at a glance. Sizes in bytes; `since` is null when no server runs. */
+/**
+ * How the service is, at a glance. Sizes in bytes; `since` is null when no server runs, and what only the database
+ * knows is null while that does not answer.
+ */
 export function createStatus(deps: StatusDeps) {
   const { version, servingSince, dataDir, db, now } = deps
   return async () => {
-    const ratesUpdatedAt = await deps.ratesUpdatedAt()
     const { bavail, bsize } = await statfs(dataDir)
-    const ready = await deps.readiness()
+    // Side by side: a silent server is waited for once.
+    const [parts, people, events, messagesWaiting, databaseBytes, ratesUpdatedAt, backup] =
+      await Promise.all([
+        deps.readiness(),
+        orNull(deps.countPeople()),
+        orNull(deps.countEvents()),
+        orNull(deps.countWaiting()),
+        orNull(db.size()),
+        orNull(deps.ratesUpdatedAt()),
+        deps.backup(),
+      ])
+    // What `/ready` says may be a moment old.
+    const ready = people === null ? { ...parts, database: 'failing' as const } : parts
     const isReady = ready.database === 'ok' && ready.storage === 'ok'
     return {
       version,
       since: servingSince?.toISOString() ?? null,
       isReady: isReady && servingSince !== null,
       ready,
-      ...(await deps.countPeople()),
-      ...(await deps.countEvents()),
-      messagesWaiting: await deps.countWaiting(),
+      ...(people ?? { users: null, sessions: null }),
+      ...(events ?? { events: null, failed: null }),
+      messagesWaiting,
       dataDir,
       database: db.place,
-      databaseBytes: await db.size(),
+      databaseBytes,
       freeBytes: bavail * bsize,
-      backup: await deps.backup(),
+      backup,
       ratesUpdatedAt,
-      ratesAgeHours: Math.round((now().getTime() - Date.parse(ratesUpdatedAt)) / 360_000) / 10,
+      ratesAgeHours: ratesUpdatedAt === null ? null : ageInHours(ratesUpdatedAt),
     }
   }
+
+  function ageInHours(date: string): number {
+    return Math.round((now().getTime() - Date.parse(date)) / 360_000) / 10
+  }
+}
+
+/** Null where the database does not answer. */
+function orNull<T>(answer: Promise<T>): Promise<T | null> {
+  return answer.catch((error) => {
+    if (error instanceof AppError && error.code === 'unavailable') return null
+    throw error
+  })
 }
