@@ -5,7 +5,7 @@ import { postgresColumns } from '../db/postgres/columns.ts'
 import { isConnectionLost, isUntrusted, sqlState } from '../db/postgres/errors.ts'
 import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
 import { ALLOW_CHANGES, movedTo } from '../db/postgres/moved.ts'
-import { createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
+import { clockSkew, createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
 import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
 import { buildTables } from '../features.ts'
 import { DatabaseUnreachable, DataError } from './data-error.ts'
@@ -81,15 +81,16 @@ function refuseMoved(place: string, target: string | null) {
   )
 }
 
-/** How many of the program's migrations the database has had, and all of them. */
+/** How many of the program's migrations the database has had, all of them, and how far our clock is ahead of its own. */
 export async function postgresStatus(
   config: Config,
-): Promise<{ applied: number; known: string[] }> {
+): Promise<{ applied: number; known: string[]; skew: number }> {
   const url = config.databaseUrl ?? ''
   const { reads } = openPools(url, config.databasePool)
   try {
     const applied = await appliedIn({ run: reads.read })
-    return { applied, known: readMigrations('postgres').map(({ tag }) => tag) }
+    const skew = await clockSkew(reads, Date.now)
+    return { applied, skew, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
     throw asDataError(error, url, 'DATABASE_URL')
   } finally {

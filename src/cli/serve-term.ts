@@ -115,6 +115,7 @@ export async function serveTerm(
       claim: services.db.claimTimer,
       runs: timerRuns,
       readLastKnown: services.recorder.newestAt,
+      readSkew: services.db.clockSkew,
     },
   )
   stack.defer(stopTimers)

@@ -57,6 +57,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   isShared: boolean
   /** Whether it is for this instance to run the timer that is due at `slot`: for one of them it is. */
   claimTimer(name: string, slot: Date): Promise<boolean>
+  /** By how many ms `wall` is ahead of the clock of the database's server; null where there is no server. */
+  clockSkew(wall: () => number): Promise<number | null>
   writeStats(): WriteStats
   /** Resolves when the disk could not keep what was written: nothing is taken from then on. */
   diskFailure: Promise<'disk'>

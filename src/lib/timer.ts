@@ -4,6 +4,11 @@ import type { Log } from './log.ts'
 const MINUTE = 60_000
 const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
+/** From then on the log warns, in ms. */
+export const NOTABLE_SKEW = 5_000
+/** From then on nothing is deleted by age: others of the instances, whose clocks are right, do it. In ms. */
+const MAX_SKEW = MINUTE
+
 const DOUBTED =
   'the clock is more than a day ahead of the last recorded time: what deletes by age waits for an hour'
 
@@ -33,6 +38,8 @@ type TimersDeps = {
   runs: Map<string, TimerRun | null>
   /** The newest time that was recorded before the start; null where nothing was. */
   readLastKnown: () => Promise<Date | null>
+  /** By how many ms `wall` is ahead of the clock that all instances share; null where there is none. */
+  readSkew: (wall: () => number) => Promise<number | null>
   /** Only tests pass others. */
   clocks?: Omit<Clocks, 'lastKnown'>
 }
@@ -43,10 +50,11 @@ type TimersDeps = {
  */
 export function startTimers(
   timers: Timer[],
-  { log, claim, runs, readLastKnown, clocks = SYSTEM_CLOCKS }: TimersDeps,
+  { log, claim, runs, readLastKnown, readSkew, clocks = SYSTEM_CLOCKS }: TimersDeps,
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
+  let isSkewed = false
   void watchTime()
   for (const timer of timers) {
     runs.set(timer.name, null)
@@ -67,8 +75,28 @@ export function startTimers(
       await pause(MINUTE - (clocks.wall() % MINUTE), stopping.signal)
       const { due, jump } = dueTimers.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock has jumped')
-      for (const timer of due) void start(timer, timer.jitter ?? 0)
+      const mayDelete = await agreesWithOthers()
+      for (const timer of due) {
+        if (mayDelete || !timer.deletesByAge) void start(timer, timer.jitter ?? 0)
+      }
     }
+  }
+
+  /** Where the shared clock cannot be read, nothing could be deleted either. */
+  async function agreesWithOthers(): Promise<boolean> {
+    const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
+    if (skew === null) return true
+    noteSkew(skew)
+    return Math.abs(skew) < MAX_SKEW
+  }
+
+  function noteSkew(skew: number) {
+    const differs = Math.abs(skew) > NOTABLE_SKEW
+    if (!Number.isFinite(skew) || differs === isSkewed) return
+    isSkewed = differs
+    const seconds = Math.round(skew / 1000)
+    if (differs) log.warn({ seconds }, "the clock differs from the database server's")
+    else log.info("the clock agrees with the database server's again")
   }
 
   /** A time that cannot be read is taken for one of long ago: then the clock is doubted. */

@@ -2,6 +2,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { SQL } from 'bun'
 import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
+import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 
@@ -31,6 +32,19 @@ onPostgres(
     }
   },
   30_000,
+)
+
+test.skipIf(!isOnPostgres || FAKETIME === null)(
+  "doctor tells of a clock that differs from the database server's",
+  async () => {
+    await using homeport = await installExecutable()
+    await using clock = fakeClock(homeport.folder)
+    await homeport.run(['init'])
+    await clock.set('+1137')
+    const { exitCode, stdout } = await homeport.run(['doctor'], clock.environment)
+    expect([exitCode, stdout]).toEqual([1, expect.stringMatching(/clock differs .* by 113\d s/)])
+  },
+  40_000,
 )
 
 test('a server without a key for its secrets is refused before anything is asked of it', async () => {

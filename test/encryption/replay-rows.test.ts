@@ -47,6 +47,19 @@ test('every route that changes something carries a sealed request out once', asy
   }
 })
 
+test('what an instance whose clock is 19 minutes ahead sweeps is not carried out again', async () => {
+  await using app = await createTestApp()
+  const { post, patchName } = await messagesFor(app)
+  const { accessToken } = await app.register()
+  const path = '/api/user/profile/v1'
+  const message = patchName(accessToken, 'Ann')
+  expect((await post('PATCH', path, message)).status).toBe(200)
+  app.clock.advance(1_137_000)
+  await app.services.replays.sweep()
+  app.clock.advance(-1_137_000)
+  expect((await post('PATCH', path, message)).json.code).toBe('encryption_replay')
+})
+
 test('failures are limited by address for ten minutes, and what succeeded is not counted', () => {
   const clock = createClock()
   const { hold, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })

@@ -28,6 +28,18 @@ test('a start in the same night as the last recorded time deletes guests', async
   expect(await db.read.$count(db.tables.users)).toBe(0)
 })
 
+test('an instance whose clock differs from the shared one deletes nothing by age', async () => {
+  await using app = await createTestApp()
+  app.clock.now = nightIn(120)
+  await app.services.recorder.flush()
+  for (const seconds of [1_137, -1_137]) {
+    const claimed = await startInTheNight(app, seconds * 1000)
+    expect(claimed).not.toContain('sealed requests')
+    expect(claimed).not.toContain('idle guests')
+  }
+  expect(await startInTheNight(app, 2_000)).toContain('idle guests')
+})
+
 test('a later time than now, left by a wrong clock, is not the last recorded one', async () => {
   await using app = await createTestApp()
   const { recorder } = app.services
@@ -40,7 +52,7 @@ test('a later time than now, left by a wrong clock, is not the last recorded one
 })
 
 /** Runs what is due when a server starts in 120 days, before guests are deleted; the names of what all instances share. */
-async function startInTheNight(app: TestApp): Promise<string[]> {
+async function startInTheNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
   const claimed: string[] = []
   const runs = new Map<string, TimerRun | null>()
@@ -51,6 +63,7 @@ async function startInTheNight(app: TestApp): Promise<string[]> {
     claim: async (name) => claimed.push(name) > 0,
     runs,
     readLastKnown: recorder.newestAt,
+    readSkew: async () => skew,
     // Each look is a minute later: the night comes without waiting for it.
     clocks: {
       wall: () => {

@@ -93,6 +93,7 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
   ['HomeportErrors', replies('0+1x120', '0+50x120'), replies('0x120', '0x120')],
   ['HomeportSlow', durations('0x120'), durations('0+60x120')],
   ['HomeportSignInsRefused', denials('0+90x120'), denials('0+30x120')],
+  ['HomeportClockDiffers', gauge('clock_skew_seconds', -1_137), gauge('clock_skew_seconds', 2)],
   ['HomeportMailsWaiting', gauge('mails_waiting', 1), gauge('mails_waiting', 0)],
   [
     'HomeportBillingEventsFailed',

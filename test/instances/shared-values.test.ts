@@ -211,3 +211,12 @@ async function publishedBy({ services }: TestApp): Promise<string[]> {
   const { keys } = (await reply.json()) as { keys: { kid: string }[] }
   return keys.map(({ kid }) => kid)
 }
+
+testInstances('an instance knows how far its clock is ahead of the database server', async () => {
+  await using instances = await createTestInstances()
+  const { db } = instances.here.services
+  // Server and test are on one machine.
+  expect(Math.abs((await db.clockSkew(Date.now)) ?? Number.NaN)).toBeLessThan(1_000)
+  const ahead = await db.clockSkew(() => Date.now() + 1_137_000)
+  expect(ahead).toBeWithin(1_136_000, 1_138_000)
+})

@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { withoutPassword } from '../../db/postgres/open.ts'
 import { appliedIn, isIntact } from '../../db/sqlite/open.ts'
 import { megabytes } from '../../lib/megabytes.ts'
+import { NOTABLE_SKEW } from '../../lib/timer.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { exposedStore, filesOf } from '../../usecases/file-settings.ts'
 import { isServing } from '../command-socket.ts'
@@ -73,8 +74,14 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function databaseServer() {
-    const { applied, known } = await postgresStatus(config)
+    const { applied, known, skew } = await postgresStatus(config)
     const place = withoutPassword(config.databaseUrl ?? '')
+    if (Math.abs(skew) > NOTABLE_SKEW) {
+      return failed(
+        `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
+        'Let both systems keep theirs: "timedatectl set-ntp true".',
+      )
+    }
     return applied === known.length
       ? ok(`${place} answers`)
       : warning(`${place} lacks ${known.length - applied} migrations`, 'Start the server.')

@@ -27,6 +27,7 @@ const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${CLAIM_TRUST}
 OR timer_runs.claim = excluded.claim RETURNING name`
+const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
 /** The mark of a copy stands among the versions of what instances share. */
 const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
 const BEGIN_COPY =
@@ -73,6 +74,7 @@ export function createPostgresDb<Tables>(
     noteCopy: async (isUnfinished) =>
       void (await changes.read(isUnfinished ? BEGIN_COPY : END_COPY, [])),
     claimTimer: (name, slot) => claimTimer(changes, name, slot),
+    clockSkew: (wall) => clockSkew(reads, wall),
     writeStats: writer.stats,
     // The server looks after its disk.
     diskFailure: new Promise(() => {}),
@@ -96,6 +98,15 @@ export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () 
 
 async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean> {
   return (await pool.read(CLAIM, [name, slot.getTime(), crypto.randomUUID()])).length > 0
+}
+
+/** By how many ms `wall` is ahead of the server's clock; 0 for less than the answer took. */
+export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): Promise<number> {
+  const asked = wall()
+  const [[theirs] = []] = await pool.read(READ_CLOCK, [])
+  const answered = wall()
+  const skew = (asked + answered) / 2 - Number(theirs)
+  return Math.abs(skew) > answered - asked ? skew : 0
 }
 
 /** A server that takes over can be read before it can be written; data that was moved stays as it is. */

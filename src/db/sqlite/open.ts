@@ -72,6 +72,7 @@ export function createDb<Tables>(
     place: client.filename,
     size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
     isShared: false,
+    clockSkew: async () => null,
     claimTimer: async () => true,
     writeStats: writer.stats,
     client,

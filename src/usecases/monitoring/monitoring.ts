@@ -73,6 +73,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     createReadings({
       dataDir: config.dataDir,
       writeStats: db.writeStats,
+      clockSkew: () => db.clockSkew(Date.now),
       countUnfinishedPictures: imageQueue.countUnfinished,
       countFailedEvents: billing.countFailed,
       countWaitingMails: outbox.count,

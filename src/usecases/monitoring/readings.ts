@@ -7,6 +7,8 @@ import type { HostState } from './host-state.ts'
 type ReadingsDeps = {
   dataDir: string
   writeStats: () => { waiting: number; commits: number; changes: number }
+  /** In ms; null where there is no server of a database. */
+  clockSkew: () => Promise<number | null>
   countUnfinishedPictures: () => number
   countFailedEvents: () => Promise<number>
   countWaitingMails: () => Promise<number>
@@ -42,6 +44,14 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
       help: 'Changes in those commits: divided by them, the size of a batch',
       isTotal: true,
       read: () => writeStats().changes,
+    },
+    {
+      name: 'homeport_clock_skew_seconds',
+      help: "By how much the clock is ahead of the database server's; absent on SQLite",
+      read: async () => {
+        const skew = await deps.clockSkew().catch(() => null)
+        return skew === null ? null : skew / 1000
+      },
     },
     {
       name: 'homeport_disk_free_bytes',
