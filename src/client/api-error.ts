@@ -9,6 +9,7 @@ type ClientCode =
   | 'reply_not_sealed'
   | 'no_trusted_key'
   | 'session_ended'
+  | 'token_lost'
   | 'storage_failed'
   | 'file_unreadable'
   | 'unexpected'

@@ -38,7 +38,7 @@ export type Client = {
   /** Calls `listener` whenever the session changes, in other tabs too. Returns what ends that. */
   onAuthChange(listener: (change: AuthChange) => void): () => void
 
-  /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` when the guest cannot be refreshed. */
+  /** Makes an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` when the guest cannot be refreshed, `token_lost`. */
   register(account: P.NewAccount, options?: CallOptions): Promise<P.Session>
   /** Signs in, or returns a challenge where two-factor is on; the account takes over what a guest has. Throws `invalid_credentials`, `session_ended` as `register` does. */
   login(credentials: P.Credentials, options?: CallOptions): Promise<P.SignInResult>
@@ -49,7 +49,7 @@ export type Client = {
   ): Promise<P.Session>
   /** Signs in with Google or Apple; a guest becomes that account, or it takes over what the guest has. Throws `unauthenticated`, `session_ended` as `register` does. */
   signInSocially(login: P.SocialLogin, options?: CallOptions): Promise<P.SignInResult>
-  /** Starts without credentials; `register`, `login` and `signInSocially` keep what the guest has. */
+  /** Starts without credentials, or goes on as the guest who is there. Throws `conflict` while a user is signed in. `register`, `login` and `signInSocially` keep what the guest has. */
   startAsGuest(options?: CallOptions): Promise<P.Session>
   /** Fetches new tokens. The client does so by itself when it must. */
   refresh(options?: CallOptions): Promise<void>

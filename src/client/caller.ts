@@ -20,6 +20,8 @@ const RETRY_DELAYS = [300, 1_000]
 /** Who asks for more patience, in seconds, is believed but not waited for. */
 const LONGEST_RETRY_AFTER = 5
 
+export type Caller = ReturnType<typeof createCaller>
+
 /** Turns calls into requests, and replies into their envelope or an `ApiError`. */
 export function createCaller(
   send: Send,

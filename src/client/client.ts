@@ -4,17 +4,12 @@ import { randomHex } from './bytes.ts'
 import { type Call, createCaller, type Envelope } from './caller.ts'
 import { type AppOnDevice, contextHeaders } from './context-headers.ts'
 import { formOf, type UploadInput } from './form.ts'
-import { openTransport } from './open-transport.ts'
+import { addressOf, openTransport } from './open-transport.ts'
 import { DEFAULT_TIMEOUT, type Patience, withPatience } from './patience.ts'
 import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
-import {
-  createSessionKeeper,
-  isSessionEnded,
-  isTokenRefused,
-  sessionEnded,
-  sessionIn,
-} from './session.ts'
+import { createSessionKeeper, isTokenRefused, sessionIn } from './session.ts'
+import { createSigningIn } from './signing-in.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createAuthChanges, inOneTab } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
@@ -35,7 +30,7 @@ export type ClientOptions = {
   /** Where the server is, such as `https://api.example.com`. */
   baseUrl: string
   /** `test` (the default) sends plain; any other word, such as `production`, seals. */
-  env?: string
+  env?: string | null
   /** Thumbprints of the keys to seal for, as `homeport keys list` prints them. */
   pinnedKeys?: string[]
   /** Where the session is kept; without it in memory alone. */
@@ -65,9 +60,12 @@ const ATTACHMENTS = '/api/user/attachments/v1'
 
 /** Homeport for an app: a function for each endpoint, which returns its data or throws an `ApiError`. */
 export function createClient(options: ClientOptions): Client {
-  const { env = 'test', storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT } = options
-  const { baseUrl, fetch, onSignedOut } = options
-  const send = openTransport(options, createTransmit(fetch), now)
+  const { storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT } = options
+  const { fetch, onSignedOut, pinnedKeys } = options
+  const baseUrl = addressOf(options.baseUrl)
+  // What a build makes of a variable that is not set is none, for the server too.
+  const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
+  const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
   const call = createCaller(send, () => contextHeaders(options), now)
   const sharedName = `homeport.session ${baseUrl}`
   const changes = createAuthChanges(
@@ -76,9 +74,18 @@ export function createClient(options: ClientOptions): Client {
   )
   const session = createSessionKeeper({
     storage,
+    baseUrl,
     exclusively: (work) => inOneTab(sharedName, work),
     exchangeRefreshToken,
     onChange: changes.announce,
+    now,
+  })
+  const { signingIn, signingUp, startAsGuest } = createSigningIn({
+    call,
+    session,
+    withToken,
+    patiently,
+    exclusively: (work) => inOneTab(`${sharedName} guest`, work),
     now,
   })
   if (onSignedOut) changes.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
@@ -89,15 +96,12 @@ export function createClient(options: ClientOptions): Client {
       patiently(options, async () => (await session.readFresh()).accessToken),
     onAuthChange: changes.listen,
 
-    register: signingUp('/api/auth/register/v1'),
+    register: signingUp('/api/auth/register/v1', { keepsGuest: true }),
     login: signingUp('/api/auth/login/v1', { asGuestOnly: true }),
     // The challenge remembers the guest of the first step.
     passTwoFactor: signingIn('/api/auth/login/v1/two_factor'),
     signInSocially: signingUp('/api/auth/social/v1'),
-    startAsGuest: (options) =>
-      patiently(options, async (patience) =>
-        keepSession(await call('post', '/api/auth/guest/v1', null, { patience })),
-      ),
+    startAsGuest,
     refresh: (options) =>
       patiently(options, async () => {
         await session.renew((await session.read())?.accessToken ?? '')
@@ -179,43 +183,6 @@ export function createClient(options: ClientOptions): Client {
     work: (patience: Patience) => Promise<T>,
   ): Promise<T> {
     return withPatience({ signal: options.signal, timeout: options.timeout ?? timeout }, work)
-  }
-
-  function signingIn<T>(path: string) {
-    return (json: unknown, options?: CallOptions): Promise<T> =>
-      patiently(options, async (patience) =>
-        keepSession<T>(await call('post', path, null, { json, patience })),
-      )
-  }
-
-  /**
-   * A guest who signs up or in keeps what is theirs: the guest's token goes with it. It is tried first, since
-   * whoever takes it off on the way would make this a new account. `asGuestOnly`: without that of other users.
-   */
-  function signingUp<T>(path: string, { asGuestOnly = false } = {}) {
-    return (json: unknown, options?: CallOptions): Promise<T> =>
-      patiently(options, async (patience) => {
-        const tried = async (token: string) => {
-          await call('get', '/api/user/profile/v1', token, { patience })
-          return token
-        }
-        const kept = await session.read()
-        const isSent = kept !== null && !(asGuestOnly && kept.isGuest === false)
-        const token = isSent ? await withToken(tried).catch(sayIfEnded) : null
-        return keepSession<T>(await call('post', path, token, { json, patience }))
-      })
-  }
-
-  async function sayIfEnded(error: unknown): Promise<never> {
-    const hasEnded = isSessionEnded(error) && (await session.read()) === null
-    throw hasEnded ? sessionEnded(error) : error
-  }
-
-  /** Of signing in, where a challenge is no session yet. */
-  async function keepSession<T>(envelope: Envelope): Promise<T> {
-    const result = sessionIn(envelope)
-    if ('refreshToken' in result) await session.keep(result, 'signed_in')
-    return result as T
   }
 
   /** What cannot be reached, or has ended the session by itself, must not keep anybody signed in here. */

@@ -10,9 +10,11 @@ type Context = { app?: AppOnDevice; device?: string; language?: string }
 /** What the server may know of where it is asked from. */
 export function contextHeaders({ app, device, language }: Context): Record<string, string> {
   const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
-  const languages = language ?? navigator?.languages?.join(', ')
+  const { timeZone, locale } = Intl.DateTimeFormat().resolvedOptions()
+  // React Native has no list of languages, and sends none by itself.
+  const languages = language ?? (navigator?.languages?.join(', ') || locale)
   return {
-    timezone: Intl.DateTimeFormat().resolvedOptions().timeZone,
+    timezone: timeZone,
     // A header takes ASCII alone, and people call their devices what they like.
     ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
     ...(app ? appHeaders(app) : {}),

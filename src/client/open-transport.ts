@@ -2,22 +2,21 @@ import { ApiError } from './api-error.ts'
 import type { Transmit } from './transmit.ts'
 import { createPlainTransport, type Send } from './transport.ts'
 
-type TransportOptions = { baseUrl: string; env?: string; pinnedKeys?: string[] | null }
+type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
 /** Plain for the `env` `test`. What seals is loaded with the first request that needs it. */
 export function openTransport(
-  { baseUrl, env = 'test', pinnedKeys = null }: TransportOptions,
+  { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,
   now: () => number,
 ): Send {
-  const address = addressOf(baseUrl)
   checkSealing(env, pinnedKeys)
-  if (env === 'test') return createPlainTransport(address, transmit)
+  if (env === 'test') return createPlainTransport(baseUrl, transmit)
   let loading: Promise<Send> | null = null
   return async (request) => {
     loading ??= import('./sealed-transport.ts').then(
       ({ createSealedTransport }) =>
-        createSealedTransport({ baseUrl: address, env, pinnedKeys, transmit, now }),
+        createSealedTransport({ baseUrl, env, pinnedKeys, transmit, now }),
       (cause) => {
         loading = null
         const message = 'The part of the app that encrypts cannot be loaded.'
@@ -40,7 +39,8 @@ function checkSealing(env: string, pinnedKeys: string[] | null) {
   }
 }
 
-function addressOf(baseUrl: string): string {
+/** Without slashes at its end. */
+export function addressOf(baseUrl: string): string {
   if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(
     `baseUrl must be an address such as https://api.example.com, without spaces or a query; it is "${baseUrl}".`,

@@ -7,6 +7,8 @@ import type { AuthChangeReason, SessionState } from './tabs.ts'
 
 type SessionDeps = {
   storage: Storage
+  /** The tokens of one server are not for another one that shares the storage. */
+  baseUrl: string
   /** Does one thing at a time over all tabs that share the storage. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
@@ -16,13 +18,14 @@ type SessionDeps = {
   now: () => number
 }
 
-/** `userId` and `isGuest` are missing in what earlier versions kept. */
+/** `userId`, `isGuest` and `baseUrl` are missing in what earlier versions kept. */
 type Kept = {
   accessToken: string
   refreshToken: string
   expiresAt: number
   userId?: string
   isGuest?: boolean
+  baseUrl?: string
 }
 
 const KEY = 'homeport.session'
@@ -34,9 +37,11 @@ const MARGIN = 30_000
  */
 const RETRIES = [500, 2_000, 3_000]
 
+export type SessionKeeper = ReturnType<typeof createSessionKeeper>
+
 /** Keeps the tokens of a session, and refreshes them once for all who wait. */
 export function createSessionKeeper(deps: SessionDeps) {
-  const { exclusively, exchangeRefreshToken, onChange, now } = deps
+  const { baseUrl, exclusively, exchangeRefreshToken, onChange, now } = deps
   const slot = createSlot(deps.storage, KEY)
   let refreshing: Promise<Kept> | null = null
   let ending = Promise.resolve()
@@ -48,7 +53,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   ): Promise<Kept> {
     const expiresAt = now() + expiresIn * 1000
     const isGuest = user.loginType === 'guest'
-    const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest }
+    const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
     await slot.write(JSON.stringify(kept))
     onChange({ reason, expiresAt })
     return kept
@@ -56,13 +61,18 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   /** What is kept; null when nobody is signed in. */
   async function read(): Promise<Kept | null> {
+    const { isOurs, kept } = await open()
+    return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
+  }
+
+  async function open() {
     const text = await slot.read()
     try {
       const kept = JSON.parse(text ?? 'null')
-      return typeof kept?.refreshToken === 'string' ? kept : null
+      return { isOurs: (kept?.baseUrl ?? baseUrl) === baseUrl, kept }
     } catch {
-      // Not ours, or damaged: nobody is signed in.
-      return null
+      // Damaged: nobody is signed in.
+      return { isOurs: true, kept: null }
     }
   }
 
@@ -83,7 +93,7 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function forget(reason: AuthChangeReason) {
     const isSignedIn = (await read()) !== null
-    await slot.clear()
+    if ((await open()).isOurs) await slot.clear()
     if (isSignedIn) onChange({ reason, expiresAt: null })
   }
 
@@ -179,4 +189,15 @@ function isTransient(error: unknown): boolean {
 function notSignedIn(): ApiError {
   const message = 'Nobody is signed in.'
   return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
+}
+
+export function tokenLost(): ApiError {
+  const message =
+    'The account was made without what the guest has: something on the way removes the token.'
+  return new ApiError({ status: 0, code: 'token_lost', message })
+}
+
+export function alreadySignedIn(): ApiError {
+  const message = 'A user is signed in: sign out first.'
+  return new ApiError({ status: 0, code: 'conflict', message })
 }

@@ -225,3 +225,37 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
 async function endSessions({ services: { db } }: TestApp) {
   await db.write(async (tx) => void (await tx.delete(db.tables.sessions)))
 }
+
+test.each(['', null, 'null', 'undefined'])('env %j sends plain, as none does', async (env) => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, { env })
+  let sent = ''
+  network.meddler = {
+    request(request) {
+      sent = request.headers.get('env') ?? ''
+      return request
+    },
+  }
+  await client.readContentVersions()
+  expect(sent).toBe('test')
+})
+
+test('a platform without a list of languages sends that of its formats', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, { env: 'test' })
+  let sent: string | null = null
+  network.meddler = {
+    request(request) {
+      sent = request.headers.get('accept-language')
+      return request
+    },
+  }
+  const { navigator } = globalThis
+  Object.defineProperty(globalThis, 'navigator', { value: {}, configurable: true })
+  try {
+    await client.readContentVersions()
+  } finally {
+    Object.defineProperty(globalThis, 'navigator', { value: navigator, configurable: true })
+  }
+  expect(String(sent)).toBe(Intl.DateTimeFormat().resolvedOptions().locale)
+})

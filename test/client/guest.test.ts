@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
+import { inMemory } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 import { clientOf } from '../support/network.ts'
 
@@ -50,3 +51,63 @@ async function guestWithFile(app: TestApp) {
   await made.client.uploadAttachments({ type: 'supportTicket', files: [FILE] })
   return { ...made, user }
 }
+
+describe('starting as a guest', () => {
+  test('goes on as the guest who is there, also twice at once', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, PLAIN)
+    const first = await Promise.all([client.startAsGuest(), client.startAsGuest()])
+    app.clock.advance(16 * 60_000)
+    const again = await client.startAsGuest()
+    const sessions = [...first, again]
+    expect(new Set(sessions.map(({ user }) => user._id)).size).toBe(1)
+    const { accessToken, expiresIn } = again
+    expect([accessToken, expiresIn > 0]).toEqual([await client.accessToken(), true])
+  })
+
+  test('is refused while a user is signed in', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    await expect(client.startAsGuest()).rejects.toMatchObject({ code: 'conflict' })
+    expect((await client.readProfile()).email).toBe(LOGIN.email)
+  })
+})
+
+test('a guest whose token is removed from POST requests alone stays signed in', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, PLAIN)
+  const { user } = await client.startAsGuest()
+  network.meddler = {
+    request(request) {
+      const headers = new Headers(request.headers)
+      if (request.method === 'POST') headers.delete('authorization')
+      return new Request(request, { headers })
+    },
+  }
+  await expect(client.register(LOGIN)).rejects.toMatchObject({ code: 'token_lost' })
+  expect((await client.readProfile())._id).toBe(user._id)
+})
+
+test('the tokens of one server are not sent to another, nor forgotten by it', async () => {
+  await using app = await createTestApp()
+  const storage = inMemory()
+  const baseUrl = 'http://LOCALHOST'
+  const here = clientOf(app, { ...PLAIN, storage })
+  const elsewhere = clientOf(app, { ...PLAIN, storage, baseUrl })
+  await here.client.startAsGuest()
+  expect(await elsewhere.client.isSignedIn()).toBe(false)
+  await elsewhere.client.logout()
+  expect(elsewhere.network.seen).toEqual([])
+  expect(
+    (await clientOf(app, { ...PLAIN, storage, baseUrl: 'http://localhost/' }).client.readProfile())
+      .loginType,
+  ).toBe('guest')
+  const {
+    baseUrl: _,
+    isGuest: __,
+    ...old
+  } = JSON.parse(String(storage.getItem('homeport.session')))
+  await storage.setItem('homeport.session', JSON.stringify(old))
+  expect((await here.client.readProfile()).loginType).toBe('guest')
+})
