@@ -1,6 +1,6 @@
-import { constants, existsSync, statfsSync } from 'node:fs'
+import { constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
-import { join } from 'node:path'
+import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
@@ -83,10 +83,7 @@ export async function requireData(config: Config) {
 /** What root leaves in the directory of another user, that user cannot write. Others cannot leave anything there. */
 async function requireOwner(dataDir: string, uid: number) {
   if (uid === 0 || process.getuid?.() !== 0) return
-  const owner = userName(uid)
-  throw new DataError(
-    `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`,
-  )
+  throw new DataError(foreign(dataDir, uid))
 }
 
 async function openLocked(
@@ -165,7 +162,24 @@ function asDataError(error: unknown, { dataDir }: Config): unknown {
   if (fault.kind === 'full' || isFull(dataDir)) {
     return new DataError(`The disk of ${dataDir} is full: free some space and start again.`)
   }
+  const owner = ownerOf(dataDir)
+  if (owner !== null && owner !== process.getuid?.()) return new DataError(foreign(dataDir, owner))
   return new DataError(`${dataDir} cannot be written (${fault.code}): check its owner and mode`)
+}
+
+/** Who owns a folder, or the closest one around it that this user can see. */
+function ownerOf(path: string): number | null {
+  try {
+    return statSync(path).uid
+  } catch {
+    const parent = dirname(path)
+    return parent === path ? null : ownerOf(parent)
+  }
+}
+
+function foreign(dataDir: string, uid: number): string {
+  const owner = userName(uid)
+  return `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`
 }
 
 /** The database does not always say why it could not write. */

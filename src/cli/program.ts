@@ -5,11 +5,15 @@ import type { Command } from './command.ts'
 
 type Act = (command: Command, args: string[], options: Commander) => Promise<void>
 
+const COMMON_OPTIONS =
+  'Every command takes --json for output that programs read, and --yes to be asked nothing.'
+
 /** The commands as commander knows them, each carried out by `act`. */
 export function createProgram(commands: Command[], act: Act): Commander {
   const program = new Commander('homeport')
     .description('The backend of a mobile app in one file.')
     .version(BUILD)
+    .addHelpText('after', `\n${COMMON_OPTIONS}`)
     .exitOverride()
   for (const command of commands) {
     const builder = registerCommand(program, command, commands)

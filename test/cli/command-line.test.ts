@@ -83,6 +83,11 @@ test('help for a command is that of the command', async () => {
   }
 })
 
+test('help names the options that every command takes', async () => {
+  const { stdout } = await runSource(['help'])
+  expect(stdout).toContain('Every command takes --json')
+})
+
 test('health without a server prints JSON where that is asked for', async () => {
   const { exitCode, stdout } = await runSource(['health', '--json'])
   expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])

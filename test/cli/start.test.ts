@@ -96,6 +96,30 @@ asRoot(
   30_000,
 )
 
+asRoot(
+  'a user who may not enter the data directory is told whose it is',
+  async () => {
+    await using homeport = await installExecutable()
+    await homeport.run(['init'])
+    await chmod(homeport.folder, 0o755)
+    for (const args of [['status'], ['serve', '--port', '0']]) {
+      const command = Bun.spawn([join(homeport.folder, 'homeport'), ...args], {
+        cwd: homeport.folder,
+        env: {},
+        uid: 65_534,
+        gid: 65_534,
+        stdout: 'ignore',
+        stderr: 'pipe',
+      })
+      expect([await command.exited, await command.stderr.text()]).toEqual([
+        1,
+        expect.stringContaining('sudo -u root'),
+      ])
+    }
+  },
+  30_000,
+)
+
 test('an import that empties a catalogue is asked about, and the log says what was changed', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport

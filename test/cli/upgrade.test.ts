@@ -50,11 +50,13 @@ onSqlite('its check is the new version’s own start')(
     await using homeport = await installExecutable()
     await homeport.run(['init'])
     const file = join(homeport.folder, 'homeport')
+    const { stdout: described } = await homeport.run(['version'])
     const before = sha256(await readFile(file), 'hex')
     const wrong = { garbage: 'x', older: script('{"version":"0.0.9","schemaVersion":1}', 'exit 1') }
     for (const [name, content] of Object.entries(wrong))
       await Bun.write(join(homeport.folder, name), content)
     for (const [args, reason] of [
+      [['homeport', '--unsigned'], described.trim()],
       [['garbage', '--unsigned'], 'not a homeport that runs on this machine'],
       [['older', '--unsigned'], 'add --allow-downgrade'],
       [['older', '--unsigned', '--allow-downgrade'], 'older than the data'],

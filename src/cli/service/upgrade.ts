@@ -4,6 +4,7 @@ import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
+import { BUILD } from '../../version.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
 import { DataError } from '../data-error.ts'
@@ -45,7 +46,7 @@ export const upgrade: LocalCommand = {
       // Nothing of it has run until here.
       const next = await describeExecutable(incoming)
       if ((await hashOfFile(executable)) === hash)
-        throw new UsageError(`Version ${next.version} is in place already.`)
+        throw new UsageError(`Version ${BUILD} is in place already.`)
       if (!allowDowngrade) refuseOlder(next)
       const { applied } = await schemaStatus(config)
       if (next.schemaVersion < applied) {
