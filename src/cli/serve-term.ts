@@ -7,7 +7,7 @@ import { startTimers, type TimerRun } from '../lib/timer.ts'
 import type { Services } from '../services.ts'
 import { holdCommand } from './backup/backup.ts'
 import { createConsoleBackups } from './backup/console-backups.ts'
-import { backupTimers } from './backup/timers.ts'
+import { backupTimers, warnOfTarget } from './backup/timers.ts'
 import { waitForDamage } from './check-database.ts'
 import { EXIT } from './command.ts'
 import { serveCommands } from './command-socket.ts'
@@ -108,6 +108,8 @@ export async function serveTerm(
     ],
     log,
   )
+  // The disk of another machine may take long to answer.
+  void warnOfTarget(config, log)
   const stopTimers = startTimers(
     [...timersOf(services), ...backupTimers(config, log), ...snapshotTimers(config)],
     {

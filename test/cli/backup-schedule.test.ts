@@ -1,4 +1,4 @@
-import { expect, test } from 'bun:test'
+import { beforeAll, expect, test } from 'bun:test'
 import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -6,10 +6,13 @@ import { removeOldBackups } from '../../src/cli/backup/backups.ts'
 import { backupTimers, createBackupState } from '../../src/cli/backup/timers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
+import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 const HOUR = 60 * 60 * 1000
 const DAY = 24 * HOUR
 const log = createLog('silent')
+
+beforeAll(buildExecutable, 60_000)
 
 /** A folder with backups of so many hours ago, and what is said of a schedule of each hour. */
 async function withBackups(...hoursAgo: number[]) {
@@ -62,3 +65,18 @@ test('backups of a clock that was ahead neither hide that none is written nor dr
   await removeOldBackups(made.folder, 1)
   expect(await readdir(made.folder)).toHaveLength(2)
 })
+
+test('a schedule whose folder takes no files is failing from the start', async () => {
+  const environment = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_DIR: '/proc/nope' }
+  await using homeport = await installExecutable()
+  await homeport.run(['init'])
+  const fault = '/proc/nope cannot be written (ENOENT): check BACKUP_DIR'
+  const before = await homeport.run(['doctor'], environment)
+  expect([before.exitCode, before.stdout]).toEqual([1, expect.stringContaining(fault)])
+  const server = await homeport.start(environment)
+  await homeport.untilLogged(fault)
+  expect(await (await fetch(`${server.url}/ready`)).json()).toMatchObject({ backup: 'failing' })
+  expect((await homeport.run(['status'])).stdout).toContain(`BACKUP_SCHEDULE IS FAILING: ${fault}`)
+  expect((await homeport.run(['doctor'])).stdout).toContain(fault)
+  await server.stop()
+}, 30_000)
