@@ -1,6 +1,7 @@
 import { dirname } from 'node:path'
 import { copyOpenDatabase, isIntact } from '../db/sqlite/open.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
+import { describeFull } from '../lib/disk-full.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */
@@ -10,7 +11,7 @@ export function runCopyDatabase([from = '', to = '']: string[]): never {
   } catch (error) {
     const fault = openingFault(error)
     if (fault === null) throw error
-    const why = fault.kind === 'full' ? 'its disk is full' : 'see its disk and its owner'
+    const why = fault.kind === 'full' ? whyFull(dirname(to)) : 'see its disk and its owner'
     process.stderr.write(
       `No copy of the database fits into ${dirname(to)} (${fault.code}): ${why}.\n`,
     )
@@ -19,4 +20,9 @@ export function runCopyDatabase([from = '', to = '']: string[]): never {
   if (isIntact(to)) process.exit(EXIT.done)
   process.stderr.write(`${from} is damaged: restore it from the last good backup.\n`)
   process.exit(EXIT.failed)
+}
+
+function whyFull(folder: string): string {
+  const { state, advice } = describeFull(folder)
+  return `its disk ${state}, ${advice}`
 }

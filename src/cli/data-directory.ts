@@ -5,6 +5,7 @@ import type { Config } from '../config.ts'
 import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { takeLock } from '../db/sqlite/lock.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
+import { describeFull } from '../lib/disk-full.ts'
 import type { Log } from '../lib/log.ts'
 import { setNativeDir } from '../lib/native.ts'
 import { userName } from '../lib/user-name.ts'
@@ -160,7 +161,8 @@ function asDataError(error: unknown, { dataDir }: Config): unknown {
     return new DataError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
   if (fault.kind === 'full' || isFull(dataDir)) {
-    return new DataError(`The disk of ${dataDir} is full: free some space and start again.`)
+    const { state, advice } = describeFull(dataDir)
+    return new DataError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
   const owner = ownerOf(dataDir)
   if (owner !== null && owner !== process.getuid?.()) return new DataError(foreign(dataDir, owner))
@@ -185,8 +187,8 @@ function foreign(dataDir: string, uid: number): string {
 /** The database does not always say why it could not write. */
 function isFull(dataDir: string): boolean {
   if (!existsSync(dataDir)) return false
-  const { bavail, bsize } = statfsSync(dataDir)
-  return bavail * bsize < MIN_START_BYTES
+  const { bavail, bsize, files, ffree } = statfsSync(dataDir)
+  return bavail * bsize < MIN_START_BYTES || (files > 0 && ffree === 0)
 }
 
 /** What went wrong first: closing what was open may have failed for the same reason. */

@@ -3,6 +3,7 @@ import { type Config, ConfigError, readConfig } from '../config.ts'
 import { DatabaseRefusal } from '../db/postgres/migrate.ts'
 import { openingFault } from '../db/sqlite/storage-error.ts'
 import { type Options, UsageError } from '../lib/command.ts'
+import { describeFull } from '../lib/disk-full.ts'
 import { AppError } from '../lib/errors.ts'
 import { createLog } from '../lib/log.ts'
 import { ArchiveError } from './backup/archive.ts'
@@ -38,8 +39,10 @@ async function runCommand(
   options: Options,
   program: Commander,
 ): Promise<number> {
+  const isServer = command.name === 'serve'
+  // The unit file of a service may leave a variable empty.
+  if (!isServer) requireValues(options)
   if ('run' in command) {
-    const isServer = command.name === 'serve'
     return command.run(() => configOf(options, isServer), options, args, program)
   }
   const input = await command.input?.(args, options)
@@ -50,6 +53,14 @@ async function runCommand(
   const outcome = (await perform(command, 'work', config, input)) as never
   console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
   return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
+}
+
+/** An empty value is most often a variable of a script that is not set. */
+function requireValues(options: Options) {
+  const empty = Object.keys(options).find((name) => options[name] === '' && name !== 'note')
+  if (empty === undefined) return
+  const option = `--${empty.replaceAll(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`
+  throw new UsageError(`${option} is empty: give it a value, or leave it out.`)
 }
 
 /** One process writes: the running server carries the command out, else this process does. */
@@ -91,7 +102,8 @@ function explain(thrown: unknown): number {
   const { code, path } = error as { code?: string; path?: string }
   if (openingFault(error)?.kind === 'full') {
     const disk = path ? `The disk of ${path}` : 'A disk'
-    return say(`${disk} is full (${code}): free some space, then run this again.`, EXIT.failed)
+    const { state, advice } = describeFull(path ?? null)
+    return say(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }
   // Of a request it is the URL, which may have a key in it.
   if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {

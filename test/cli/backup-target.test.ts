@@ -1,5 +1,7 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
+import { mkdirSync } from 'node:fs'
 import { lstat, mkdir, readdir, symlink } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { sha256 } from '../../src/lib/crypto.ts'
 import { onSqlite } from '../support/databases.ts'
@@ -112,3 +114,65 @@ onSqlite('its data directory is gathered first')(
   },
   30_000,
 )
+
+test('a file that is no backup, a folder and an empty option are called that', async () => {
+  await using homeport = await installExecutable()
+  const { run, folder } = homeport
+  await run(['init'])
+  await Bun.write(join(folder, 'page.html'), '<html>Not found</html>')
+  const refused: [args: string[], exitCode: number, message: string][] = [
+    [['restore', '--verify', '/etc/passwd'], 1, 'It is not a backup of homeport: name a file'],
+    [['restore', '--verify', 'page.html'], 1, 'It is not a backup of homeport: name a file'],
+    [['restore', '--verify', '.'], 2, 'is not a file'],
+    [['backup', '--out='], 2, '--out is empty'],
+    [['backup', '--data-dir='], 2, '--data-dir is empty'],
+  ]
+  for (const [args, exitCode, message] of refused) {
+    const done = await run(args)
+    expect([args, done.exitCode, done.stderr]).toEqual([
+      args,
+      exitCode,
+      expect.stringContaining(message),
+    ])
+  }
+})
+
+const FEW_FILES = join(tmpdir(), `homeport-few-files-${process.pid}`)
+const isMounted = mountFewFiles()
+afterAll(() => void Bun.spawnSync(['umount', FEW_FILES]))
+
+onSqlite('its data directory is gathered first')(
+  'a disk without free inodes is not called full',
+  async () => {
+    // Only root can mount one.
+    if (!isMounted) return
+    await using homeport = await installExecutable()
+    const { run } = homeport
+    await run(['init'])
+    for (let at = 0; await canMake(join(FEW_FILES, `file-${at}`)); at++);
+    const elsewhere = await run(['backup', '--out', join(FEW_FILES, 'new', 'one.tar')])
+    const message = expect.stringMatching(
+      /^The disk of \S+ has no free inodes \(ENOSPC\).*df -i.*\n$/,
+    )
+    expect([elsewhere.exitCode, elsewhere.stderr]).toEqual([1, message])
+    const started = await run(['init'], { DATA_DIR: FEW_FILES })
+    expect([started.exitCode, started.stderr]).toEqual([
+      1,
+      expect.stringMatching(/^The disk of \S+ has no free inodes: .*df -i.*\n$/),
+    ])
+  },
+  30_000,
+)
+
+function mountFewFiles(): boolean {
+  mkdirSync(FEW_FILES, { recursive: true })
+  const options = ['-t', 'tmpfs', '-o', 'nr_inodes=20,size=64m', 'tmpfs', FEW_FILES]
+  return Bun.spawnSync(['mount', ...options]).success
+}
+
+function canMake(path: string): Promise<boolean> {
+  return Bun.write(path, 'x').then(
+    () => true,
+    () => false,
+  )
+}

@@ -103,8 +103,14 @@ export async function unpackArchive(
   let key: InstallationKey | null = null
   let sumsHash: string | null = null
   let signatures = ''
+  let head = ''
+  const noteHead = (bytes: Uint8Array) => {
+    head ||= Buffer.from(bytes.subarray(0, INFO.length)).toString('latin1')
+  }
   try {
-    const entries = archive.pipeThrough(unsealing()).pipeThrough(createTarDecoder({ strict: true }))
+    const entries = archive
+      .pipeThrough(unsealing(noteHead))
+      .pipeThrough(createTarDecoder({ strict: true }))
     for await (const { header, body } of entries) {
       const { name, size, type } = header
       if (info === null) {
@@ -131,7 +137,9 @@ export async function unpackArchive(
       }
     }
   } catch (error) {
-    if (error instanceof ArchiveError || isOfSystem(error)) throw error
+    if (isOfSystem(error)) throw error
+    if (info === null && !INFO.startsWith(head)) throw notOurs(error)
+    if (error instanceof ArchiveError) throw error
     throw damaged(error)
   }
   if (info === null) throw notOurs()
@@ -183,11 +191,12 @@ function sealing() {
 }
 
 /** Takes the seal off and throws at the end when it is not that of what came through. */
-function unsealing() {
+function unsealing(onBytes: (bytes: Uint8Array) => void) {
   const hasher = new Bun.CryptoHasher('sha256')
   let kept = Buffer.alloc(0)
   return new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
+      onBytes(chunk)
       const all = Buffer.concat([kept, chunk])
       const end = Math.max(0, all.byteLength - SEAL_BYTES)
       kept = all.subarray(end)
@@ -223,8 +232,11 @@ function headerOf(name: string, size: number) {
   return { name, size, mode: 0o600, type: 'file' as const }
 }
 
-function notOurs(): ArchiveError {
-  return new ArchiveError('It is not a backup of homeport.')
+function notOurs(cause?: unknown): ArchiveError {
+  return new ArchiveError(
+    'It is not a backup of homeport: name a file that "homeport backup" has written.',
+    { cause },
+  )
 }
 
 function damaged(cause?: unknown): ArchiveError {

@@ -40,15 +40,17 @@ export const restore: LocalCommand = {
   run: async (given, { verify, trust, json, yes }, [file = '']) => {
     const config = given()
     const path = resolve(file)
-    const { size } = await stat(path).catch(() => {
+    const found = await stat(path).catch(() => {
       throw new UsageError(`${path} cannot be read.`)
     })
+    if (!found.isFile())
+      throw new UsageError(`${path} is not a file: name one that "homeport backup" has written.`)
     const started = performance.now()
     // What we make is for our own eyes.
     process.umask(0o077)
     const done = verify
       ? await check(config, path)
-      : await replaceData(config, path, size, trust === true, yes === true)
+      : await replaceData(config, path, found.size, trust === true, yes === true)
     const outcome = { ...done, path, seconds: Math.round(performance.now() - started) / 1000 }
     console.log(json ? JSON.stringify(outcome) : describe(outcome))
     return EXIT.done
