@@ -1,4 +1,10 @@
-type Waiting = { holders: string[]; cost: number; resolve: () => void; reject: () => void }
+type Waiting = {
+  holders: string[]
+  cost: number
+  startedAt: number
+  resolve: () => void
+  reject: () => void
+}
 
 type FairQueueRules = {
   /** Pieces of work that run side by side, and how many of them may be one holder's. */
@@ -6,6 +12,8 @@ type FairQueueRules = {
   share?: number
   /** Work that costs more leaves the last place to work that costs less. */
   small?: number
+  /** What a millisecond costs, for work whose time its cost does not tell beforehand: it is charged afterwards. */
+  costPerMs?: number
   /** Pieces that wait: in all, and of one holder. */
   queueLimit: number
   queueShare?: number
@@ -20,7 +28,7 @@ const MAX_REMEMBERED = 10_000
  * (Goyal, Vin and Cheng, SIGCOMM 1996).
  */
 export function createFairQueue(rules: FairQueueRules) {
-  const { queueLimit, onFull, small = Number.POSITIVE_INFINITY } = rules
+  const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
   const { share = rules.places, queueShare = queueLimit } = rules
   const held = new Map<string, number>()
   /** What holders have used, from `floor` on: who comes anew starts there. */
@@ -37,7 +45,7 @@ export function createFairQueue(rules: FairQueueRules) {
    */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
-    const job = { holders, cost, resolve, reject: () => reject(onFull()) }
+    const job = { holders, cost, startedAt: 0, resolve, reject: () => reject(onFull()) }
     if (!holders.every((holder) => countWaiting(holder) < queueShare)) throw onFull()
     waiting.push(job)
     serveWaiting()
@@ -57,12 +65,17 @@ export function createFairQueue(rules: FairQueueRules) {
       floor = rankOf(next)
       for (const holder of next.holders) used.set(holder, floor + next.cost)
       if (used.size > MAX_REMEMBERED) used.clear()
+      next.startedAt = performance.now()
       next.resolve()
     }
   }
 
   function release(job: Waiting) {
+    const more = (performance.now() - job.startedAt) * costPerMs - job.cost
+    if (more > 0) for (const holder of job.holders) used.set(holder, usedBy(holder) + more)
     hold(job, -1)
+    // Once all who wait could have had a turn, who had one is no longer behind those who come anew.
+    floor += job.cost / (countByFirst().size + 1)
     serveWaiting()
     if (held.size === 0) used.clear()
   }
@@ -104,13 +117,18 @@ export function createFairQueue(rules: FairQueueRules) {
 
   /** The newest job of the first holder, an address, that has most of them waiting. */
   function lastOfLongest(): Waiting | undefined {
-    const counts = new Map<string, number>()
-    for (const {
-      holders: [first = ''],
-    } of waiting)
-      counts.set(first, (counts.get(first) ?? 0) + 1)
+    const counts = countByFirst()
     const most = Math.max(...counts.values())
     return waiting.findLast(({ holders: [first = ''] }) => counts.get(first) === most)
+  }
+
+  function countByFirst(): Map<string, number> {
+    const counts = new Map<string, number>()
+    for (const { holders } of waiting) {
+      const [first = ''] = holders
+      counts.set(first, (counts.get(first) ?? 0) + 1)
+    }
+    return counts
   }
 
   function leave(job: Waiting | undefined) {

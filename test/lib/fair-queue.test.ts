@@ -65,6 +65,30 @@ test('a job is charged by its cost', async () => {
   expect(served.filter((who) => who === '@large')).toHaveLength(3)
 })
 
+test('who had a turn is not behind those who keep coming anew for long', async () => {
+  const { ask, end, served } = makeQueue({ places: 1 })
+  void ask('@ann', SMALL)
+  await Bun.sleep(0)
+  for (let at = 0; at < 10; at++) void ask(`@stranger ${at}`, SMALL)
+  void ask('@ann', SMALL)
+  for (let at = 10; at < 60; at++) {
+    void ask(`@stranger ${at}`, SMALL)
+    await end()
+  }
+  expect(served.lastIndexOf('@ann')).toBeGreaterThan(0)
+  expect(served.lastIndexOf('@ann')).toBeLessThan(40)
+})
+
+test('a job that takes longer than its cost tells is charged for its time', async () => {
+  const { ask, end, served } = makeQueue({ places: 1, costPerMs: SMALL })
+  void ask('@slow', SMALL)
+  await Bun.sleep(20)
+  void ask('@slow', SMALL)
+  for (let at = 0; at < 5; at++) void ask('@quick', SMALL)
+  for (let at = 0; at < 6; at++) await end()
+  expect(served).toEqual(['@slow', ...Array(5).fill('@quick'), '@slow'])
+})
+
 test('a place is kept for small jobs', async () => {
   const { ask, served } = makeQueue()
   for (let at = 0; at < 3; at++) void ask(`@${at}`, LARGE)

@@ -39,6 +39,8 @@ function sizeOfWebp(head: Buffer, chunk: string): [number, number] | null {
 /** The first frame header; the codes around it are of tables and restarts. */
 function sizeOfJpeg(head: Buffer): [number, number] | null {
   for (let at = 2; head.readUInt8(at) === 0xff; at += 2 + head.readUInt16BE(at + 2)) {
+    // Any number of fill bytes may come before a marker.
+    while (head.readUInt8(at + 1) === 0xff) at++
     const marker = head.readUInt8(at + 1)
     const isFrame = marker >= 0xc0 && marker <= 0xcf && ![0xc4, 0xc8, 0xcc].includes(marker)
     if (isFrame) return [head.readUInt16BE(at + 7), head.readUInt16BE(at + 5)]

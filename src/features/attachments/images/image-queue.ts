@@ -34,6 +34,8 @@ const MAX_WAIT = 60_000
 /** What the smallest picture costs, in pixels, and what a small one costs at most: a larger one takes more than half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
+/** What a worker makes at the least: a picture that takes longer than its pixels tell is charged for its time. */
+const PIXELS_PER_MS = 8_000
 /** A PNG with a palette takes as long as another picture of so many times its pixels. */
 const PALETTE_FACTOR = 4
 /** The holder of the places of all variants. */
@@ -45,7 +47,7 @@ const STRANGERS = ['strangers']
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const places = { places: cores + 1, share: cores }
-  const rules = { ...places, small: SMALL_PIXELS, ...QUEUE, onFull: busy }
+  const rules = { ...places, small: SMALL_PIXELS, costPerMs: PIXELS_PER_MS, ...QUEUE, onFull: busy }
   const takePlace = createFairQueue(rules)
   const takeVariantTurn = createFairQueue(rules)
   const workers = new Set<ImageWorker>()
