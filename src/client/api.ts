@@ -7,7 +7,7 @@ import type * as T from './types.ts'
 export type CallOptions = {
   /** Breaks the call off: it fails at once with code `aborted`, whatever it waits for. */
   signal?: AbortSignal
-  /** Milliseconds until the whole call fails with code `timeout`; of an upload, without any progress. */
+  /** Milliseconds until the whole call fails with code `timeout`, `Infinity` for never; of an upload, without any progress, times the number of files. */
   timeout?: number
 }
 
@@ -26,7 +26,7 @@ type Languages = {
 
 /**
  * Homeport for an app: a function for each endpoint. Each returns the data of the reply, or throws an
- * `ApiError`; every one may throw `network_error`, `timeout`, `aborted`, `reply_invalid`, `storage_failed` and
+ * `ApiError`, or a TypeError where what it takes is missing; every one may throw `network_error`, `timeout`, `aborted`, `reply_invalid`, `storage_failed` and
  * `rate_limited`, and those of a signed-in person `unauthenticated`: then `isSignedIn` says whether the session
  * has ended.
  */
@@ -103,7 +103,7 @@ export type Client = {
   readProfile(options?: CallOptions): Promise<P.UserProfile>
   /** Changes what is named and returns the whole. Throws `validation_failed`. */
   changeProfile(changes: P.ProfileChanges, options?: CallOptions): Promise<P.UserProfile>
-  /** Deletes the account with everything in it, for good. */
+  /** Deletes the account with everything in it, for good. Call it again when the reply was lost. */
   deleteProfile(options?: CallOptions): Promise<P.Message>
   /** Everything that the server holds about the person. */
   exportData(options?: CallOptions): Promise<Record<string, unknown>>

@@ -133,6 +133,8 @@ function failureOf(
 /** `Retry-After` (RFC 9110) is a number of seconds or a date. */
 function secondsIn(text: string | null, now: () => number): number | null {
   if (!text) return null
-  const seconds = /^\d+$/.test(text) ? Number(text) : Math.ceil((Date.parse(text) - now()) / 1000)
+  if (/^-/.test(text)) return null
+  const isNumber = /^[\d.]+$/.test(text)
+  const seconds = Math.ceil(isNumber ? Number(text) : (Date.parse(text) - now()) / 1000)
   return Number.isFinite(seconds) ? Math.max(0, seconds) : null
 }

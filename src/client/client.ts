@@ -8,8 +8,8 @@ import { addressOf, openTransport } from './open-transport.ts'
 import { DEFAULT_TIMEOUT, type Patience, withPatience } from './patience.ts'
 import type { Session } from './person-types.ts'
 import type { InputOf, Method, ReplyOf, Route } from './routes.ts'
-import { createSessionKeeper, isTokenRefused, sessionIn } from './session.ts'
-import { createSigningIn } from './signing-in.ts'
+import { createSessionKeeper, isSessionEnded, isTokenRefused, sessionIn } from './session.ts'
+import { checkInput, createSigningIn } from './signing-in.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createAuthChanges, inOneTab } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
@@ -41,7 +41,7 @@ export type ClientOptions = {
   app?: AppOnDevice
   /** Languages as in `Accept-Language`; the platform's without it. */
   language?: string
-  /** Milliseconds until a call fails with `timeout`, 30,000 without it; of an upload, without any progress. */
+  /** Milliseconds until a call fails with `timeout`, 30,000 without it, `Infinity` for never; of an upload, without any progress, times the number of files. */
   timeout?: number
   /** The server has ended the session. */
   onSignedOut?: () => void
@@ -56,6 +56,7 @@ type Fn<M extends Method, P extends string> = (
   ...given: [...InputOf<M, P>, options?: CallOptions]
 ) => Promise<ReplyOf<M, P>>
 
+const SIGNED_OUT = 'Signed out on this device.'
 const ATTACHMENTS = '/api/user/attachments/v1'
 
 /** Homeport for an app: a function for each endpoint, which returns its data or throws an `ApiError`. */
@@ -88,6 +89,8 @@ export function createClient(options: ClientOptions): Client {
     exclusively: (work) => inOneTab(`${sharedName} guest`, work),
     now,
   })
+  /** The user whose deletion was sent, and not answered. */
+  let maybeDeleted: string | null = null
   if (onSignedOut) changes.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
 
   return {
@@ -124,11 +127,7 @@ export function createClient(options: ClientOptions): Client {
 
     readProfile: asUser('get', '/api/user/profile/v1'),
     changeProfile: asUser('patch', '/api/user/profile/v1', 'json'),
-    deleteProfile: async (options) => {
-      const reply = await asUser('delete', '/api/user/profile/v1')(options)
-      await session.forget('account_deleted')
-      return reply
-    },
+    deleteProfile,
     exportData: asUser('get', '/api/user/export/v1'),
     uploadAttachments,
     listAttachments,
@@ -167,12 +166,13 @@ export function createClient(options: ClientOptions): Client {
       )
   }
 
-  function calling<T>(
+  async function calling<T>(
     given: unknown[],
     as: 'query' | 'json' | null,
     work: (content: Call) => Promise<T>,
   ): Promise<T> {
     const [input, options] = as === null ? [undefined, given[0]] : given
+    if (as === 'json') checkInput(input)
     return patiently(options as CallOptions | undefined, (patience) =>
       work({ ...(as === null ? {} : { [as]: input }), patience }),
     )
@@ -185,21 +185,48 @@ export function createClient(options: ClientOptions): Client {
     return withPatience({ signal: options.signal, timeout: options.timeout ?? timeout }, work)
   }
 
-  /** What cannot be reached, or has ended the session by itself, must not keep anybody signed in here. */
+  /** When the reply was lost and the account is gone at the next try, the first one has deleted it. */
+  async function deleteProfile(options?: CallOptions) {
+    const owner = (await session.read())?.userId ?? null
+    try {
+      const reply = await asUser('delete', '/api/user/profile/v1')(options)
+      await session.forget('account_deleted')
+      return reply
+    } catch (error) {
+      if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {
+        return { message: 'The account is deleted.' }
+      }
+      if (/^(network_error|timeout|aborted)$/.test((error as ApiError).code)) maybeDeleted = owner
+      throw error
+    }
+  }
+
+  /** Whatever is answered, nobody stays signed in here; it does not wait for a refresh. */
   async function logout(options?: CallOptions) {
     try {
-      return await asUser('post', '/api/auth/logout/v1')(options)
+      const envelope = await patiently(options, async (patience) => {
+        const kept = await session.read()
+        if (kept === null) return { code: 'ok', message: SIGNED_OUT }
+        const ask = (token: string) => call('post', '/api/auth/logout/v1', token, { patience })
+        return ask(kept.accessToken).catch(async (error) => {
+          if (!isTokenRefused(error)) throw error
+          return ask((await exchangeRefreshToken(kept.refreshToken)).accessToken)
+        })
+      })
+      return dataOf<'post', '/api/auth/logout/v1'>(envelope)
     } catch (error) {
-      const { code } = error as ApiError
-      if (!/^(network_error|timeout|unauthenticated)$/.test(code)) throw error
-      return { message: 'Signed out on this device.' }
+      if (/^(aborted|storage_failed)$/.test((error as ApiError).code)) throw error
+      return { message: SIGNED_OUT }
     } finally {
       await session.forget('signed_out')
     }
   }
 
-  function uploadAttachments(upload: UploadInput, options: CallOptions = {}) {
-    const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload
+  async function uploadAttachments(upload: UploadInput, options: CallOptions = {}) {
+    const { files, onProgress = () => {}, idempotencyKey = randomHex(), ...query } = upload ?? {}
+    if (!Array.isArray(files) || !files.every((file) => typeof file?.name === 'string')) {
+      throw new TypeError('uploadAttachments needs files, each with a name.')
+    }
     const headers = { 'idempotency-key': idempotencyKey }
     // The server works on each file once all have arrived.
     const longest = (options.timeout ?? timeout) * Math.max(files.length, 1)

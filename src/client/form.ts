@@ -41,11 +41,11 @@ export async function formOf(
   mustBeBytes: boolean,
   fetch?: Fetch,
 ): Promise<Body> {
-  if (mustBeBytes || !files.some(isOnPhone)) return encodeForm(files, fetch)
+  if (mustBeBytes || !files.some(isStreamed)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
     // React Native takes an object with a `uri` for a file, which the types of browsers do not know.
-    if (isOnPhone(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
+    if (isStreamed(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
     else
       form.append('file', new Blob([await bytesOf(file, fetch)], { type: typeOf(file) }), file.name)
   }
@@ -76,6 +76,11 @@ function isOnPhone(file: UploadFile): file is PhoneFile {
   return 'uri' in file
 }
 
+/** The platform reads it as it goes out: React Native does, while a browser's `blob:` is read here. */
+function isStreamed(file: UploadFile): file is PhoneFile {
+  return isOnPhone(file) && !/^(blob|data):/.test(file.uri)
+}
+
 function typeOf({ type }: UploadFile): string {
   return type || 'application/octet-stream'
 }
@@ -89,8 +94,11 @@ async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Arra
   try {
     if (isOnPhone(file)) return new Uint8Array(await readFromPhone(file.uri, fetch))
     const data = 'data' in file ? file.data : file
-    if (data instanceof Uint8Array) return data as Uint8Array<ArrayBuffer>
-    return new Uint8Array(data instanceof ArrayBuffer ? data : await data.arrayBuffer())
+    // Not `instanceof`: bytes may come from another realm, as in Jest.
+    if (ArrayBuffer.isView(data)) {
+      return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
+    }
+    return new Uint8Array('arrayBuffer' in data ? await data.arrayBuffer() : data)
   } catch (cause) {
     const message = `The file ${file.name} cannot be read.`
     throw new ApiError({ status: 0, code: 'file_unreadable', message, cause })

@@ -17,6 +17,8 @@ export type Patience = {
   onProgress?: ((progress: Progress) => void) | undefined
 }
 
+/** What timers can wait for, in ms: they fire at once for more. */
+const LONGEST_TIMER = 2 ** 31 - 1
 /** What a call gets where it says nothing else, in ms. */
 export const DEFAULT_TIMEOUT = 30_000
 
@@ -28,6 +30,9 @@ export function withPatience<T>(
   { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },
   work: (patience: Patience) => Promise<T>,
 ): Promise<T> {
+  if (!(timeout > 0)) {
+    return Promise.reject(new TypeError('timeout must be milliseconds above 0, or Infinity.'))
+  }
   return new Promise((resolve, reject) => {
     let timer: ReturnType<typeof setTimeout> | undefined
     let failure: ApiError | null = null
@@ -45,7 +50,7 @@ export function withPatience<T>(
     const abort = () => breakOff('aborted', 'The call was broken off.')
     const restart = (ms: number) => {
       clearTimeout(timer)
-      if (failure) return
+      if (failure || ms > LONGEST_TIMER) return
       timer = setTimeout(() => breakOff('timeout', 'The server did not answer in time.'), ms)
     }
     if (signal?.aborted) return abort()

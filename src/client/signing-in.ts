@@ -40,8 +40,8 @@ export function createSigningIn(deps: SigningInDeps) {
   }
 
   function signingIn<T>(path: string) {
-    return (json: unknown, options?: CallOptions): Promise<T> =>
-      patiently(options, async (patience) =>
+    return async (json: unknown, options?: CallOptions): Promise<T> =>
+      patiently(checkInput(json, options), async (patience) =>
         keepSession<T>(await call('post', path, null, { json, patience })),
       )
   }
@@ -52,8 +52,8 @@ export function createSigningIn(deps: SigningInDeps) {
    * the guest's id stays, so another one means that the token was taken off on the way.
    */
   function signingUp<T>(path: string, { asGuestOnly = false, keepsGuest = false } = {}) {
-    return (json: unknown, options?: CallOptions): Promise<T> =>
-      patiently(options, async (patience) => {
+    return async (json: unknown, options?: CallOptions): Promise<T> =>
+      patiently(checkInput(json, options), async (patience) => {
         const tried = async (token: string) => {
           const { response } = await call('get', '/api/user/profile/v1', token, { patience })
           return { token, user: response as UserProfile }
@@ -99,4 +99,10 @@ export function createSigningIn(deps: SigningInDeps) {
     }
     return result as T
   }
+}
+
+/** Throws a TypeError at who gives nothing. Returns the options. */
+export function checkInput(json: unknown, options?: CallOptions): CallOptions | undefined {
+  if (typeof json === 'object' && json !== null) return options
+  throw new TypeError('The first argument must be an object with what the call takes.')
 }

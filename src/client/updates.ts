@@ -25,13 +25,15 @@ export function isUpdateAvailable(settings: AppSettings, app: InstalledApp): boo
 }
 
 function isOlder({ version, buildNumber }: InstalledApp, than: string, build: number): boolean {
-  const difference = compareVersions(version, than)
+  const [own, other] = [numbersOf(version), numbersOf(than)]
+  // Nobody is locked out by a version that cannot be read.
+  if (own === null || other === null) return false
+  const difference = compareVersions(own, other)
   return difference < 0 || (difference === 0 && buildNumber !== undefined && buildNumber < build)
 }
 
 /** By the numbers between the dots; missing ones are 0, and `-beta.1` or `+7` behind them are left out. */
-function compareVersions(a: string, b: string): number {
-  const [left, right] = [numbersOf(a), numbersOf(b)]
+function compareVersions(left: number[], right: number[]): number {
   for (let at = 0; at < Math.max(left.length, right.length); at++) {
     const difference = (left[at] ?? 0) - (right[at] ?? 0)
     if (difference !== 0) return difference
@@ -39,7 +41,7 @@ function compareVersions(a: string, b: string): number {
   return 0
 }
 
-function numbersOf(version: string): number[] {
-  const [plain = ''] = version.split(/[-+ ]/)
-  return plain.split('.').map((part) => Number.parseInt(part, 10) || 0)
+function numbersOf(version: string): number[] | null {
+  const [, plain] = /^v?(\d+(?:\.\d+)*)(?:[-+ ]|$)/i.exec(version) ?? []
+  return plain ? plain.split('.').map(Number) : null
 }

@@ -19,6 +19,11 @@ test.each([
   ['2.4.0-beta.1', undefined, false, false],
   ['2.10.0', 1, false, false],
   ['3', undefined, false, false],
+  ['v2.0', 200, false, true],
+  ['v1.9', 999, true, true],
+  ['', 1, false, false],
+  ['dev', 1, false, false],
+  ['$(MARKETING_VERSION)', 1, false, false],
 ])(
   'version %s, build %j: required %j, available %j',
   (version, buildNumber, required, available) => {

@@ -1,0 +1,129 @@
+import { describe, expect, test } from 'bun:test'
+import { runInNewContext } from 'node:vm'
+import type { Credentials, UploadInput } from '../../src/client/client.ts'
+import { createTestApp, PASSWORD } from '../support/app.ts'
+import { clientOf, inPlain, signedIn } from '../support/network.ts'
+
+const LOGIN = { email: 'ann@example.com', password: PASSWORD }
+const PLAIN = { env: 'test' }
+
+test.each<[string, () => unknown]>([
+  [
+    'a typed array of another realm',
+    () => runInNewContext('new Uint8Array([1, 116, 101]).subarray(1)'),
+  ],
+  ['an ArrayBuffer of another realm', () => runInNewContext('new Uint8Array([116, 101]).buffer')],
+  ['a DataView', () => new DataView(new Uint8Array([116, 101]).buffer)],
+])('%s is uploaded', async (_name, make) => {
+  await using app = await createTestApp()
+  const { client } = await signedIn(app, PLAIN)
+  const files = [{ name: 'a.txt', type: 'text/plain', data: make() as Uint8Array }]
+  const [stored] = await client.uploadAttachments({ type: 'supportTicket', files })
+  expect(await client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 2 })
+})
+
+test('a blob: address is read as a file', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app, PLAIN)
+  const uri = URL.createObjectURL(new Blob(['text']))
+  const send = network.fetch
+  const fetch = async (url: string, init?: RequestInit) =>
+    url.startsWith('blob:') ? globalThis.fetch(url) : send(url, init)
+  const other = clientOf(app, { ...PLAIN, fetch })
+  await other.client.startAsGuest()
+  const files = [{ uri, name: 'a.txt', type: 'text/plain' }]
+  const [stored] = await other.client.uploadAttachments({ type: 'supportTicket', files })
+  expect(await other.client.readAttachment({ key: stored?.key ?? '' })).toMatchObject({ size: 4 })
+  expect((await client.listAttachments()).attachments).toEqual([])
+})
+
+describe('timeout', () => {
+  test('Infinity never ends a call', async () => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, { ...PLAIN, timeout: Number.POSITIVE_INFINITY })
+    expect((await client.startAsGuest()).tokenType).toBe('Bearer')
+  })
+
+  test.each([0, -1, Number.NaN])('%d is refused', async (timeout) => {
+    await using app = await createTestApp()
+    const { client } = clientOf(app, PLAIN)
+    await expect(client.readFaqs({}, { timeout })).rejects.toThrow(/timeout must be/)
+  })
+})
+
+test('what is missing is a TypeError, as a rejection', async () => {
+  await using app = await createTestApp()
+  const { client } = await signedIn(app, PLAIN)
+  const nothing = undefined as unknown as Credentials
+  const data = new Uint8Array(1)
+  const calls = [
+    () => client.login(nothing),
+    () => client.passTwoFactor(nothing as never),
+    () => client.changeProfile(nothing as never),
+    () => client.uploadAttachments({} as UploadInput),
+    () => client.uploadAttachments(nothing as never),
+    () => client.uploadAttachments({ type: 'supportTicket', files: [{ data }] } as never),
+  ]
+  for (const call of calls) {
+    const made = call()
+    await expect(made).rejects.toBeInstanceOf(TypeError)
+  }
+})
+
+test.each([200, 401, 409, 429, 503])(
+  'logout is done on this device where the answer is %d of somebody on the way',
+  async (status) => {
+    await using app = await createTestApp()
+    const { client, network } = clientOf(app, PLAIN)
+    await client.register(LOGIN)
+    app.clock.advance(16 * 60_000)
+    network.meddler = { reply: () => new Response('<html>', { status }) }
+    network.seen.length = 0
+    expect(await client.logout()).toEqual({ message: 'Signed out on this device.' })
+    // A refused token is exchanged, once.
+    expect([await client.isSignedIn(), network.seen.length <= 2]).toEqual([false, true])
+  },
+)
+
+test('logout with an expired access token ends the session on the server', async () => {
+  await using app = await createTestApp()
+  const { client } = clientOf(app, PLAIN)
+  await client.register(LOGIN)
+  app.clock.advance(16 * 60_000)
+  await client.logout()
+  const { db } = app.services
+  expect(await db.read.$count(db.tables.sessions)).toBe(0)
+})
+
+test('an account whose deletion was not answered is deleted by the next try', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app, PLAIN)
+  await client.register(LOGIN)
+  network.meddler = {
+    reply() {
+      throw new TypeError('the connection broke off')
+    },
+  }
+  await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
+  network.meddler = {}
+  expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
+  expect(await client.isSignedIn()).toBe(false)
+})
+
+test.each([
+  ['-5', null],
+  ['1.5', 2],
+  ['7', 7],
+  ['soon', null],
+])('Retry-After: %s is %j', async (header, retryAfter) => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app, PLAIN)
+  network.meddler = {
+    reply() {
+      const reply = inPlain({ code: 'rate_limited', message: 'Later.' }, 429)
+      reply.headers.set('retry-after', header)
+      return reply
+    },
+  }
+  await expect(client.readProfile()).rejects.toMatchObject({ code: 'rate_limited', retryAfter })
+})
