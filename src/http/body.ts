@@ -59,12 +59,10 @@ function isDeeper(value: unknown, levels: number): boolean {
   return levels === 0 || Object.values(value).some((inner) => isDeeper(inner, levels - 1))
 }
 
-/** The whole body of at most `limit` bytes, counted as they come; beyond it 413. */
+/** Reads at most `limit` bytes, counted whatever length is announced; throws 413 beyond that. */
 export async function readBody(request: Request, limit: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   rejectTooLong(request, limit)
-  // An announced length binds the sender: only a chunked body must be counted.
-  if (announcedLength(request) !== null) return openedBody(request) ?? request.bytes()
   const chunks: Uint8Array[] = []
   let size = 0
   for await (const chunk of chunksOf(request)) {

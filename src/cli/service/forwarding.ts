@@ -16,6 +16,8 @@ export type Forward = (
 ) => Promise<Response>
 
 const SOCKET = 'requests.sock'
+/** Only a process of ours may set headers with this prefix. */
+const INTERNAL = 'homeport-'
 const TARGET = 'homeport-target'
 const PEER = 'homeport-peer'
 const URL_ASKED = 'homeport-url'
@@ -117,6 +119,7 @@ async function untilServed(config: Config) {
 
 function headersTo(target: Target, request: Request, peer: string | null): Headers {
   const headers = withoutHop(request.headers)
+  for (const name of [...headers.keys()]) if (name.startsWith(INTERNAL)) headers.delete(name)
   const length = headers.get('content-length')
   headers.delete('content-length')
   if (length !== null) headers.set(LENGTH, length)

@@ -1,0 +1,18 @@
+import { expect, test } from 'bun:test'
+import { readBody } from '../../src/http/body.ts'
+
+test('a body that is longer than its announced length is cut off at the limit', async () => {
+  let sent = 0
+  const body = new ReadableStream<Uint8Array>({
+    pull(controller) {
+      sent++
+      if (sent > 100) controller.close()
+      else controller.enqueue(new Uint8Array(10))
+    },
+  })
+  const headers = { 'content-length': '4' }
+  const request = new Request('http://localhost/', { method: 'POST', headers, body })
+  expect(request.headers.get('content-length')).toBe('4')
+  await expect(readBody(request, 50)).rejects.toThrow('must not exceed 50 bytes')
+  expect(sent).toBeLessThan(20)
+})
