@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
-import { mkdirSync } from 'node:fs'
+import { mkdirSync, rmdirSync } from 'node:fs'
 import { lstat, mkdir, readdir, symlink } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -139,7 +139,10 @@ test('a file that is no backup, a folder and an empty option are called that', a
 
 const FEW_FILES = join(tmpdir(), `homeport-few-files-${process.pid}`)
 const isMounted = mountFewFiles()
-afterAll(() => void Bun.spawnSync(['umount', FEW_FILES]))
+afterAll(() => {
+  Bun.spawnSync(['umount', FEW_FILES])
+  rmdirSync(FEW_FILES)
+})
 
 onSqlite('its data directory is gathered first')(
   'a disk without free inodes is not called full',
