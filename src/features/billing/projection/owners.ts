@@ -19,6 +19,13 @@ type OwnersDeps = {
 
 export type Owners = ReturnType<typeof createOwners>
 
+/** What was looked up for one line and holds for the next, as long as no ids are joined. */
+export type Known = { customers: Map<string, string>; transfers: Map<string, OrderedEvent> }
+
+export function nothingKnown(): Known {
+  return { customers: new Map(), transfers: new Map() }
+}
+
 /** Which customer a line belongs to, and which ones have held it. */
 export function createOwners(deps: OwnersDeps) {
   const { db, eventLog, lineFolding, queries } = deps
@@ -34,10 +41,10 @@ export function createOwners(deps: OwnersDeps) {
   return { assign }
 
   /** Finds the owner of a line by replaying all who held it, and stores it. Its state must be complete. */
-  async function assign(tx: Tx, lineKey: string) {
+  async function assign(tx: Tx, lineKey: string, looked = nothingKnown()) {
     const [row] = await findLine(tx).execute({ lineKey })
     if (!row) return
-    const { holders, customerId } = await replay(tx, lineKey, row.state as FoldedLine)
+    const { holders, customerId } = await replay(tx, lineKey, row.state as FoldedLine, looked)
     await storeHolders(tx, lineKey, new Set(holders))
     if (customerId === row.customerId) return
     await tx.update(subscriptions).set({ customerId }).where(eq(subscriptions.lineKey, lineKey))
@@ -53,10 +60,12 @@ export function createOwners(deps: OwnersDeps) {
   }
 
   /** Each transfer may bring in a holder from whom another transfer takes the line. */
-  async function replay(tx: Tx, lineKey: string, state: FoldedLine) {
+  async function replay(tx: Tx, lineKey: string, state: FoldedLine, looked: Known) {
     const namings = await lineFolding.namingsOf(tx, lineKey, state)
     const traits = { environment: lineIn(state).environment, store: state.store ?? null }
-    const customers = await customersOf(tx, [...new Set(namings.map(({ name }) => name))])
+    const { customers } = looked
+    const names = namings.map(({ name }) => name)
+    await loadCustomers(tx, customers, names)
     const transfers = new Map<string, OrderedEvent>()
     const followers: Naming[] = []
     for (;;) {
@@ -64,7 +73,7 @@ export function createOwners(deps: OwnersDeps) {
       const holders = holdersOf(steps, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
-      const newTransfers = await unknownTransfers(tx, holders, transfers)
+      const newTransfers = await unknownTransfers(tx, holders, transfers, looked)
       if (newTransfers.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
@@ -79,18 +88,29 @@ export function createOwners(deps: OwnersDeps) {
     }
   }
 
-  async function unknownTransfers(tx: Tx, holders: string[], known: Map<string, OrderedEvent>) {
+  async function unknownTransfers(
+    tx: Tx,
+    holders: string[],
+    ofLine: Map<string, OrderedEvent>,
+    looked: Known,
+  ) {
     const rows = new Set<string>()
     for (const customerId of new Set(holders)) {
       for (const { eventRow } of await findTransfersFrom(tx).execute({ customerId })) {
-        if (!known.has(eventRow)) rows.add(eventRow)
+        if (!ofLine.has(eventRow)) rows.add(eventRow)
       }
     }
-    return eventLog.eventsIn(tx, [...rows])
+    const missing = [...rows].filter((row) => !looked.transfers.has(row))
+    for (const [row, event] of await eventLog.eventsIn(tx, missing))
+      looked.transfers.set(row, event)
+    return [...rows].flatMap((row): [string, OrderedEvent][] => {
+      const event = looked.transfers.get(row)
+      return event ? [[row, event]] : []
+    })
   }
 
   async function loadCustomers(tx: Tx, customers: Map<string, string>, ids: string[]) {
-    const missing = ids.filter((id) => !customers.has(id))
+    const missing = [...new Set(ids)].filter((id) => !customers.has(id))
     if (missing.length === 0) return
     for (const [id, customerId] of await customersOf(tx, missing)) customers.set(id, customerId)
   }

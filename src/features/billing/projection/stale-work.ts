@@ -5,7 +5,7 @@ import { EMPTY_LINE } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'
 import { type FoldedLine, fromStored } from './folding.ts'
 import type { Gap, LineFolding } from './line-folding.ts'
-import type { Owners } from './owners.ts'
+import { type Known, nothingKnown, type Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 type StaleWorkDeps = {
@@ -126,6 +126,7 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
 
   /** Until `deadline`, of `performance.now()`; the rest is kept for a later slice. */
   async function reassignSome(tx: Tx, customerId: string, afterLine: string, deadline: number) {
+    const looked = nothingKnown()
     for (let after = afterLine; ; ) {
       const rows = await tx
         .selectDistinct({ lineKey: lineHolders.lineKey })
@@ -135,19 +136,19 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
         .limit(LINES_AT_ONCE)
       const last = rows.at(-1)
       if (!last) return false
-      for (const { lineKey } of rows) await reassignLine(tx, lineKey)
+      for (const { lineKey } of rows) await reassignLine(tx, lineKey, looked)
       after = last.lineKey
       if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
     }
   }
 
-  async function reassignLine(tx: Tx, lineKey: string) {
+  async function reassignLine(tx: Tx, lineKey: string, looked: Known) {
     const [row] = await findLine(tx).execute({ lineKey })
     const state = row?.state as FoldedLine | undefined
     // A stale line finds its owner when it is complete.
     if (!state || state.stale) return
     if (fromStored(state) === null) await advance(tx, lineKey, FULL_RANGE)
-    else await owners.assign(tx, lineKey)
+    else await owners.assign(tx, lineKey, looked)
   }
 
   /** Whoever waits already has to be looked at anew from the beginning. */
