@@ -128,6 +128,7 @@ export function createPeople(deps: PeopleDeps) {
   const socialLogin = createSocialLogin({
     db,
     accounts,
+    addresses,
     signIn,
     identities,
     accountSecurity,

@@ -1,7 +1,10 @@
 import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
+
+type Smtp = Awaited<ReturnType<typeof startSmtp>>
 
 const ANN = { sub: 'g-1', email: 'ann@example.com', email_verified: true }
 
@@ -64,6 +67,58 @@ test('the owner is told of a linked provider, and a new password ends what a str
   expect((await app.ask('POST', '/api/auth/login/v1', { json: login })).status).toBe(401)
 })
 
+test("an address that Google does not own is confirmed by mail, and is its owner's to reset", async () => {
+  using world = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+  const stranger = (await social(app, await world.mint('google', ANN))).json.response
+  expect(stranger.user.emailVerified).toBe(false)
+  expect((await smtp.next(ANN.email)).text.replace(/\s+/g, ' ')).toContain('do not confirm')
+  await takeBack(app, smtp, ANN.email)
+  expect(await idAt(app, await world.mint('google', ANN))).not.toBe(stranger.user._id)
+})
+
+/** Links of an account whose address was verified, whatever by, and whether a reset by mail ends them. */
+const LINKS: [string, 'google' | 'apple', string, string, boolean][] = [
+  ['by an address that Google does not own', 'google', 'ann@example.com', 'ann@example.com', true],
+  ['by an address that Google owns', 'google', 'Ann@Gmail.com', 'ann@gmail.com', false],
+  ['of Apple', 'apple', 'ann@example.com', 'ann@example.com', false],
+  ['of Google by another address', 'google', 'bob@gmail.com', 'ann@example.com', true],
+  ['of Apple by another address', 'apple', 'bob@example.com', 'ann@example.com', true],
+]
+
+test.each(LINKS)(
+  'a reset by mail ends links that do not show the address: %s',
+  async (_name, provider, linked, email, isEnded) => {
+    using world = await startIdentityProvider()
+    await using smtp = await startSmtp()
+    await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+    const claims = { ...ANN, email: linked }
+    const stranger = await idAt(app, await world.mint(provider, claims), provider)
+    const { db } = app.services
+    const { users } = db.tables
+    await db.write(async (tx) => {
+      // Releases before this one took the word of any provider, also at a change of address.
+      const changes = { email, emailKey: email.toLowerCase(), emailVerifiedAt: app.clock.now }
+      await tx.update(users).set(changes).where(eq(users.id, stranger))
+    })
+    await takeBack(app, smtp, email)
+    const again = await idAt(app, await world.mint(provider, claims), provider)
+    expect(again !== stranger).toBe(isEnded)
+  },
+)
+
+test('Google links a Workspace address again after a reset by mail', async () => {
+  using world = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+  const claims = { ...ANN, hd: 'example.com' }
+  const owner = (await social(app, await world.mint('google', claims))).json.response
+  expect(owner.user.emailVerified).toBe(true)
+  await takeBack(app, smtp, ANN.email)
+  expect(await idAt(app, await world.mint('google', claims))).toBe(owner.user._id)
+})
+
 test('refused id tokens are limited by address, good ones and an unreachable provider are not', async () => {
   using world = await startIdentityProvider()
   await using app = await createTestApp({}, world)
@@ -86,7 +141,24 @@ async function registerVerified(app: TestApp, email: string) {
   return owner
 }
 
-function social(app: TestApp, idToken: string, token?: string) {
-  const json = { provider: 'google', idToken }
+/** Sets a password by mail, and signs in with it. */
+async function takeBack(app: TestApp, smtp: Smtp, email: string) {
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email } })
+  let mail = await smtp.next(email)
+  while (!mail.text.includes('/reset?token=')) mail = await smtp.next(email)
+  const json = { token: tokenIn(mail), newPassword: 'another good one' }
+  expect((await app.ask('POST', '/api/auth/password/v1/reset', { json })).status).toBe(200)
+  const login = { json: { email, password: json.newPassword } }
+  expect((await app.ask('POST', '/api/auth/login/v1', login)).status).toBe(200)
+}
+
+async function idAt(app: TestApp, idToken: string, provider = 'google'): Promise<string> {
+  const signedIn = await social(app, idToken, undefined, provider)
+  expect(signedIn.status).toBe(200)
+  return signedIn.json.response.user._id
+}
+
+function social(app: TestApp, idToken: string, token?: string, provider = 'google') {
+  const json = { provider, idToken }
   return app.ask('POST', '/api/auth/social/v1', { json, ...(token ? { token } : {}) })
 }

@@ -4,6 +4,7 @@ import type { OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { PeopleDb } from '../schema.ts'
 import type { SessionEnd, SessionEndings } from '../sessions/session-endings.ts'
 import type { Identities } from '../social/identities.ts'
+import type { Account } from './accounts.ts'
 
 type AccountSecurityDeps = {
   db: PeopleDb
@@ -22,7 +23,7 @@ export function createAccountSecurity({
   oneTimeTokens,
 }: AccountSecurityDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
-  return { secure, signOut, endOtherSessions, removeUnverifiedSignIns }
+  return { secure, signOut, endOtherSessions, removeStrangersSignIns }
 
   /**
    * Ends the sessions of a user but `keptSession` (null: all) and voids the one-time tokens and pending
@@ -54,10 +55,15 @@ export function createAccountSecurity({
   }
 
   /**
-   * Removes every way to sign in that was set up before anybody had verified the address: it was
-   * somebody else's doing. The caller sets a new password and secures the account.
+   * Removes what may let a stranger sign in after the mailbox's owner took the account: every way that was
+   * set up before anybody had verified the address, and links of people whose provider does not own it,
+   * whose word was once enough. The caller sets a new password and secures the account.
    */
-  async function removeUnverifiedSignIns(tx: Tx, userId: string) {
+  async function removeStrangersSignIns(
+    tx: Tx,
+    { id: userId, emailKey, emailVerifiedAt }: Account,
+  ) {
+    if (emailVerifiedAt !== null) return identities.removeForeign(tx, userId, emailKey)
     const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
     await tx.update(users).set(off).where(eq(users.id, userId))
     await identities.removeAll(tx, userId)

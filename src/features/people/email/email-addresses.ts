@@ -153,14 +153,13 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Uses up the token of a reset. Who holds it has read the mail: the address is verified. Where nobody had
-   * proven it before, what was set up until now may be a stranger's, and goes.
+   * Uses up the token of a reset. Who holds it has read the mail: the address is verified, and
+   * what a stranger may have set up goes.
    */
   async function takeReset(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.take(tx, 'reset-password', token)
     if (!row) throw invalidLink()
-    const { emailVerifiedAt } = await accounts.find(tx, row.userId)
-    if (emailVerifiedAt === null) await accountSecurity.removeUnverifiedSignIns(tx, row.userId)
+    await accountSecurity.removeStrangersSignIns(tx, await accounts.find(tx, row.userId))
     await confirm(tx, row.userId, row.email)
     return accounts.find(tx, row.userId)
   }

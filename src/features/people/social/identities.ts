@@ -1,9 +1,10 @@
 import { and, asc, eq } from 'drizzle-orm'
 import type { Tx } from '../../../db/db.ts'
+import { emailKeyOf } from '../../../lib/email-address.ts'
 import { unseal } from '../../../lib/seal.ts'
 import { type PeopleOutbox, PRIORITY } from '../outbox-messages.ts'
 import type { PeopleDb } from '../schema.ts'
-import type { ProviderName } from './identity-providers.ts'
+import { alwaysOwns, type ProviderName } from './identity-providers.ts'
 
 type IdentitiesDeps = { db: PeopleDb; outbox: PeopleOutbox; sealKey: Uint8Array }
 
@@ -14,7 +15,7 @@ type Row = PeopleDb['tables']['identities']['$inferSelect']
 /** Accounts at identity providers that are linked to users. */
 export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
   const { identities } = db.tables
-  return { list, remove, removeAll }
+  return { list, remove, removeAll, removeForeign }
 
   /** The identities of a user, for the export. */
   async function list(userId: string) {
@@ -44,6 +45,23 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
   async function removeAll(tx: Tx, userId: string) {
     const removed = await tx.delete(identities).where(eq(identities.userId, userId)).returning()
     await revokeGrants(tx, removed)
+  }
+
+  /**
+   * Unlinks what does not show that its holder has the address of the account today, as part of the change.
+   * A Workspace address goes too, and is linked again by the next sign-in: its `hd` is not kept.
+   */
+  async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {
+    const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
+    const foreign = rows.filter(
+      ({ provider, email }) =>
+        email === null || emailKeyOf(email) !== emailKey || !alwaysOwns(provider, email),
+    )
+    for (const { provider, subject } of foreign) {
+      const isSame = and(eq(identities.provider, provider), eq(identities.subject, subject))
+      await tx.delete(identities).where(isSame)
+    }
+    await revokeGrants(tx, foreign)
   }
 
   /** Leaves word for Apple that grants end. */

@@ -83,7 +83,7 @@ export function createIdTokenVerifier(
         email,
         // Apple may send it as the string 'true'.
         emailVerified: verified === true || verified === 'true',
-        ownsAddress: provider === 'apple' || isText(hd) || /@gmail\.com$/i.test(email ?? ''),
+        ownsAddress: isText(hd) || alwaysOwns(provider, email),
         name: typeof payload['name'] === 'string' ? payload['name'].slice(0, 100) : '',
         clientId: aud,
       }
@@ -91,6 +91,11 @@ export function createIdTokenVerifier(
       throw isUnreachable(error) ? unreachable(error) : refused()
     }
   }
+}
+
+/** Whether a provider knows who has `email` today, whatever else its token says. */
+export function alwaysOwns(provider: string, email: string | null): boolean {
+  return provider === 'apple' || /@gmail\.com$/i.test(email ?? '')
 }
 
 /** Both providers write one text; another type may be read otherwise elsewhere. */

@@ -7,6 +7,7 @@ import { seal } from '../../../lib/seal.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { EmailAddresses } from '../email/email-addresses.ts'
 import type { Notices } from '../email/notices.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -18,6 +19,7 @@ import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-pro
 type SocialLoginDeps = {
   db: PeopleDb
   accounts: Accounts
+  addresses: EmailAddresses
   signIn: SignIn
   identities: Identities
   accountSecurity: AccountSecurity
@@ -44,7 +46,7 @@ const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 
 
 /** Signing in with what Google or Apple say of a person. */
 export function createSocialLogin(deps: SocialLoginDeps) {
-  const { db, accounts, signIn, identities, accountSecurity, verifyIdToken } = deps
+  const { db, accounts, addresses, signIn, identities, accountSecurity, verifyIdToken } = deps
   const { notices, limits, appleGrants, sealKey, now, log } = deps
   const { identities: links, users } = db.tables
   return { login, unlink }
@@ -64,7 +66,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     const grant = await exchange(identity, authorizationCode)
     const result = await db.write(async (tx) => {
       await release(tx)
-      const user = await accountOf(tx, identity, hints, bearerId)
+      const user = await accountOf(tx, identity, hints, ip, bearerId)
       if (grant !== null) {
         const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
         await tx.update(links).set({ grant }).where(isSame)
@@ -98,6 +100,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     tx: Tx,
     identity: ProvenIdentity,
     hints: AccountDefaults,
+    ip: string,
     bearerId: string | null,
   ): Promise<Account> {
     const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
@@ -109,6 +112,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       ? await accounts.upgrade(tx, guest, identity.provider, name ? { ...login, name } : login)
       : await accounts.create(tx, identity.provider, { ...hints, name }, login)
     await link(tx, identity, user.id)
+    if (user.emailKey !== null && user.emailVerifiedAt === null)
+      await addresses.sendVerification(tx, user, ip)
     return user
   }
 
@@ -143,14 +148,18 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return user
   }
 
-  /** A new account shows the address; it signs in with it only when nobody else claims it. */
+  /**
+   * A new account shows the address; it signs in with it only when nobody else claims it. What the
+   * provider verified long ago is confirmed by mail: somebody else may have the address by now.
+   */
   async function loginOf(
     tx: Tx,
-    { email, emailVerified }: ProvenIdentity,
+    { email, emailVerified, ownsAddress }: ProvenIdentity,
   ): Promise<Partial<Account>> {
     if (email === null || mailboxOf(email) === null) return {}
     const isFree = emailVerified && !(await accounts.findByEmail(tx, email))
-    return isFree ? { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() } : { email }
+    if (!isFree) return { email }
+    return { email, emailKey: emailKeyOf(email), emailVerifiedAt: ownsAddress ? now() : null }
   }
 
   async function link(tx: Tx, { provider, subject, email }: ProvenIdentity, userId: string) {
