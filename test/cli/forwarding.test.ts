@@ -5,6 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createForward, serveForwarded } from '../../src/cli/service/forwarding.ts'
 import type { Config } from '../../src/config.ts'
+import { readBody } from '../../src/http/body.ts'
+import type { AppError } from '../../src/lib/errors.ts'
 
 const MB = 2 ** 20
 const LIMIT = 64 * 1024
@@ -22,6 +24,25 @@ test("a client's own homeport-* headers are not passed on", async () => {
   expect(reply).toStartWith('HTTP/1.1 200')
   expect(seen).toEqual([])
 })
+
+test.each([
+  ['', 80],
+  ['Homeport-Length: 50', 80],
+  ['', 1],
+])(
+  'an over-long chunked body (%s, %d MB) gets 413 during a handover',
+  async (header, size) => {
+    await using front = await openHandover((request) =>
+      readBody(request, LIMIT).then(
+        () => new Response('ok'),
+        (error: AppError) => new Response(error.message, { status: 413 }),
+      ),
+    )
+    expect(await front.post(header, size)).toStartWith('HTTP/1.1 413')
+    expect(await front.post('', 0.01)).toStartWith('HTTP/1.1 200')
+  },
+  15_000,
+)
 
 /** A process that passes requests on, and the next one, which answers them with `handle`. */
 async function openHandover(handle: (request: Request) => Promise<Response>) {

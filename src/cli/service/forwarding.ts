@@ -144,7 +144,14 @@ function originalOf(request: Request, isTls: boolean): Request {
     headers.set('content-length', length)
   }
   const scheme = isTls ? 'https' : 'http'
-  const original = new Request(url.startsWith('/') ? `${scheme}://localhost${url}` : url, request)
+  const { method, body, signal } = request
+  // Copied as a whole, a request delivers its body only once all of it has arrived.
+  const original = new Request(url.startsWith('/') ? `${scheme}://localhost${url}` : url, {
+    method,
+    headers,
+    body,
+    signal,
+  })
   if (peer) setPeerAddress(original, peer)
   return original
 }
