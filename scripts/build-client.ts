@@ -40,6 +40,7 @@ const PACKAGE = {
       require: { types: './cjs/client.d.ts', default: './cjs/client.js' },
       default: { types: './client.d.ts', default: './client.js' },
     },
+    './package.json': './package.json',
   },
   files: ['*.js', '*.map', '*.d.ts', '*.md', 'cjs/*'],
   engines: { node: '>=20' },

@@ -1,5 +1,5 @@
 import { tokenIn } from '../http/authenticate.ts'
-import { announcedLength, hasBody, JSON_LIMIT, readBody, rejectTooLong } from '../http/body.ts'
+import { announcedLength, hasBody, JSON_LIMIT, readBody } from '../http/body.ts'
 import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
@@ -18,8 +18,9 @@ export type OpenerDeps = {
   now: () => Date
 }
 
+const UPLOAD_MIB = 16
 /** Bytes of an upload once it is opened. */
-const UPLOAD_LIMIT = 16 * 1024 * 1024
+const UPLOAD_LIMIT = UPLOAD_MIB * 1024 * 1024
 /** How many sealed uploads of the maximum size are held at once; each address may hold one. */
 const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 200
@@ -55,7 +56,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = announcedLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
-    rejectTooLong(request, share)
+    if (size > share) throw tooLargeUpload()
     const timeout = AbortSignal.timeout(MAX_WAIT * 1000)
     return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
   }
@@ -138,4 +139,10 @@ function tooManyUploads(): AppError {
   return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
     retryAfterSeconds: 5,
   })
+}
+
+/** In what an app knows: the size of its files, not that of the message around them. */
+function tooLargeUpload(): AppError {
+  const message = `A sealed upload must not exceed ${UPLOAD_MIB} MiB, all files together.`
+  return new AppError('payload_too_large', message)
 }

@@ -146,8 +146,9 @@ test('what it shows is the client alone, and every function says what it does', 
     // Hermes cannot parse it.
     expect(await Bun.file(join(PACKAGE, name)).text()).not.toContain('import.meta')
   }
-  const { dependencies, scripts, sideEffects } = await Bun.file(
+  const { exports, dependencies, scripts, sideEffects } = await Bun.file(
     join(PACKAGE, 'package.json'),
   ).json()
+  expect(exports['./package.json']).toBe('./package.json')
   expect([dependencies, scripts, sideEffects]).toEqual([undefined, undefined, false])
 })

@@ -127,3 +127,13 @@ test.each([
   }
   await expect(client.readProfile()).rejects.toMatchObject({ code: 'rate_limited', retryAfter })
 })
+
+test('a sealed upload that is too large is told the limit of its files, in MiB', async () => {
+  await using app = await createTestApp()
+  const { client } = await signedIn(app)
+  const files = [{ name: 'a.txt', type: 'text/plain', data: new Uint8Array(18 * 2 ** 20) }]
+  await expect(client.uploadAttachments({ type: 'supportTicket', files })).rejects.toMatchObject({
+    code: 'payload_too_large',
+    message: 'A sealed upload must not exceed 16 MiB, all files together.',
+  })
+})

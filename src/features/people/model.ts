@@ -21,6 +21,12 @@ const Email = t.String({
   description: 'compared without regard to case, shown as typed',
   examples: ['ann@example.com'],
 })
+/** Checked along with the password, so that the faults of both are told at once. */
+const NewEmail = t.String({
+  maxLength: 254,
+  description: 'an e-mail address, compared without regard to case, shown as typed',
+  examples: ['ann@example.com'],
+})
 
 const password = (description: string, example = 'correct horse battery') =>
   t.String({
@@ -63,7 +69,7 @@ const methods = t.Array(
 )
 
 export const RegisterBody = strict({
-  email: Email,
+  email: NewEmail,
   password: password('8 to 256 characters, and not a common one'),
   name: t.Optional(Name),
 })

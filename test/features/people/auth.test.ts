@@ -212,6 +212,17 @@ test('another service can check a token with the published keys alone', async ()
   expect(payload).toMatchObject({ sub: user._id, aud: 'homeport' })
 })
 
+test('a sign-up with a bad address and a bad password names both', async () => {
+  await using app = await createTestApp()
+  const json = { email: 'no address', password: 'short' }
+  const refused = await app.ask('POST', '/api/auth/register/v1', { json })
+  expect([refused.status, refused.json.code]).toEqual([422, 'validation_failed'])
+  expect(refused.json.details.map(({ path }: { path: string }) => path)).toEqual([
+    'email',
+    'password',
+  ])
+})
+
 function signIn(app: TestApp, email: string, password = PASSWORD) {
   return app.ask('POST', '/api/auth/login/v1', { json: { email, password } })
 }

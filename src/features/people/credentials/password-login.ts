@@ -48,8 +48,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     { ip, device, baseUrl }: RequestOrigin,
     guestId: string | null,
   ) {
-    requireMailbox(email)
-    await check(password, 'password', email, hints.name)
+    await checkNewLogin(email, password, hints.name)
     const claims = [{ rule: REGISTRATIONS, key: ip }]
     await limits.check(claims)
     const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
@@ -79,8 +78,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     password,
     ...hints
   }: { email: string; password: string } & AccountDefaults) {
-    requireMailbox(email)
-    await check(password, 'password', email, hints.name)
+    await checkNewLogin(email, password, hints.name)
     const passwordHash = await passwords.hash(password, [emailKeyOf(email)])
     return db.write(async (tx) => {
       if (await accounts.findByEmail(tx, email)) throw emailTaken()
@@ -137,6 +135,21 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
       await accountSecurity.secure(tx, user.id, null)
       await proof.forgetFailures(tx, user)
+    })
+  }
+
+  /** Names the faults of both fields at once. */
+  async function checkNewLogin(email: string, password: string, name: string) {
+    const checks = [
+      async () => requireMailbox(email),
+      () => check(password, 'password', email, name),
+    ]
+    const outcomes = await Promise.allSettled(checks.map((run) => run()))
+    const faults = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    if (faults.length === 1) throw faults[0]
+    if (faults.length === 0) return
+    throw new AppError('validation_failed', 'Some fields are invalid.', {
+      details: faults.flatMap(({ details = [] }) => details),
     })
   }
 
