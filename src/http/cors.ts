@@ -1,5 +1,6 @@
 import { type Context, Elysia } from 'elysia'
 import type { Log } from '../lib/log.ts'
+import { createRecentMap } from '../lib/recent-map.ts'
 
 const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 const REQUEST_HEADERS =
@@ -8,10 +9,13 @@ const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
 /** Seconds for which a browser need not ask again whether it may ask; none takes more. */
 const MAX_AGE = '7200'
 const MAX_NOTED = 100
+const MAX_ORIGIN_LENGTH = 200
+/** What browsers send; also for apps in a web view, such as capacitor://localhost. */
+const ORIGIN_FORMAT = /^(null|[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+)$/
 
 /** Lets web clients of these origins call the API (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {
-  const refused = new Set<string>()
+  const refused = createRecentMap<string, true>(MAX_NOTED)
   return new Elysia({ name: 'cors' }).onRequest(({ request: { method, headers }, set }) => {
     const origin = headers.get('origin')
     if (origins.length === 0 && method !== 'OPTIONS') return
@@ -28,9 +32,10 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
   })
 
   /** Only the operator can see why a browser says no more than that the server cannot be reached. */
-  function noteRefusal(origin: string, method: string) {
-    if (method !== 'OPTIONS' || refused.has(origin) || refused.size >= MAX_NOTED) return
-    refused.add(origin)
+  function noteRefusal(sent: string, method: string) {
+    const origin = sent.slice(0, MAX_ORIGIN_LENGTH)
+    if (method !== 'OPTIONS' || !ORIGIN_FORMAT.test(origin) || refused.get(origin)) return
+    refused.set(origin, true)
     log.warn({ origin }, 'a web client of this origin is refused: it is not in CORS_ORIGINS')
   }
 }

@@ -1,4 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
+import { escapeControls } from './escape-controls.ts'
 import { createLogOutput } from './log-output.ts'
 
 export type Log = Logger
@@ -30,7 +31,7 @@ export function createLog(
     redact: { paths: redact, censor: '[redacted]' },
     serializers: { err: describeError },
   }
-  return pino(options, stream)
+  return pino(options, { write: (line) => stream.write(escapeControls(line)) })
 }
 
 /**

@@ -1,4 +1,5 @@
 import { prettyFactory } from 'pino-pretty'
+import { escapeControls } from './escape-controls.ts'
 
 type Line = { method?: string; route?: string; status?: number; ms?: number; requestId?: string }
 
@@ -7,7 +8,8 @@ export function createTextFormat(colorize: boolean): (line: string) => string {
   const format = prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss' })
   return (line) => {
     const { method, route, status, ms, requestId, ...record } = JSON.parse(line) as Line
-    if (method === undefined) return format(requestId ? { requestId, ...record } : record)
-    return format({ ...record, msg: `${method} ${route} ${status} in ${ms} ms` })
+    const msg = `${method} ${route} ${status} in ${ms} ms`
+    const id = requestId ? { requestId } : {}
+    return escapeControls(format(method === undefined ? { ...id, ...record } : { ...record, msg }))
   }
 }

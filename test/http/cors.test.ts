@@ -56,6 +56,20 @@ test('127: sealed replies can be read by a browser too, where sealing is require
   expect(refused.headers.get('access-control-allow-origin')).toBe(ORIGIN)
 })
 
+test('logs each refused origin once, also after many invented ones, and no malformed one', async () => {
+  await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
+  for (let i = 0; i < 120; i++) await preflight(app, `https://invented-${i}.example`)
+  const long = `https://${'a'.repeat(14_000)}.example`
+  const native = 'capacitor://localhost'
+  for (const origin of [long, native, native, 'https://x\u009b31m', 'nonsense']) {
+    await preflight(app, origin)
+  }
+  const noted = app.lines.flatMap((line) =>
+    line.includes('"origin"') ? [JSON.parse(line).origin] : [],
+  )
+  expect(noted.slice(120)).toEqual([long.slice(0, 200), native])
+})
+
 function preflight(app: TestApp, origin: string) {
   const headers = { origin, 'access-control-request-method': 'PATCH', env: 'test' }
   return app.ask('OPTIONS', PROFILE, { headers })
