@@ -3,6 +3,7 @@ import { beforeAll, expect, test } from 'bun:test'
 import { cp, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
+import { packArchive } from '../../src/cli/backup/archive.ts'
 import { bytesOf, changeInfo, makeUnsigned, repack } from '../support/archives.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -136,6 +137,21 @@ onDisk(
       changeInfo(entries, (info) => ({ ...info, signedBy: [] })),
     )
     expect((await restore(homeport, changed))[1]).toContain('not signed by this installation')
+  },
+  30_000,
+)
+
+onDisk(
+  'an archive that names a file twice is reported as damaged',
+  async () => {
+    await using homeport = await installExecutable()
+    const path = await makeBackup(homeport)
+    const about = { version: '0.1.0', schemaVersion: 1, createdAt: '2030-01-01T00:00:00Z' }
+    const file = { name: 'files/a/x', path }
+    const archive = packArchive(about, [file, file], [], () => {})
+    await Bun.write(join(homeport.folder, 'twice.tar'), new Response(archive))
+    const damaged = 'It is damaged or incomplete: take another backup.\n'
+    expect(await restore(homeport, 'twice.tar', '--trust')).toEqual([1, damaged])
   },
   30_000,
 )

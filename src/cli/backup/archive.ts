@@ -243,6 +243,7 @@ function damaged(cause?: unknown): ArchiveError {
   return new ArchiveError('It is damaged or incomplete: take another backup.', { cause })
 }
 
+/** EEXIST is no fault of the disk: in an empty folder it means that the archive names a file twice. */
 function isOfSystem(error: unknown): boolean {
-  return /^E[A-Z]+$/.test(String((error as { code?: unknown }).code))
+  return /^E(?!EXIST$)[A-Z]+$/.test(String((error as { code?: unknown }).code))
 }
