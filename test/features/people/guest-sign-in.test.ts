@@ -81,14 +81,14 @@ test('no other guest is merged by a challenge whose token was changed', async ()
   expect(await isSignedIn(app, other.token)).toBe(true)
 })
 
-test('a user who signs in as another one is not merged, and a bad token is refused', async () => {
+test('a user who signs in as another one is not merged, and a bad token is as good as none', async () => {
   await using app = await startApp()
   await app.register(LOGIN.email)
   const bob = await app.register('bob@example.com')
   const token = bob.accessToken
   expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token })).status).toBe(200)
   expect(await isSignedIn(app, token)).toBe(true)
-  expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token: 'x' })).status).toBe(401)
+  expect((await app.ask('POST', FIRST_STEP, { json: LOGIN, token: 'x' })).status).toBe(200)
 })
 
 async function startApp(world: Parameters<typeof createTestApp>[1] = {}) {

@@ -1,5 +1,6 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
 import { keyRanges } from '../../../db/key-ranges.ts'
+import { AppError } from '../../../lib/errors.ts'
 import type { Limits, WindowRule } from '../../../limits/limits.ts'
 import type { RequestOrigin } from '../request-origin.ts'
 import type { PeopleDb } from '../schema.ts'
@@ -27,7 +28,7 @@ const IDLE_DAYS = 90
 export function createGuests(deps: GuestsDeps) {
   const { db, accounts, signIn, limits, now, deleteAccount, checkSession, hasRecentAssets } = deps
   const { users, sessions, knownDevices } = db.tables
-  return { create, bearerUserId, sweep }
+  return { create, bearerUserId, bearerGuestId, sweep }
 
   async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
     await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
@@ -41,6 +42,16 @@ export function createGuests(deps: GuestsDeps) {
   /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
   async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
+  }
+
+  /** The same for a sign-in, which apps have always sent with whatever token they had: a refused one is as good as none. */
+  function bearerGuestId(token: string | undefined, sealed: boolean): Promise<string | null> {
+    return bearerUserId(token, sealed).catch((error) => {
+      const isRefused =
+        error instanceof AppError && (error.denial || error.code === 'encryption_required')
+      if (isRefused) return null
+      throw error
+    })
   }
 
   /** Removes guests whose devices, files and access to purchases are all 90 days in the past. */

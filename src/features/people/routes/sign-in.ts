@@ -22,7 +22,7 @@ const AS_GUEST = [{}, { bearer: [] }]
 /** Every way to get a session, and out of it. */
 export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutesDeps) {
   const { passwordLogin, signIn, socialLogin, guests, sessions } = people
-  const { bearerUserId } = guests
+  const { bearerUserId, bearerGuestId } = guests
   return new Elysia({ name: 'auth-sign-in' })
     .use(signedIn)
     .post(
@@ -55,7 +55,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
           email,
           password,
           originOf(request, server),
-          await bearerUserId(bearer, isSealed(request)),
+          await bearerGuestId(bearer, isSealed(request)),
         ),
       {
         ...json(LoginBody),
@@ -78,7 +78,7 @@ export function signInRoutes({ people, ipOf, baseUrlOf, signedIn }: PeopleRoutes
             challengeToken,
             code,
             originOf(request, server),
-            await bearerUserId(bearer, isSealed(request)),
+            await bearerGuestId(bearer, isSealed(request)),
           ),
         ),
       {
