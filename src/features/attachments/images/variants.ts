@@ -3,6 +3,7 @@ import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { AttachmentsDb } from '../schema.ts'
+import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'
 import { isImage } from '../upload/media-types.ts'
 import { imageRefusal, type Row } from '../upload/prepare-upload.ts'
@@ -69,8 +70,9 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     inFlight.set(key, making)
     await making
     const made = await openStored(key)
-    if (!made) throw new AppError('not_found', 'Not found.')
-    return { ...made, itemType, etag: key }
+    if (made) return { ...made, itemType, etag: key }
+    // The original was deleted meanwhile, or another variant took its room at once.
+    throw (await files.open(row.key)) ? noSpace() : new AppError('not_found', 'Not found.')
   }
 
   /** Remembers what a picture was made in vain for: who asks again gets the same answer at once. */
