@@ -3,7 +3,9 @@ import { startPostgres } from './support/postgres-server.ts'
 
 /** Runs the tests on a PostgreSQL server of their own. What does not apply to it is skipped there and says why. */
 await using server = await startPostgres({ synchronous_commit: 'off' })
-const words = process.argv.slice(2)
+const given = process.argv.slice(2)
+const flags = given.filter((word) => word.startsWith('--'))
+const words = given.filter((word) => !word.startsWith('--'))
 // What two instances do at once has the machine for itself.
 const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
 const passes =
@@ -19,6 +21,7 @@ for (const pass of passes) {
       `--parallel=${passes.indexOf(pass) === 0 ? 3 : 1}`,
       // Each of three has a third of two cores, and the server wants the rest.
       '--timeout=20000',
+      ...flags,
       ...pass,
     ],
     {
