@@ -49,11 +49,13 @@ test('a change that is over is refused inside of another one too', async () => {
 test('a statement that nobody waits for belongs to its change or to none', async () => {
   await using app = await createTestApp()
   const { db } = app.services
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
   let late: Promise<unknown> = Promise.resolve()
   await db.write(async (tx) => {
-    late = Bun.sleep(5).then(() => tx.insert(db.tables.contentVersions).values(row('late')))
+    late = isOver.then(() => tx.insert(db.tables.contentVersions).values(row('late')))
     void tx.insert(db.tables.contentVersions).values(row('at once')).execute()
   })
+  end()
   expect(await late.catch(({ message }) => message)).toBe(OVER)
   expect((await names(app)).filter((name) => ['late', 'at once'].includes(name))).toEqual([
     'at once',
