@@ -1,7 +1,7 @@
-import { AppError } from '../lib/errors.ts'
 import { createRecentMap } from '../lib/recent-map.ts'
+import { tooManyAttempts } from '../limits/limits.ts'
 
-type Window = { count: number; until: number }
+type Window = { count: number; until: Date }
 
 /** How many sealed requests of an address may fail within a window: each leaves a row behind. */
 const MAX_FAILURES = 3_000
@@ -17,13 +17,13 @@ export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now
   /** Counts a request as a failure until it is released. Throws `rate_limited` when there were too many. */
   function hold(request: Request, address: string) {
     if (!hasLimits) return
-    const at = now().getTime()
+    const at = now()
     let window = windows.get(address)
     if (!window || window.until <= at) {
-      window = { count: 0, until: at + WINDOW_MS }
+      window = { count: 0, until: new Date(at.getTime() + WINDOW_MS) }
       windows.set(address, window)
     }
-    if (window.count >= MAX_FAILURES) throw tooMany(window.until - at)
+    if (window.count >= MAX_FAILURES) throw tooManyAttempts(window.until, at)
     window.count++
     held.set(request, window)
   }
@@ -33,10 +33,4 @@ export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now
     const window = held.get(request)
     if (window) window.count--
   }
-}
-
-function tooMany(waitMs: number): AppError {
-  return new AppError('rate_limited', 'Too many attempts. Wait a moment and try again.', {
-    retryAfterSeconds: Math.max(1, Math.ceil(waitMs / 1000)),
-  })
 }

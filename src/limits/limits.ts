@@ -37,7 +37,7 @@ export function createLimits({
   /** Throws `rate_limited` when one of `claims` would be refused now. Counts nothing. */
   async function check(claims: Claim[]) {
     const [first] = enabled ? await inForce(claims) : []
-    if (first) throw limited(first.until, now())
+    if (first) throw tooManyAttempts(first.until, now())
   }
 
   /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
@@ -122,13 +122,13 @@ export function createLimits({
 
 function inWindow(rule: WindowRule, row: Row | undefined, at: Date): Row {
   if (!row || !isInForce(row, rule, at)) return { count: 1, until: after(at, rule.seconds) }
-  if (row.count >= rule.max) throw limited(row.until, at)
+  if (row.count >= rule.max) throw tooManyAttempts(row.until, at)
   return { count: row.count + 1, until: row.until }
 }
 
 function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   const { free, maxDelay } = rule
-  if (row && isInForce(row, rule, at)) throw limited(row.until, at)
+  if (row && isInForce(row, rule, at)) throw tooManyAttempts(row.until, at)
   const isRecent = row && at.getTime() - row.until.getTime() < DAY
   const count = isRecent ? row.count + 1 : 1
   const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
@@ -150,7 +150,8 @@ function keyOf({ rule, key }: Claim): string {
   return `${rule.name}:${sha256(key)}`
 }
 
-function limited(until: Date, at: Date): AppError {
+/** Says when the next attempt may be made. */
+export function tooManyAttempts(until: Date, at: Date): AppError {
   const seconds = Math.max(1, Math.ceil((until.getTime() - at.getTime()) / 1000))
   return new AppError('rate_limited', 'Too many attempts. Wait a moment and try again.', {
     retryAfterSeconds: seconds,
