@@ -1,5 +1,5 @@
 import { userName } from '../lib/user-name.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 import type { ServiceCommand } from './command.ts'
 
 /** Does the work of a command; what it changes is written to the log and to the audit log as done by `user`. */

@@ -1,5 +1,5 @@
 import { constants, setPriority } from 'node:os'
-import { isIntact } from '../db/sqlite/open.ts'
+import { isIntact } from '../platform/db/sqlite/open.ts'
 import { EXIT } from './command.ts'
 import { programCommand } from './self-command.ts'
 

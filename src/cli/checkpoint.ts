@@ -1,5 +1,5 @@
-import { copyLogUntilIdle } from '../db/sqlite/checkpoint-worker.ts'
-import { openingFault } from '../db/sqlite/storage-error.ts'
+import { copyLogUntilIdle } from '../platform/db/sqlite/checkpoint-worker.ts'
+import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies the log of the database at `path` into it while the server writes. */

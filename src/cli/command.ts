@@ -1,7 +1,7 @@
 import type { Command as Commander } from 'commander'
 import type { Config } from '../config.ts'
 import type { DataCommand, NamedCommand, Options } from '../lib/command.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 
 /** Carried out right here. Returns the exit code. */
 export type LocalCommand = NamedCommand & {

@@ -1,7 +1,7 @@
 import { closeSync, openSync, readFileSync } from 'node:fs'
-import { createConnectionKey } from '../http/client-ip.ts'
 import type { Log } from '../lib/log.ts'
 import { type Connection, endConnection, openConnections } from '../lib/sockets.ts'
+import { createConnectionKey } from '../platform/http/client-ip.ts'
 
 type GuardDeps = {
   ports: () => number[]

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path'
-import { copyOpenDatabase, isIntact } from '../db/sqlite/open.ts'
-import { openingFault } from '../db/sqlite/storage-error.ts'
 import { describeFull } from '../lib/disk-full.ts'
+import { copyOpenDatabase, isIntact } from '../platform/db/sqlite/open.ts'
+import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */

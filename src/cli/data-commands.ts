@@ -1,4 +1,4 @@
-import { commands } from '../features.ts'
+import { commands } from '../features/index.ts'
 import type { ServiceCommand } from './command.ts'
 import { openapi } from './openapi.ts'
 import { status } from './status.ts'

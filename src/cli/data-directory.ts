@@ -2,16 +2,16 @@ import { constants, existsSync, statfsSync, statSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
-import { DatabaseRefusal } from '../db/postgres/migrate.ts'
-import { takeLock } from '../db/sqlite/lock.ts'
-import { openingFault } from '../db/sqlite/storage-error.ts'
 import { describeFull } from '../lib/disk-full.ts'
 import type { Log } from '../lib/log.ts'
 import { setNativeDir } from '../lib/native.ts'
 import { userName } from '../lib/user-name.ts'
+import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
+import { takeLock } from '../platform/db/sqlite/lock.ts'
+import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { loadSecrets, type SecretName } from '../secrets.ts'
-import { readPegs, seed } from '../seed.ts'
-import { createServices, type Services, type ServicesDeps } from '../services.ts'
+import { readPegs, seed } from '../server/seed.ts'
+import { createServices, type Services, type ServicesDeps } from '../server/services.ts'
 import type { HostState } from '../usecases/monitoring/host-state.ts'
 import { finishRestore } from './backup/replace-data.ts'
 import { createBackupState } from './backup/timers.ts'
@@ -124,7 +124,7 @@ async function openLocked(
   opening.defer(() => services.outbox.stop())
   opening.defer(() => services.backlog.stop())
   await seed(services)
-  await services.people.clearUnreadableSecrets(replaced.map(({ name }) => name))
+  await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
     for (const userId of await services.accounts.rebuildEmailKeys()) {
       log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')

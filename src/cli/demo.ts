@@ -2,14 +2,14 @@ import { and, eq } from 'drizzle-orm'
 import { differencesBetween, sidesOf } from '../lib/differences.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const PASSWORD = 'correct horse battery'
 const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
 
 /** Who is in the demo: when they bought, in days ago, and what came after the purchase. */
-const PEOPLE = [
+const DEMO_USERS = [
   { name: 'Ann', locale: 'en', bought: 20, later: [] },
   { name: 'Bob', locale: 'de', bought: 40, later: ['RENEWAL'] },
   { name: 'Carla', locale: 'pt-BR', bought: 25, later: ['CANCELLATION'] },
@@ -27,21 +27,21 @@ export async function addDemoData(services: Services, log: Log) {
     log.info('no demo data: the database holds people or events already')
     return
   }
-  for (const [at, person] of PEOPLE.entries()) await addPerson(services, person, at)
+  for (const [at, person] of DEMO_USERS.entries()) await addPerson(services, person, at)
   await addFailedEvent(services)
   await addEdits(services)
   log.info(
-    { people: PEOPLE.length },
+    { people: DEMO_USERS.length },
     `demo data added: sign in as ann@example.com with the password "${PASSWORD}"`,
   )
 }
 
-async function addPerson(services: Services, person: (typeof PEOPLE)[number], at: number) {
-  const { people, accounts, profile, attachments, db } = services
+async function addPerson(services: Services, person: (typeof DEMO_USERS)[number], at: number) {
+  const { users, accounts, profile, attachments, db } = services
   const { name, locale, bought, later } = person
   const email = `${name.toLowerCase()}@example.com`
   const hints = { name, locale, timezone: 'europe/berlin' }
-  await people.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
+  await users.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
   const user = await accounts.findByEmail(db.read, email)
   if (!user) throw new Error(`${email} was not registered`)
   const [picture] = await attachments.store(

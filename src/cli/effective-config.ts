@@ -1,6 +1,6 @@
 import type { Config } from '../config.ts'
 import { dataCommand } from '../lib/command.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 import { askServer } from './command-socket.ts'
 
 /** What the server was started with, for its own user alone. */

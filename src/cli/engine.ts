@@ -1,6 +1,6 @@
-import type { OpenDb } from '../db/db.ts'
-import type { Tables } from '../features.ts'
+import type { Tables } from '../features/index.ts'
 import type { KeptText } from '../lib/key-ring.ts'
+import type { OpenDb } from '../platform/db/db.ts'
 import type { SecretName } from '../secrets.ts'
 
 /** What opening may do to a schema: bring it up to date, make it in an empty database, or nothing. */

@@ -1,5 +1,5 @@
 import { dataCommand } from '../lib/command.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 

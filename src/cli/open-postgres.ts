@@ -1,13 +1,18 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
-import { readMigrations } from '../db/migrations.ts'
-import { postgresColumns } from '../db/postgres/columns.ts'
-import { isConnectionLost, isUntrusted, sqlState } from '../db/postgres/errors.ts'
-import { appliedIn, DatabaseRefusal, migrate } from '../db/postgres/migrate.ts'
-import { ALLOW_CHANGES, movedTo } from '../db/postgres/moved.ts'
-import { clockSkew, createPostgresDb, openPools, withoutPassword } from '../db/postgres/open.ts'
-import { createSharedSecrets } from '../db/postgres/shared-secrets.ts'
-import { buildTables } from '../features.ts'
+import { buildTables } from '../features/index.ts'
+import { readMigrations } from '../platform/db/migrations.ts'
+import { postgresColumns } from '../platform/db/postgres/columns.ts'
+import { isConnectionLost, isUntrusted, sqlState } from '../platform/db/postgres/errors.ts'
+import { appliedIn, DatabaseRefusal, migrate } from '../platform/db/postgres/migrate.ts'
+import { ALLOW_CHANGES, movedTo } from '../platform/db/postgres/moved.ts'
+import {
+  clockSkew,
+  createPostgresDb,
+  openPools,
+  withoutPassword,
+} from '../platform/db/postgres/open.ts'
+import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { DatabaseUnreachable, DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'
 import { refuseSchema } from './schema-change.ts'

@@ -2,9 +2,12 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import { readMigrations } from '../db/migrations.ts'
-import { sqliteColumns } from '../db/sqlite/columns.ts'
-import { migrate, schemaVersion } from '../db/sqlite/migrate.ts'
+import { buildTables } from '../features/index.ts'
+import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
+import type { Log } from '../lib/log.ts'
+import { readMigrations } from '../platform/db/migrations.ts'
+import { sqliteColumns } from '../platform/db/sqlite/columns.ts'
+import { migrate, schemaVersion } from '../platform/db/sqlite/migrate.ts'
 import {
   appliedIn,
   copyDatabase,
@@ -12,10 +15,7 @@ import {
   isReplicated,
   openDatabase,
   reasonNotToOpen,
-} from '../db/sqlite/open.ts'
-import { buildTables } from '../features.ts'
-import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
-import type { Log } from '../lib/log.ts'
+} from '../platform/db/sqlite/open.ts'
 import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'

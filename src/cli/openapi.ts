@@ -1,7 +1,7 @@
-import { createApp } from '../app.ts'
 import { dataCommand } from '../lib/command.ts'
 import { prettyJson } from '../lib/json-file.ts'
-import type { Services } from '../services.ts'
+import { createApp } from '../server/app.ts'
+import type { Services } from '../server/services.ts'
 
 export const openapi = dataCommand({
   name: 'openapi',

@@ -1,5 +1,5 @@
-import { keepConnection } from '../http/connection-time.ts'
 import { captureListening, type ListeningSocket } from '../lib/sockets.ts'
+import { keepConnection } from '../platform/http/connection-time.ts'
 import type { Forward, Target } from './service/forwarding.ts'
 
 type Server = Bun.Server<unknown>

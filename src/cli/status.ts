@@ -1,6 +1,6 @@
 import { dataCommand } from '../lib/command.ts'
 import { megabytes } from '../lib/megabytes.ts'
-import type { Services } from '../services.ts'
+import type { Services } from '../server/services.ts'
 import type { Status } from '../usecases/monitoring/status.ts'
 
 export const status = dataCommand({

@@ -1,4 +1,4 @@
-import { readMigrations } from '../db/migrations.ts'
+import { readMigrations } from '../platform/db/migrations.ts'
 import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 

@@ -1,4 +1,4 @@
-import type { Routes } from '../app.ts'
+import type { Routes } from '../server/app.ts'
 
 export type Method = 'get' | 'post' | 'patch' | 'delete'
 

@@ -3,13 +3,13 @@ import type { createUsage } from '../features/attachments/usage.ts'
 import type { EventSearch } from '../features/billing/inbox/event-search.ts'
 import type { Timeline as TimelineService } from '../features/billing/timeline/timeline.ts'
 import type { Operators } from '../features/operators/operators.ts'
-import type { AccountSummary, FoundPeople } from '../features/people/accounts/directory.ts'
-import type { People } from '../features/people/people.ts'
-import type { Profile } from '../features/people/profile/service.ts'
 import type { Rates as RatesService } from '../features/rates/service.ts'
 import type { StoredSettings } from '../features/settings/model.ts'
-import type { Sample } from '../history/schema.ts'
-import type { Publication } from '../publications/publications.ts'
+import type { AccountSummary, FoundUsers } from '../features/users/accounts/directory.ts'
+import type { Profile } from '../features/users/profile/service.ts'
+import type { Users } from '../features/users/users.ts'
+import type { Sample } from '../platform/history/schema.ts'
+import type { Publication } from '../platform/publications/publications.ts'
 import type { Backups as BackupsService } from '../usecases/admin/backups.ts'
 import type { Overview as OverviewReply } from '../usecases/admin/health.ts'
 import type { Json } from './api.ts'
@@ -29,12 +29,12 @@ export type Me = {
 export type OperatorList = Answer<Operators['accounts']['list']>
 export type AuditPage = Answer<Operators['audit']['list']>
 
-export type PeoplePage = FoundPeople
+export type PeoplePage = FoundUsers
 export type Person = {
   user: Answer<Profile['read']>
-  account: Answer<People['accounts']['describe']>
-  identities: Answer<People['identities']['list']>
-  sessions: Answer<People['devices']['list']>
+  account: Answer<Users['accounts']['describe']>
+  identities: Answer<Users['identities']['list']>
+  sessions: Answer<Users['devices']['list']>
   limits: { name: string; until: string }[]
 }
 export type FilesPage = {

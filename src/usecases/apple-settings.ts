@@ -1,5 +1,5 @@
 import type { Config } from '../config.ts'
-import { createAppleGrants } from '../features/people/social/apple-grants.ts'
+import { createAppleGrants } from '../features/users/social/apple-grants.ts'
 
 /** How Apple is told that an account is gone; null where its keys are not set. */
 export function appleGrantsOf(

@@ -1,4 +1,4 @@
-import type { Db, Tx } from '../db/db.ts'
+import type { Db, Tx } from '../platform/db/db.ts'
 
 /** What each feature does when a person goes, as part of the change, and what it leaves for after the commit. */
 type DeleteAccountDeps = {

@@ -1,4 +1,4 @@
-import { ACCESS_TOKEN_TTL_SECONDS } from '../features/people/sessions/tokens.ts'
+import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import type { Secrets } from '../secrets.ts'
 

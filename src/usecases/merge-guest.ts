@@ -1,4 +1,4 @@
-import type { Tx } from '../db/db.ts'
+import type { Tx } from '../platform/db/db.ts'
 
 /** What each feature does when a guest turns out to be somebody we know. */
 type MergeGuestDeps = {

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
-import type { MailLinks } from '../features/people/email/email-addresses.ts'
-import { createMailer } from '../outbox/mailer.ts'
+import type { MailLinks } from '../features/users/email/email-addresses.ts'
+import { createMailer } from '../platform/outbox/mailer.ts'
 
 /** Where the pages are: never the Host of a request, which anybody could choose. */
 export function publicUrl({ baseUrl, port }: Config): string {

@@ -17,10 +17,10 @@ onSqlite('it is made in the file of the database')(
     const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
     {
       await using data = await openData(config, createLog('error'))
-      const { rebuildBilling, people, billing } = data.services
+      const { rebuildBilling, users, billing } = data.services
       const { changed } = await rebuildBilling(AbortSignal.timeout(30_000))
       expect(changed).toEqual([])
-      expect((await people.directory.count()).users).toBe(size.people)
+      expect((await users.directory.count()).users).toBe(size.people)
       expect((await billing.count()).events).toBeGreaterThanOrEqual(size.events)
     }
     await rm(join(dataDir, '..'), { recursive: true })

@@ -5,8 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createForward, serveForwarded } from '../../src/cli/service/forwarding.ts'
 import type { Config } from '../../src/config.ts'
-import { readBody } from '../../src/http/body.ts'
 import type { AppError } from '../../src/lib/errors.ts'
+import { readBody } from '../../src/platform/http/body.ts'
 
 const MB = 2 ** 20
 const LIMIT = 64 * 1024

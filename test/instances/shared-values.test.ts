@@ -1,5 +1,5 @@
 import { expect } from 'bun:test'
-import { createApp } from '../../src/app.ts'
+import { createApp } from '../../src/server/app.ts'
 import type { TestApp } from '../support/app.ts'
 import { ecbXml, startFeed } from '../support/feed.ts'
 import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'

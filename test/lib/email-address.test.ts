@@ -63,7 +63,7 @@ test('who writes an address so that the mail would go to somebody else is refuse
     expect(refused.json.details).toEqual([{ path: 'email', message: 'must be an e-mail address' }])
     await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email } })
   }
-  await app.services.people.outbox.flush()
+  await app.services.users.outbox.flush()
   expect(smtp.mails).toEqual([])
 })
 
@@ -92,7 +92,7 @@ test('one mailbox that nobody has verified gets eight mails an hour at most, how
     })
     await app.ask('DELETE', '/api/user/profile/v1', { token })
   }
-  await app.services.people.outbox.flush()
+  await app.services.users.outbox.flush()
   expect(smtp.mails.length).toBeWithin(3, 9)
 })
 
@@ -103,7 +103,7 @@ test('addresses stored in an older form are brought up to date', async () => {
   await app.services.db.write(
     async (tx) => void (await tx.update(users).set({ emailKey: 'ann@exämple.com' })),
   )
-  expect(await app.services.people.accounts.rebuildEmailKeys()).toEqual([])
+  expect(await app.services.users.accounts.rebuildEmailKeys()).toEqual([])
   const json = { email: 'ann@exämple.com', password: PASSWORD }
   expect((await app.ask('POST', '/api/auth/login/v1', { json })).status).toBe(200)
 })

@@ -12,7 +12,7 @@ export type Acknowledged = { events: string[]; emails: string[]; keys: string[] 
 export function writeAll(server: Server, token: string, name: string) {
   const acknowledged: Acknowledged = { events: [], emails: [], keys: [] }
   let isOver = false
-  const writers = [...Array(6).fill(deliverEvents), registerPeople, ...Array(2).fill(uploadFiles)]
+  const writers = [...Array(6).fill(deliverEvents), registerUsers, ...Array(2).fill(uploadFiles)]
   const done = Promise.all(writers.map(repeat))
   return { acknowledged, stop, done }
 
@@ -30,7 +30,7 @@ export function writeAll(server: Server, token: string, name: string) {
     if (status === 200 && !isOver) acknowledged.events.push(id)
   }
 
-  async function registerPeople(id: string) {
+  async function registerUsers(id: string) {
     const email = `${id}@example.com`
     const { status } = await postJson(server, '/api/auth/register/v1', {
       email,

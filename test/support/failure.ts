@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { Value } from '@sinclair/typebox/value'
-import { Failure } from '../../src/http/envelope.ts'
+import { Failure } from '../../src/platform/http/envelope.ts'
 import type { Answer, TestApp } from './app.ts'
 
 /** Expects the one error shape, with this status. */

@@ -2,7 +2,7 @@ import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import type {
   IdentityProviders,
   ProviderName,
-} from '../../src/features/people/social/identity-providers.ts'
+} from '../../src/features/users/social/identity-providers.ts'
 
 const ISSUERS: Record<ProviderName, string> = {
   google: 'https://accounts.google.com',

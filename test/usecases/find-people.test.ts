@@ -23,8 +23,8 @@ test('who is not looked for by anything is listed, the newest first, in pages', 
   for (let at = 0; at < 60; at++) {
     made.push((await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id)
   }
-  const first = await app.services.findPeople('', undefined)
-  const second = await app.services.findPeople('  ', first.next ?? '')
+  const first = await app.services.findUsers('', undefined)
+  const second = await app.services.findUsers('  ', first.next ?? '')
   expect([first.users.length, second.users.length, second.next]).toEqual([50, 10, null])
   const ids = [...first.users, ...second.users].map(({ id }) => id)
   expect(ids).toEqual(made.toReversed())
@@ -32,14 +32,14 @@ test('who is not looked for by anything is listed, the newest first, in pages', 
 
 test('addresses that begin alike come in pages, too', async () => {
   await using app = await createTestApp()
-  const { people } = app.services
+  const { users } = app.services
   const password = 'a long enough one'
   for (let at = 100; at < 160; at++) {
     const login = { email: `ann${at}@example.com`, password, name: '' }
-    await people.passwordLogin.create({ ...login, locale: 'en', timezone: 'utc' })
+    await users.passwordLogin.create({ ...login, locale: 'en', timezone: 'utc' })
   }
   const first = await find(app, 'ann')
-  const second = await app.services.findPeople('ann', first.next ?? '')
+  const second = await app.services.findUsers('ann', first.next ?? '')
   const found = [...first.users, ...second.users].map(({ email }) => email)
   expect(found).toEqual(Array.from({ length: 60 }, (_, at) => `ann${100 + at}@example.com`))
   expect(second.next).toBeNull()
@@ -116,7 +116,7 @@ test('the console finds people with this, and shows one of them', async () => {
 })
 
 function find(app: TestApp, text: string) {
-  return app.services.findPeople(text, undefined)
+  return app.services.findUsers(text, undefined)
 }
 
 async function ids(app: TestApp, text: string) {

@@ -1,9 +1,9 @@
 import { existsSync } from 'node:fs'
 import { mkdir, readFile, rename, rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { takeLock } from '../../db/sqlite/lock.ts'
 import { renameDurably, syncPath, writeDurably } from '../../lib/durable-file.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
+import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import { backupFolder, gatherFolder } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'

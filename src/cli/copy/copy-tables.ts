@@ -1,7 +1,7 @@
 import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
-import { isConstraintError } from '../../db/constraint.ts'
-import type { Db, Reader } from '../../db/db.ts'
-import { keyOf } from '../../db/table-key.ts'
+import { isConstraintError } from '../../platform/db/constraint.ts'
+import type { Db, Reader } from '../../platform/db/db.ts'
+import { keyOf } from '../../platform/db/table-key.ts'
 import { CopyDiffers } from '../data-error.ts'
 import type { OnProgress } from '../progress.ts'
 

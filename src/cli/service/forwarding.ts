@@ -1,10 +1,10 @@
 import { rmSync } from 'node:fs'
 import { chmod } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
-import { bodyToPassOn } from '../../http/body.ts'
-import { peerAddressOf, setPeerAddress } from '../../http/client-ip.ts'
-import { failureBody } from '../../http/errors.ts'
 import { AppError } from '../../lib/errors.ts'
+import { bodyToPassOn } from '../../platform/http/body.ts'
+import { peerAddressOf, setPeerAddress } from '../../platform/http/client-ip.ts'
+import { failureBody } from '../../platform/http/errors.ts'
 import { isNobodyThere, openSocketPath } from '../unix-socket.ts'
 
 /** Which of the two applications a request is for. */

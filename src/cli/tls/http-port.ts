@@ -1,5 +1,5 @@
-import { pathOf, targetOf } from '../../http/request-url.ts'
 import { httpsOrigin } from '../../lib/setting-values.ts'
+import { pathOf, targetOf } from '../../platform/http/request-url.ts'
 
 type HttpPortDeps = {
   hostname: string

@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
-import { CONSOLE_API, type RecordAct, stepUp } from '../../http/console-guard.ts'
-import { data, strict } from '../../http/envelope.ts'
+import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
+import { data, strict } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
 import type { Usage } from './usage.ts'

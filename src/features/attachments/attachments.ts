@@ -1,6 +1,6 @@
 import { join } from 'node:path'
-import type { Reader, Tx } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import { createImageQueue } from './images/image-queue.ts'
 import { createVariants } from './images/variants.ts'
 import { createListing } from './listing.ts'

@@ -1,5 +1,13 @@
 import { type Static, t } from 'elysia'
-import { DataOf, nullable, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
+import {
+  DataOf,
+  nullable,
+  oneOf,
+  openEnum,
+  strict,
+  time,
+  whole,
+} from '../../platform/http/envelope.ts'
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {

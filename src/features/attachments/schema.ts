@@ -1,5 +1,5 @@
-import type { Columns, UsersTable } from '../../db/columns.ts'
-import type { Db } from '../../db/db.ts'
+import type { Columns, UsersTable } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
 
 export type AttachmentsDb = Db<ReturnType<typeof attachmentTables>>
 

@@ -1,7 +1,7 @@
 import { and, eq, sql } from 'drizzle-orm'
-import type { Reader, Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError, accountDeleted } from '../../lib/errors.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'

@@ -1,5 +1,5 @@
-import type { Reader } from '../../db/db.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Reader } from '../../platform/db/db.ts'
 import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'

@@ -1,6 +1,6 @@
 import { type TSchema, t } from 'elysia'
-import { nullable, oneOf, openEnum, strict, time, whole } from '../../http/envelope.ts'
-import { LanguageQuery } from '../../http/local-text.ts'
+import { nullable, oneOf, openEnum, strict, time, whole } from '../../platform/http/envelope.ts'
+import { LanguageQuery } from '../../platform/http/local-text.ts'
 
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })

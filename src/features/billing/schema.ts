@@ -1,6 +1,6 @@
 import { type Column, type SQL, sql } from 'drizzle-orm'
-import type { Columns } from '../../db/columns.ts'
-import type { Db } from '../../db/db.ts'
+import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
 
 export type BillingDb = Db<ReturnType<typeof billingTables>>
 

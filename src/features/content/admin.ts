@@ -1,5 +1,5 @@
-import type { RecordAct } from '../../http/console-guard.ts'
-import { publicationAdmin } from '../../publications/admin.ts'
+import type { RecordAct } from '../../platform/http/console-guard.ts'
+import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { FaqImports } from './model.ts'
 import type { Content } from './service.ts'
 

@@ -7,7 +7,7 @@ import {
   printHistory,
   readNote,
   readVersion,
-} from '../../publications/command-parts.ts'
+} from '../../platform/publications/command-parts.ts'
 import { type Content, importable } from './service.ts'
 
 type Needs = { content: Content }

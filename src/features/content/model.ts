@@ -1,6 +1,6 @@
 import { type Static, t } from 'elysia'
-import { id, strict, whole } from '../../http/envelope.ts'
-import { LocalText } from '../../http/local-text.ts'
+import { id, strict, whole } from '../../platform/http/envelope.ts'
+import { LocalText } from '../../platform/http/local-text.ts'
 
 export const ContentVersions = strict(
   {

@@ -1,6 +1,6 @@
-import type { Columns } from '../../db/columns.ts'
-import type { Db } from '../../db/db.ts'
 import type { LocalText } from '../../lib/local-text.ts'
+import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
 
 export type ContentDb = Db<ReturnType<typeof contentTables>>
 

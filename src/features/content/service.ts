@@ -1,8 +1,8 @@
 import { asc, sql } from 'drizzle-orm'
-import type { Reader, Tx } from '../../db/db.ts'
 import { check } from '../../lib/validation.ts'
-import { BY_COMMAND, createPublications } from '../../publications/publications.ts'
-import type { PublicationsDb } from '../../publications/schema.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import { BY_COMMAND, createPublications } from '../../platform/publications/publications.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { type ContentVersions, type Faq, type FaqImport, FaqImports } from './model.ts'
 import type { ContentDb } from './schema.ts'
 

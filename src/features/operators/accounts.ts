@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto'
 import { asc, count, eq } from 'drizzle-orm'
-import type { Reader, Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { OperatorsDb } from './schema.ts'
 
 /** `reader` sees, `operator` changes, `owner` says who may. */

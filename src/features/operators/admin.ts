@@ -1,6 +1,7 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { Elysia } from 'elysia'
-import { json } from '../../http/body.ts'
+import { AppError } from '../../lib/errors.ts'
+import { json } from '../../platform/http/body.ts'
 import {
   CONSOLE_API,
   operatorOf,
@@ -9,10 +10,9 @@ import {
   sessionCookie,
   stepUp,
   visitorOf,
-} from '../../http/console-guard.ts'
-import { data } from '../../http/envelope.ts'
-import { requestInfo } from '../../http/request-id.ts'
-import { AppError } from '../../lib/errors.ts'
+} from '../../platform/http/console-guard.ts'
+import { data } from '../../platform/http/envelope.ts'
+import { requestInfo } from '../../platform/http/request-id.ts'
 import {
   AddPasskey,
   AuditQuery,

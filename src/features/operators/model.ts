@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { oneOf, strict } from '../../http/envelope.ts'
+import { oneOf, strict } from '../../platform/http/envelope.ts'
 import { ROLES } from './accounts.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })

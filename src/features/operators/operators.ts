@@ -1,5 +1,5 @@
 import type { Passwords } from '../../lib/passwords.ts'
-import type { Limits } from '../../limits/limits.ts'
+import type { Limits } from '../../platform/limits/limits.ts'
 import { createOperatorAccounts } from './accounts.ts'
 import { createAudit } from './audit.ts'
 import { createPasskeys } from './passkeys.ts'

@@ -1,8 +1,8 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { and, asc, eq, lt } from 'drizzle-orm'
-import type { Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type OperatorRow } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 

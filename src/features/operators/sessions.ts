@@ -1,7 +1,7 @@
 import { and, desc, eq, isNull, lt, or } from 'drizzle-orm'
-import type { Tx } from '../../db/db.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type Role } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 

@@ -1,6 +1,6 @@
 import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
 import { AppError } from '../../lib/errors.ts'
-import type { Limits, WindowRule } from '../../limits/limits.ts'
+import type { Limits, WindowRule } from '../../platform/limits/limits.ts'
 import type { OperatorAccounts, OperatorRow } from './accounts.ts'
 import type { Passkeys } from './passkeys.ts'
 import type { OperatorPassword } from './password.ts'

@@ -1,8 +1,8 @@
 import { Elysia } from 'elysia'
-import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
-import { data } from '../../http/envelope.ts'
-import { LanguageQuery } from '../../http/local-text.ts'
-import { publicationAdmin } from '../../publications/admin.ts'
+import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { data } from '../../platform/http/envelope.ts'
+import { LanguageQuery } from '../../platform/http/local-text.ts'
+import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 

@@ -1,8 +1,8 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
-import { id, strict, whole } from '../../http/envelope.ts'
-import { createNegotiator, LocalText } from '../../http/local-text.ts'
 import { inLanguage } from '../../lib/local-text.ts'
+import { id, strict, whole } from '../../platform/http/envelope.ts'
+import { createNegotiator, LocalText } from '../../platform/http/local-text.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })

@@ -1,5 +1,5 @@
-import type { Columns } from '../../db/columns.ts'
-import type { Db } from '../../db/db.ts'
+import type { Columns } from '../../platform/db/columns.ts'
+import type { Db } from '../../platform/db/db.ts'
 
 export type PlansDb = Db<ReturnType<typeof planTables>>
 

@@ -1,10 +1,14 @@
 import { asc, eq, isNull } from 'drizzle-orm'
-import type { Reader, Tx } from '../../db/db.ts'
 import { AppError } from '../../lib/errors.ts'
 import { asCurrency } from '../../lib/locale.ts'
 import { check } from '../../lib/validation.ts'
-import { BY_COMMAND, createPublications, type Publishing } from '../../publications/publications.ts'
-import type { PublicationsDb } from '../../publications/schema.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import {
+  BY_COMMAND,
+  createPublications,
+  type Publishing,
+} from '../../platform/publications/publications.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { negotiatePlans, type Plan, type PlanImport, PlanImports, translatePlans } from './model.ts'
 import type { PlansDb } from './schema.ts'
 

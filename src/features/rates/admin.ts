@@ -1,6 +1,6 @@
 import { Elysia } from 'elysia'
-import { CONSOLE_API, type RecordAct } from '../../http/console-guard.ts'
-import { data } from '../../http/envelope.ts'
+import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { data } from '../../platform/http/envelope.ts'
 import type { Rates } from './service.ts'
 
 const REFRESH_TIME = 30_000

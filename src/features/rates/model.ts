@@ -1,5 +1,5 @@
 import { t } from 'elysia'
-import { strict, time } from '../../http/envelope.ts'
+import { strict, time } from '../../platform/http/envelope.ts'
 
 export const RatesReply = strict(
   {

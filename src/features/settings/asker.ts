@@ -1,10 +1,10 @@
 import type { Server } from 'bun'
-import type { Session } from '../../http/authenticate.ts'
-import { tokenIn } from '../../http/authenticate.ts'
-import type { CountryOf } from '../../http/country.ts'
-import { isSealed } from '../../http/opened-request.ts'
-import { languagesOf, optionalHeader } from '../../http/request-headers.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { Session } from '../../platform/http/authenticate.ts'
+import { tokenIn } from '../../platform/http/authenticate.ts'
+import type { CountryOf } from '../../platform/http/country.ts'
+import { isSealed } from '../../platform/http/opened-request.ts'
+import { languagesOf, optionalHeader } from '../../platform/http/request-headers.ts'
 import type { Asker, Aspect } from './conditions.ts'
 
 export type AskerDeps = {

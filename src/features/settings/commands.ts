@@ -7,7 +7,7 @@ import {
   printHistory,
   readNote,
   readVersion,
-} from '../../publications/command-parts.ts'
+} from '../../platform/publications/command-parts.ts'
 import type { StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 

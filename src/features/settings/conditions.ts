@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
-import { oneOf, strict } from '../../http/envelope.ts'
 import { sha256 } from '../../lib/crypto.ts'
 import { compareVersions } from '../../lib/versions.ts'
+import { oneOf, strict } from '../../platform/http/envelope.ts'
 
 const PLATFORMS = ['ios', 'android', 'web'] as const
 const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'

@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { strict, whole } from '../../http/envelope.ts'
+import { strict, whole } from '../../platform/http/envelope.ts'
 import { Features } from './conditions.ts'
 
 const text = (description: string, example: string) =>

@@ -1,8 +1,12 @@
-import type { Reader, Tx } from '../../db/db.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
-import { BY_COMMAND, createPublications, type Publishing } from '../../publications/publications.ts'
-import type { PublicationsDb } from '../../publications/schema.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import {
+  BY_COMMAND,
+  createPublications,
+  type Publishing,
+} from '../../platform/publications/publications.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
 import { StoredSettings } from './model.ts'
 import type { SettingsDb } from './schema.ts'
 import { checkEdit } from './validation.ts'

@@ -1,10 +1,10 @@
 import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
-import { CONSOLE_API, type RecordAct, stepUp } from '../../http/console-guard.ts'
-import { data, strict } from '../../http/envelope.ts'
-import { progressReply } from '../../http/progress-reply.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
+import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
+import { data, strict } from '../../platform/http/envelope.ts'
+import { progressReply } from '../../platform/http/progress-reply.ts'
 
 /** A backup in the folder of backups; `verifiedAt`: when all of it was last read and found good. */
 type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }

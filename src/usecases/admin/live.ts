@@ -1,8 +1,8 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
-import { waitWithoutLimit } from '../../http/connection-time.ts'
-import { rawReply } from '../../http/raw-reply.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
+import { waitWithoutLimit } from '../../platform/http/connection-time.ts'
+import { rawReply } from '../../platform/http/raw-reply.ts'
 
 type Asked = {
   request: Request

@@ -1,11 +1,11 @@
 import type { Config } from '../../config.ts'
-import type { OpenDb } from '../../db/db.ts'
 import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
-import { createRecorder } from '../../history/recorder.ts'
-import type { HistoryDb } from '../../history/schema.ts'
 import { DENIAL_REASONS } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
+import type { OpenDb } from '../../platform/db/db.ts'
+import { createRecorder } from '../../platform/history/recorder.ts'
+import type { HistoryDb } from '../../platform/history/schema.ts'
 import { createDeliveryRecord } from './delivery-record.ts'
 import type { HostState } from './host-state.ts'
 import { createReadiness } from './readiness.ts'
@@ -54,7 +54,7 @@ export function createMonitoring(deps: MonitoringDeps) {
     servingSince: deps.servingSince,
     dataDir: config.dataDir,
     db,
-    countPeople: deps.people.count,
+    countUsers: deps.people.count,
     countEvents: billing.count,
     countWaiting: outbox.count,
     ratesUpdatedAt,

@@ -1,5 +1,5 @@
-import type { Part, Readiness } from '../../http/health.ts'
 import type { Log } from '../../lib/log.ts'
+import type { Part, Readiness } from '../../platform/http/health.ts'
 import type { HostState } from './host-state.ts'
 
 type ReadinessDeps = {

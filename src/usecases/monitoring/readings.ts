@@ -1,6 +1,6 @@
 import { statfs } from 'node:fs/promises'
-import type { Part, Readiness } from '../../http/health.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
+import type { Part, Readiness } from '../../platform/http/health.ts'
 
 import type { HostState } from './host-state.ts'
 

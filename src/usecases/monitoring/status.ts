@@ -1,7 +1,7 @@
 import { statfs } from 'node:fs/promises'
-import type { OpenDb } from '../../db/db.ts'
-import type { Readiness } from '../../http/health.ts'
 import { AppError } from '../../lib/errors.ts'
+import type { OpenDb } from '../../platform/db/db.ts'
+import type { Readiness } from '../../platform/http/health.ts'
 import type { HostState } from './host-state.ts'
 
 type StatusDeps = {
@@ -9,7 +9,7 @@ type StatusDeps = {
   servingSince: Date | null
   dataDir: string
   db: Pick<OpenDb<unknown>, 'place' | 'size'>
-  countPeople: () => Promise<{ users: number; sessions: number }>
+  countUsers: () => Promise<{ users: number; sessions: number }>
   countEvents: () => Promise<{ events: number; failed: number }>
   countWaiting: () => Promise<number>
   /** When the rates that are served were published. */
@@ -33,7 +33,7 @@ export function createStatus(deps: StatusDeps) {
     const [parts, people, events, messagesWaiting, databaseBytes, ratesUpdatedAt, backup] =
       await Promise.all([
         deps.readiness(),
-        orNull(deps.countPeople()),
+        orNull(deps.countUsers()),
         orNull(deps.countEvents()),
         orNull(deps.countWaiting()),
         orNull(db.size()),

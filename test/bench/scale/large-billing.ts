@@ -2,7 +2,7 @@ import { type Delivery, readDelivery } from '../../../src/features/billing/inbox
 import { lineKeyOf, orderedTime } from '../../../src/features/billing/lines/event-order.ts'
 import { type Folding, fold, toStored } from '../../../src/features/billing/projection/folding.ts'
 import { sha256 } from '../../../src/lib/crypto.ts'
-import type { Services } from '../../../src/services.ts'
+import type { Services } from '../../../src/server/services.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 import { personId } from './large-people.ts'
 

@@ -5,7 +5,7 @@ import type { SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { openData } from '../../../src/cli/data-directory.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createLog } from '../../../src/lib/log.ts'
-import type { Services } from '../../../src/services.ts'
+import type { Services } from '../../../src/server/services.ts'
 import { addBilling, addLongHistories } from './large-billing.ts'
 import { addPeople } from './large-people.ts'
 

@@ -1,6 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { hashToken } from '../../../src/features/people/sessions/tokens.ts'
+import { hashToken } from '../../../src/features/users/sessions/tokens.ts'
 import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 

@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
 import { join } from 'node:path'
-import { readMigrations } from '../../../src/db/migrations.ts'
-import { migrate } from '../../../src/db/sqlite/migrate.ts'
-import { openDatabase } from '../../../src/db/sqlite/open.ts'
+import { readMigrations } from '../../../src/platform/db/migrations.ts'
+import { migrate } from '../../../src/platform/db/sqlite/migrate.ts'
+import { openDatabase } from '../../../src/platform/db/sqlite/open.ts'
 import { printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 

@@ -1,6 +1,6 @@
 import { openData } from '../../../src/cli/data-directory.ts'
 import { readConfig } from '../../../src/config.ts'
-import { timersOf } from '../../../src/features.ts'
+import { timersOf } from '../../../src/features/index.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'

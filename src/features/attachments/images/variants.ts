@@ -1,7 +1,7 @@
 import { asc, eq } from 'drizzle-orm'
-import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import type { Files } from '../storage/files.ts'

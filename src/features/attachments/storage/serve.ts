@@ -1,6 +1,6 @@
 import type { Context } from 'elysia'
-import { etagMatches } from '../../../http/public-reply.ts'
-import { rawReply } from '../../../http/raw-reply.ts'
+import { etagMatches } from '../../../platform/http/public-reply.ts'
+import { rawReply } from '../../../platform/http/raw-reply.ts'
 import { isImage } from '../upload/media-types.ts'
 
 type Served = {

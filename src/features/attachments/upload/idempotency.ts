@@ -1,6 +1,6 @@
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
-import type { Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 

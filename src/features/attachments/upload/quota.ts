@@ -1,6 +1,6 @@
 import { count, desc, eq, sum } from 'drizzle-orm'
-import type { Reader, Tx } from '../../../db/db.ts'
 import { AppError } from '../../../lib/errors.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import { noSpace } from '../storage/disk-space.ts'
 import type { Row } from './prepare-upload.ts'

@@ -1,10 +1,15 @@
 import { pipeline } from 'node:stream/promises'
 import { Busboy, type BusboyInstance } from '@fastify/busboy'
-import { announcedLength, rejectEncodedBody, rejectTooLong, tooLarge } from '../../../http/body.ts'
-import { malformed } from '../../../http/errors.ts'
-import { decodedHeader, optionalHeader } from '../../../http/request-headers.ts'
-import { chunksAtMinimumRate, MIN_RATE } from '../../../http/timed-body.ts'
 import { AppError } from '../../../lib/errors.ts'
+import {
+  announcedLength,
+  rejectEncodedBody,
+  rejectTooLong,
+  tooLarge,
+} from '../../../platform/http/body.ts'
+import { malformed } from '../../../platform/http/errors.ts'
+import { decodedHeader, optionalHeader } from '../../../platform/http/request-headers.ts'
+import { chunksAtMinimumRate, MIN_RATE } from '../../../platform/http/timed-body.ts'
 import { MAX_FILES } from '../model.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import type { Staged, Staging } from './staging.ts'

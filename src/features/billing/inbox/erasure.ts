@@ -1,6 +1,6 @@
 import { asc, type Column, eq, inArray } from 'drizzle-orm'
-import type { Reader, Tx } from '../../../db/db.ts'
 import { hmac } from '../../../lib/crypto.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
-import type { Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import { compareEvents, type OrderedEvent } from '../lines/event-order.ts'
 import { nameIn } from '../projection/folding.ts'
 import type { BillingDb } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { inArray } from 'drizzle-orm'
-import type { Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
 import { idsJoinedBy } from '../lines/identities.ts'
 import type { BillingDb } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, gte, lt, lte, sql } from 'drizzle-orm'
-import type { Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
 import type { BillingDb } from '../schema.ts'

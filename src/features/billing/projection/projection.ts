@@ -1,4 +1,4 @@
-import type { Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
 import { lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
 import { idsJoinedBy } from '../lines/identities.ts'

@@ -1,5 +1,5 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
-import type { Reader, Tx } from '../../../db/db.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
 import { effective } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
 import type { FoldedLine } from './folding.ts'

@@ -1,5 +1,5 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
-import type { Tx } from '../../../db/db.ts'
+import type { Tx } from '../../../platform/db/db.ts'
 import type { OrderedEvent } from '../lines/event-order.ts'
 import { EMPTY_LINE } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'

@@ -1,5 +1,5 @@
 import { asc, desc, eq, sql } from 'drizzle-orm'
-import type { Reader } from '../../../db/db.ts'
+import type { Reader } from '../../../platform/db/db.ts'
 import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
 import type { Line } from '../lines/line.ts'
 import type { BillingDb } from '../schema.ts'

@@ -1,0 +1,158 @@
+import { and, asc, eq, gt, inArray } from 'drizzle-orm'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { accountDeleted } from '../../../lib/errors.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+
+/** What a new account takes from the phone it is made on. */
+export type AccountDefaults = { name: string; locale: string; timezone: string }
+
+type LoginType = 'email' | 'google' | 'apple' | 'guest'
+
+const PAGE = 1_000
+
+export type Accounts = ReturnType<typeof createAccounts>
+export type Account = UsersDb['tables']['users']['$inferSelect']
+
+/** Rows of people: made, found and upgraded as part of a change. */
+export function createAccounts({
+  db,
+  now,
+  newId,
+}: {
+  db: UsersDb
+  now: () => Date
+  newId: () => string
+}) {
+  const { users } = db.tables
+  return {
+    create,
+    upgrade,
+    remove,
+    clearAvatar,
+    find,
+    findByEmail,
+    filterExisting,
+    describe,
+    rebuildEmailKeys,
+  }
+
+  async function create(
+    tx: Tx,
+    loginType: LoginType,
+    { name, locale, timezone }: AccountDefaults,
+    login: Partial<Account> = {},
+  ): Promise<Account> {
+    const at = now()
+    const [user] = await tx
+      .insert(users)
+      .values({
+        id: newId(),
+        loginType,
+        name,
+        locale,
+        timezone,
+        currency: 'usd',
+        onboardingCompleted: false,
+        createdAt: at,
+        updatedAt: at,
+        ...login,
+      })
+      .returning()
+    return user as Account
+  }
+
+  /** Turns a guest into a full account: the id stays, and with it files and purchases. */
+  async function upgrade(
+    tx: Tx,
+    guest: Account,
+    loginType: LoginType,
+    login: Partial<Account>,
+  ): Promise<Account> {
+    const [user] = await tx
+      .update(users)
+      .set({ loginType, ...login, updatedAt: now() })
+      .where(eq(users.id, guest.id))
+      .returning()
+    return user as Account
+  }
+
+  /** Removes the row of a person as part of the change, and with it all that hangs on it. */
+  async function remove(tx: Tx, userId: string) {
+    await tx.delete(users).where(eq(users.id, userId))
+  }
+
+  /** Takes a picture that is gone from the person whom it showed, as part of the change. */
+  async function clearAvatar(tx: Tx, userId: string, key: string) {
+    await tx
+      .update(users)
+      .set({ avatarKey: null })
+      .where(and(eq(users.id, userId), eq(users.avatarKey, key)))
+  }
+
+  /** Those of `ids` that are users. */
+  async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
+    const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
+    return rows.map(({ id }) => id)
+  }
+
+  async function find(from: Reader, userId: string): Promise<Account> {
+    const [user] = await from.select().from(users).where(eq(users.id, userId))
+    if (!user) throw accountDeleted(userId)
+    return user
+  }
+
+  async function findByEmail(from: Reader, email: string): Promise<Account | undefined> {
+    const [user] = await from
+      .select()
+      .from(users)
+      .where(eq(users.emailKey, emailKeyOf(email)))
+    return user
+  }
+
+  /** What is known of an account beside its profile, for the export. */
+  async function describe(userId: string) {
+    const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = await find(
+      db.read,
+      userId,
+    )
+    return {
+      createdAt: createdAt.toISOString(),
+      updatedAt: updatedAt.toISOString(),
+      emailVerifiedAt: emailVerifiedAt?.toISOString() ?? null,
+      twoFactorSince: twoFactorSince?.toISOString() ?? null,
+      hasPassword: passwordHash !== null,
+    }
+  }
+
+  /**
+   * Brings the stored forms of all addresses up to today's, after an upgrade. Returns the users whose
+   * address is the same as another one's by now: they keep the form that they had.
+   */
+  async function rebuildEmailKeys(): Promise<string[]> {
+    const clashing: string[] = []
+    for (let after = ''; ; ) {
+      const rows = await db.read
+        .select({ id: users.id, email: users.email, emailKey: users.emailKey })
+        .from(users)
+        .where(gt(users.id, after))
+        .orderBy(asc(users.id))
+        .limit(PAGE)
+      for (const { id, email, emailKey } of rows) {
+        if (email === null || emailKey === null || emailKey === emailKeyOf(email)) continue
+        const isFree = await db.write(async (tx) => {
+          if (await findByEmail(tx, email)) return false
+          await tx
+            .update(users)
+            .set({ emailKey: emailKeyOf(email) })
+            .where(eq(users.id, id))
+          return true
+        })
+        if (!isFree) clashing.push(id)
+      }
+      const last = rows.at(-1)
+      if (!last) return clashing
+      after = last.id
+    }
+  }
+}

@@ -1,0 +1,103 @@
+import { and, asc, desc, eq, gt, gte, inArray, lt } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import { countRows } from '../../../platform/db/key-ranges.ts'
+import type { UsersDb } from '../schema.ts'
+import type { Account, Accounts } from './accounts.ts'
+
+type DirectoryDeps = { db: UsersDb; accounts: Accounts; now: () => Date }
+
+export type Page = { emailPrefix?: string; after?: string; limit?: number }
+
+export type AccountSummary = ReturnType<typeof summaryOf>
+
+/** What was looked for, whatever it was: `strangers` are app user ids that events name and no person has. */
+export type FoundUsers = {
+  users: AccountSummary[]
+  next: string | null
+  strangers: string[]
+  /** What was looked for, where it is the id of a billing event. */
+  eventId: string | null
+}
+
+const PAGE_SIZE = 50
+
+/** People as operators look them up: by id or e-mail address, and in pages. */
+export function createDirectory({ db, accounts, now }: DirectoryDeps) {
+  const { users, sessions } = db.tables
+  return { list, listOf, find, idOf, count, verifyEmail }
+
+  /**
+   * The newest people first, or with `emailPrefix` those whose address begins so, by address. `next` is
+   * the `after` of the following page; null on the last one.
+   */
+  async function list({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
+    const byEmail = emailPrefix !== undefined
+    const isListed = byEmail ? startsWith(emailPrefix, after) : after && lt(users.id, after)
+    const rows = await db.read
+      .select()
+      .from(users)
+      .where(isListed || undefined)
+      .orderBy(byEmail ? asc(users.emailKey) : desc(users.id))
+      .limit(limit + 1)
+    const last = rows.length > limit ? rows[limit - 1] : undefined
+    const next = last ? (byEmail ? last.emailKey : last.id) : null
+    return { users: rows.slice(0, limit).map(summaryOf), next }
+  }
+
+  /** Those of `ids` that are people, at most a page. */
+  async function listOf(ids: string[]): Promise<AccountSummary[]> {
+    const rows = await db.read
+      .select()
+      .from(users)
+      .where(inArray(users.id, ids.slice(0, PAGE_SIZE)))
+      .orderBy(desc(users.id))
+    return rows.map(summaryOf)
+  }
+
+  function startsWith(prefix: string, after = '') {
+    const from = prefix.normalize('NFKC').toLowerCase()
+    return and(
+      gte(users.emailKey, from),
+      lt(users.emailKey, `${from}\u{10ffff}`),
+      gt(users.emailKey, after),
+    )
+  }
+
+  /** The account of an id or an e-mail address. Throws `not_found`. */
+  async function find(idOrEmail: string): Promise<Account> {
+    const [byId] = await db.read.select().from(users).where(eq(users.id, idOrEmail))
+    const user = byId ?? (await accounts.findByEmail(db.read, idOrEmail))
+    if (!user) throw new AppError('not_found', `There is no user ${idOrEmail}.`)
+    return user
+  }
+
+  async function idOf(email: string): Promise<string | null> {
+    return (await accounts.findByEmail(db.read, email))?.id ?? null
+  }
+
+  async function count() {
+    return {
+      users: await countRows(db.read, users, users.id),
+      sessions: await countRows(db.read, sessions, sessions.id),
+    }
+  }
+
+  /** Takes an address for its owner's on the operator's word. */
+  async function verifyEmail({ id, email }: Account) {
+    if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
+    await db.write(async (tx) => {
+      await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, id))
+    })
+  }
+}
+
+function summaryOf({ id, email, loginType, name, emailVerifiedAt, createdAt }: Account) {
+  return {
+    id,
+    email: email ?? '',
+    loginType,
+    name,
+    emailVerified: emailVerifiedAt !== null,
+    createdAt: createdAt.toISOString(),
+  }
+}

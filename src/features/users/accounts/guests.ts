@@ -1,0 +1,76 @@
+import { and, eq, gte, lt, notExists } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { RequestOrigin } from '../request-origin.ts'
+import type { UsersDb } from '../schema.ts'
+import type { Sessions } from '../sessions/sessions.ts'
+import type { SignIn } from '../sessions/sign-in.ts'
+import type { AccountDefaults, Accounts } from './accounts.ts'
+
+type GuestsDeps = {
+  db: UsersDb
+  accounts: Accounts
+  signIn: SignIn
+  limits: Limits
+  now: () => Date
+  checkSession: Sessions['check']
+  /** Whether a user has something that must outlast their visits: a purchase or file as recent as that. */
+  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
+  /** Removes a user with everything that is the user's. */
+  deleteAccount: (userId: string) => Promise<void>
+}
+
+const PER_ADDRESS: WindowRule = { name: 'guest', max: 100, seconds: 60 * 60 }
+const IDLE_DAYS = 90
+
+/** Guest accounts: users without credentials. */
+export function createGuests(deps: GuestsDeps) {
+  const { db, accounts, signIn, limits, now, deleteAccount, checkSession, hasRecentAssets } = deps
+  const { users, sessions, knownDevices } = db.tables
+  return { create, bearerUserId, bearerGuestId, sweep }
+
+  async function create(hints: AccountDefaults, { ip, device, baseUrl }: RequestOrigin) {
+    await limits.reserve([{ rule: PER_ADDRESS, key: ip }])
+    const grant = await db.write(async (tx) => {
+      const guest = await accounts.create(tx, 'guest', hints)
+      return signIn.openSession(tx, guest, device)
+    })
+    return signIn.asSession(grant, baseUrl)
+  }
+
+  /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
+  async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
+    return token ? (await checkSession(token, sealed)).userId : null
+  }
+
+  /** The same for a sign-in, which apps have always sent with whatever token they had: a refused one is as good as none. */
+  function bearerGuestId(token: string | undefined, sealed: boolean): Promise<string | null> {
+    return bearerUserId(token, sealed).catch((error) => {
+      const isRefused =
+        error instanceof AppError && (error.denial || error.code === 'encryption_required')
+      if (isRefused) return null
+      throw error
+    })
+  }
+
+  /** Removes guests whose devices, files and access to purchases are all 90 days in the past. */
+  async function sweep(signal: AbortSignal) {
+    const cutoff = new Date(now().getTime() - IDLE_DAYS * 24 * 60 * 60 * 1000)
+    const isIn = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))
+    const wasSeen = and(eq(knownDevices.userId, users.id), gte(knownDevices.seenAt, cutoff))
+    const recentSessions = db.read.select().from(sessions).where(isIn)
+    const recentDevices = db.read.select().from(knownDevices).where(wasSeen)
+    for await (const range of keyRanges(db.read, users, users.id)) {
+      const isIdle = and(eq(users.loginType, 'guest'), lt(users.updatedAt, cutoff))
+      const idle = await db.read
+        .select({ id: users.id })
+        .from(users)
+        .where(and(range, isIdle, notExists(recentSessions), notExists(recentDevices)))
+      for (const { id } of idle) {
+        if (signal.aborted) return
+        if (!(await hasRecentAssets(id, cutoff))) await deleteAccount(id)
+      }
+    }
+  }
+}

@@ -1,0 +1,218 @@
+import { dataCommand, UsageError } from '../../lib/command.ts'
+import { AppError } from '../../lib/errors.ts'
+import { prettyJson } from '../../lib/json-file.ts'
+import { readLimit } from '../../lib/read-limit.ts'
+import type { Page } from './accounts/directory.ts'
+import type { Profile } from './profile/service.ts'
+import type { Users } from './users.ts'
+
+type Needs = {
+  users: Users
+  profile: Profile
+  exportData: (userId: string) => Promise<Record<string, unknown>>
+  deleteAccount: (userId: string) => Promise<void>
+}
+
+const USER = '<id-or-email>'
+const firstOf = ([user = '']: string[]) => user
+
+const userList = dataCommand({
+  name: 'user list',
+  summary: 'List people, the newest first, or those whose address begins so',
+  arguments: '[email-prefix]',
+  options: [
+    ['--after <cursor>', 'the page after this one'],
+    ['--limit <count>', 'at most this many (50)'],
+  ],
+  input: ([emailPrefix], { after, limit }) => ({
+    ...(emailPrefix === undefined ? {} : { emailPrefix }),
+    ...(typeof after === 'string' ? { after } : {}),
+    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
+  }),
+  work: ({ users }: Needs, page: Page) => users.directory.list(page),
+  print: ({ users, next }) =>
+    [
+      ...users.map(({ id, email, loginType, emailVerified, createdAt }) => {
+        const state = email === '' ? '' : emailVerified ? 'verified' : 'unverified'
+        return [id, createdAt, loginType, email || '-', state].join('\t').trimEnd()
+      }),
+      ...(next === null ? [] : [`More: --after ${next}`]),
+    ].join('\n'),
+})
+
+const userShow = dataCommand({
+  name: 'user show',
+  summary: 'Show an account: profile, linked providers, devices',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ users, profile }: Needs, user: string) => {
+    const { id } = await users.directory.find(user)
+    return {
+      user: await profile.read(id, ''),
+      account: await users.accounts.describe(id),
+      identities: await users.identities.list(id),
+      sessions: await users.devices.list(id, ''),
+    }
+  },
+  print: prettyJson,
+})
+
+const userCreate = dataCommand({
+  name: 'user create',
+  summary: 'Make an account with an e-mail address and print its password',
+  arguments: '<email>',
+  options: [
+    ['--name <name>', 'what the person is called'],
+    ['--password-stdin', 'read the password from standard input'],
+  ],
+  input: async ([email = ''], { name, passwordStdin }) => ({
+    email,
+    name: typeof name === 'string' ? name : '',
+    password: passwordStdin ? await readPassword() : crypto.randomUUID(),
+    isGenerated: !passwordStdin,
+  }),
+  work: async ({ users }: Needs, { isGenerated, ...login }) => {
+    const hints = { locale: 'en', timezone: 'utc' }
+    const { id, email } = await users.passwordLogin
+      .create({ ...login, ...hints })
+      .catch(forOperator)
+    return { id, email, ...(isGenerated ? { password: login.password } : {}) }
+  },
+  print: ({ id, email, password }) =>
+    `Made ${email} (${id})${password === undefined ? '' : `, password ${password}`}.`,
+  changes: ({ id }) => ({ userId: id }),
+  target: ({ id }) => id,
+})
+
+/** The app's sentence speaks to the owner of the address. */
+function forOperator(error: unknown): never {
+  if (!(error instanceof AppError) || error.code !== 'email_taken') throw error
+  throw new AppError(
+    error.code,
+    'There is an account with this e-mail address: "homeport user show <email>" shows it.',
+  )
+}
+
+const userVerify = dataCommand({
+  name: 'user verify',
+  summary: 'Take an e-mail address for verified, as if its link had been opened',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ users }: Needs, user: string) => {
+    const account = await users.directory.find(user)
+    await users.directory.verifyEmail(account)
+    return { verified: account.id, email: account.email }
+  },
+  print: ({ verified, email }) => `The address ${email} of ${verified} is verified.`,
+  changes: ({ verified }) => ({ userId: verified }),
+  target: ({ verified }) => verified,
+})
+
+const userSendVerification = dataCommand({
+  name: 'user send-verification',
+  summary: 'Send the mail that verifies an e-mail address once more',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ users }: Needs, user: string) => {
+    const { id, email } = await users.directory.find(user)
+    await users.addresses.resend(id, 'command')
+    return { sent: id, email }
+  },
+  print: ({ email }) => `The mail to ${email} is on its way.`,
+  changes: ({ sent }) => ({ userId: sent }),
+  target: ({ sent }) => sent,
+})
+
+const userSignOut = dataCommand({
+  name: 'user sign-out',
+  summary: 'End all sessions of a person, and every link in a mail',
+  arguments: USER,
+  options: [['--session <id>', 'only this one: user show lists them']],
+  input: ([user = ''], { session }) => ({
+    user,
+    session: typeof session === 'string' ? session : null,
+  }),
+  risk: async ({ users }: Needs, { user, session }) => {
+    const { id, email } = await users.directory.find(user)
+    if (session !== null) return null
+    return `This ends all sessions of ${email ?? id}, and every link in a mail.`
+  },
+  work: async ({ users }: Needs, { user, session }) => {
+    const { id } = await users.directory.find(user)
+    const { length } = await users.devices.list(id, '')
+    if (session === null) await users.accountSecurity.signOut(id)
+    else await users.devices.end(id, session)
+    return { signedOut: id, sessions: session === null ? length : 1 }
+  },
+  print: ({ signedOut, sessions }) => `Ended ${sessions} sessions of ${signedOut}.`,
+  changes: ({ signedOut, sessions }) => ({ userId: signedOut, sessions }),
+  target: ({ signedOut }) => signedOut,
+})
+
+const userResetTwoFactor = dataCommand({
+  name: 'user reset-two-factor',
+  summary: 'Switch two-factor off for somebody who has lost it, and end all sessions',
+  arguments: USER,
+  input: firstOf,
+  risk: async ({ users }: Needs, user: string) => {
+    const { id, email } = await users.directory.find(user)
+    return `This switches two-factor of ${email ?? id} off: be sure who asks.`
+  },
+  work: async ({ users }: Needs, user: string) => {
+    const { id } = await users.directory.find(user)
+    await users.twoFactor.reset(id)
+    return { reset: id }
+  },
+  print: ({ reset }) => `Two-factor of ${reset} is off.`,
+  changes: ({ reset }) => ({ userId: reset }),
+  target: ({ reset }) => reset,
+})
+
+const userExport = dataCommand({
+  name: 'user export',
+  summary: 'Print everything that is held about a person as JSON',
+  arguments: USER,
+  input: firstOf,
+  work: async ({ users, exportData }: Needs, user: string) =>
+    exportData((await users.directory.find(user)).id),
+  print: prettyJson,
+  changes: () => ({}),
+  target: ({ user }) => (user as { _id: string })._id,
+})
+
+const userDelete = dataCommand({
+  name: 'user delete',
+  summary: 'Delete an account with its profile, files and sessions',
+  arguments: USER,
+  input: firstOf,
+  risk: async ({ users }: Needs, user: string) => {
+    const { id, email } = await users.directory.find(user)
+    return `This deletes ${email ?? 'the guest'} (${id}) with profile, files and sessions, for good.`
+  },
+  work: async ({ users, deleteAccount }: Needs, user: string) => {
+    const { id } = await users.directory.find(user)
+    await deleteAccount(id)
+    return { deleted: id }
+  },
+  print: ({ deleted }) => `Deleted ${deleted}.`,
+  changes: ({ deleted }) => ({ userId: deleted }),
+  target: ({ deleted }) => deleted,
+})
+
+async function readPassword(): Promise<string> {
+  const [line = ''] = (await Bun.stdin.text()).split(/\r?\n/)
+  if (line === '') throw new UsageError('No password came on standard input.')
+  return line
+}
+
+export const userCommands = [
+  userList,
+  userShow,
+  userCreate,
+  userVerify,
+  userSendVerification,
+  userSignOut,
+  userResetTwoFactor,
+  userExport,
+  userDelete,
+]

@@ -1,0 +1,166 @@
+import { eq } from 'drizzle-orm'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import { checkPassword } from '../../../lib/password-rules.ts'
+import type { Passwords } from '../../../lib/passwords.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
+import type { RequestOrigin } from '../request-origin.ts'
+import type { UsersDb } from '../schema.ts'
+import type { SignIn } from '../sessions/sign-in.ts'
+import { type PasswordProof, wrongCredentials } from './password-proof.ts'
+
+type PasswordLoginDeps = {
+  db: UsersDb
+  accounts: Accounts
+  addresses: EmailAddresses
+  accountSecurity: AccountSecurity
+  passwords: Passwords
+  proof: PasswordProof
+  signIn: SignIn
+  limits: Limits
+  passwordMinLength: number
+}
+
+const REGISTRATIONS: WindowRule = { name: 'register', max: 100, seconds: 60 * 60 }
+
+/** Signing up and in with an e-mail address and a password. */
+export function createPasswordLogin(deps: PasswordLoginDeps) {
+  const {
+    db,
+    accounts,
+    addresses,
+    accountSecurity,
+    passwords,
+    proof,
+    signIn,
+    limits,
+    passwordMinLength,
+  } = deps
+  const { users } = db.tables
+  return { register, create, login, change, set }
+
+  /** Makes an account, or makes one out of the guest. */
+  async function register(
+    { email, password, ...hints }: { email: string; password: string } & AccountDefaults,
+    { ip, device, baseUrl }: RequestOrigin,
+    guestId: string | null,
+  ) {
+    await checkNewLogin(email, password, hints.name)
+    const claims = [{ rule: REGISTRATIONS, key: ip }]
+    await limits.check(claims)
+    const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
+      await limits.reserve(claims)
+      // Told early, a taken address costs no hash; the change below decides.
+      if (await accounts.findByEmail(db.read, email)) throw emailTaken()
+      return hash(password)
+    })
+    const grant = await db.write(async (tx) => {
+      if (await accounts.findByEmail(tx, email)) throw emailTaken()
+      const login = { email, emailKey: emailKeyOf(email), passwordHash }
+      const guest = guestId === null ? null : await accounts.find(tx, guestId)
+      const named = hints.name === '' ? login : { ...login, name: hints.name }
+      const user =
+        guest?.loginType === 'guest'
+          ? await accounts.upgrade(tx, guest, 'email', named)
+          : await accounts.create(tx, 'email', hints, login)
+      await addresses.sendVerification(tx, user, ip)
+      return signIn.openSession(tx, user, device)
+    })
+    return signIn.asSession(grant, baseUrl)
+  }
+
+  /** Makes an account for somebody else, who is not signed in by that. */
+  async function create({
+    email,
+    password,
+    ...hints
+  }: { email: string; password: string } & AccountDefaults) {
+    await checkNewLogin(email, password, hints.name)
+    const passwordHash = await passwords.hash(password, [emailKeyOf(email)])
+    return db.write(async (tx) => {
+      if (await accounts.findByEmail(tx, email)) throw emailTaken()
+      return accounts.create(tx, 'email', hints, {
+        email,
+        emailKey: emailKeyOf(email),
+        passwordHash,
+      })
+    })
+  }
+
+  async function login(
+    email: string,
+    password: string,
+    origin: RequestOrigin,
+    bearerId: string | null,
+  ) {
+    const { user, settle } = await proof.attempt(email, password, origin.ip)
+    const rehash = passwords.isOutdated(user.passwordHash ?? '')
+      ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
+      : null
+    const result = await db.write(async (tx) => {
+      // The account may have gone, or its password changed, while the hash was verified.
+      const current = await accounts.findByEmail(tx, email)
+      if (current?.passwordHash !== user.passwordHash)
+        throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
+      if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
+      await settle(tx)
+      return signIn.finishSignIn(tx, current, origin.device, bearerId)
+    })
+    return signIn.answer(result, origin.baseUrl)
+  }
+
+  /** Changes the password of a signed-in user and ends the other sessions. */
+  async function change(userId: string, sessionId: string, current: string, next: string) {
+    const recheckPassword = await proof.verifyOwnPassword(userId, current)
+    const { email, name } = await accounts.find(db.read, userId)
+    await check(next, 'newPassword', email ?? '', name)
+    const passwordHash = await passwords.hash(next, [userId])
+    await db.write(async (tx) => {
+      await recheckPassword(tx)
+      await tx.update(users).set({ passwordHash }).where(eq(users.id, userId))
+      await accountSecurity.secure(tx, userId, sessionId)
+    })
+  }
+
+  /** Sets the password with the token of a mail, which proves the address, and ends all sessions. */
+  async function set(token: string, password: string) {
+    const asked = await addresses.ownerOfReset(db.read, token)
+    await check(password, 'newPassword', asked.email ?? '', asked.name)
+    const passwordHash = await passwords.hash(password, [asked.id])
+    await db.write(async (tx) => {
+      const user = await addresses.takeReset(tx, token)
+      await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
+      await accountSecurity.secure(tx, user.id, null)
+      await proof.forgetFailures(tx, user)
+    })
+  }
+
+  /** Names the faults of both fields at once. */
+  async function checkNewLogin(email: string, password: string, name: string) {
+    const checks = [
+      async () => requireMailbox(email),
+      () => check(password, 'password', email, name),
+    ]
+    const outcomes = await Promise.allSettled(checks.map((run) => run()))
+    const faults = outcomes.flatMap((one) => (one.status === 'rejected' ? [one.reason] : []))
+    if (faults.length === 1) throw faults[0]
+    if (faults.length === 0) return
+    throw new AppError('validation_failed', 'Some fields are invalid.', {
+      details: faults.flatMap(({ details = [] }) => details),
+    })
+  }
+
+  function check(password: string, field: string, email: string, name: string) {
+    return checkPassword(password, { minLength: passwordMinLength, field, email, name })
+  }
+}
+
+function emailTaken(): AppError {
+  return new AppError(
+    'email_taken',
+    'There is an account with this e-mail address: sign in instead.',
+  )
+}

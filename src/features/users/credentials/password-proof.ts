@@ -1,0 +1,95 @@
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { AppError, type Denial } from '../../../lib/errors.ts'
+import type { Passwords } from '../../../lib/passwords.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { BackoffRule, Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { UsersDb } from '../schema.ts'
+
+type PasswordProofDeps = {
+  db: UsersDb
+  accounts: Accounts
+  passwords: Passwords
+  limits: Limits
+}
+
+export type PasswordProof = ReturnType<typeof createPasswordProof>
+
+/** Throws when what was proven before the change holds no more: the password may have been replaced. */
+export type RecheckPassword = (tx: Tx) => Promise<void>
+
+const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
+/** Counted apart, so that a stranger who only knows the address blocks nothing of a session. */
+const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60 }
+const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
+
+/** Checks passwords. Each attempt is counted before its hash is verified, so that many at once cannot slip through. */
+export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
+  return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
+
+  /** The account that an address and a password belong to; `settle` ends the count, as part of the change. */
+  async function attempt(email: string, password: string, ip: string) {
+    const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
+    await limits.check(claims)
+    return passwords.inTurn([ip, emailKeyOf(email)], async ({ verify }) => {
+      const { release } = await limits.reserve(claims)
+      const user = await accounts.findByEmail(db.read, email)
+      const matches = await verify(password, user?.passwordHash ?? null)
+      if (!user) throw wrongCredentials({ reason: 'unknown_account' })
+      if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
+      return { user, settle: release }
+    })
+  }
+
+  /** The same for somebody who is not about to sign in. */
+  async function prove(email: string, password: string, ip: string): Promise<Account> {
+    const { user, settle } = await attempt(email, password, ip)
+    await db.write(settle)
+    return user
+  }
+
+  /**
+   * Throws unless the password is that of a signed-in user, limited as a sign-in is. Returns a check to
+   * repeat inside the change that follows: another password may have been set meanwhile.
+   */
+  async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
+    const { passwordHash } = await accounts.find(db.read, userId)
+    const claims = [{ rule: PER_USER, key: userId }]
+    await limits.check(claims)
+    await passwords.inTurn([userId], async ({ verify }) => {
+      const { release } = await limits.reserve(claims)
+      if (!(await verify(password, passwordHash))) throw wrongPassword(userId)
+      await db.write(release)
+    })
+    return async (tx) => {
+      const current = await accounts.find(tx, userId)
+      if (current.passwordHash !== passwordHash) throw wrongPassword(userId)
+    }
+  }
+
+  /** A new password ends the delays that wrong ones have brought. */
+  async function forgetFailures(tx: Tx, { id, email }: Account) {
+    for (const claim of claimsOf({ id, email })) await limits.forget(tx, claim)
+  }
+
+  /** The limits that passwords of an account count against. */
+  function claimsOf({ id, email }: Pick<Account, 'id' | 'email'>): Claim[] {
+    return [accountClaim(email ?? id), { rule: PER_USER, key: id }]
+  }
+}
+
+function accountClaim(email: string): Claim {
+  return { rule: PER_ACCOUNT, key: emailKeyOf(email) }
+}
+
+export function wrongCredentials(denial: Denial): AppError {
+  return new AppError('invalid_credentials', 'The e-mail address or the password is wrong.', {
+    denial,
+  })
+}
+
+function wrongPassword(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The password is wrong.', {
+    denial: { reason: 'wrong_password', userId },
+  })
+}

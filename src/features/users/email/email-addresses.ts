@@ -1,0 +1,235 @@
+import { eq } from 'drizzle-orm'
+import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Reader, Tx } from '../../../platform/db/db.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
+import type { RecheckPassword } from '../credentials/password-proof.ts'
+import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
+import type { UsersDb } from '../schema.ts'
+import type { MailKind } from './mail-texts.ts'
+import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
+
+/** What links in mails begin with, up to and with `auth`: in the app, and as pages. One of them is there. */
+export type MailLinks = { app: string | null; page: string | null }
+
+type EmailAddressesDeps = {
+  db: UsersDb
+  accounts: Accounts
+  oneTimeTokens: OneTimeTokens
+  outbox: UserOutbox
+  notices: Notices
+  accountSecurity: AccountSecurity
+  limits: Limits
+  links: MailLinks
+  now: () => Date
+}
+
+export type EmailAddresses = ReturnType<typeof createEmailAddresses>
+
+/** What the tokens on a page may be for. */
+const PURPOSES_OF = {
+  verify: ['verify-email', 'change-email'],
+  cancel: ['cancel-email-change'],
+  reset: ['reset-password'],
+} as const
+
+const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
+
+/** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
+export function createEmailAddresses(deps: EmailAddressesDeps) {
+  const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
+  const { links } = deps
+  const { users } = db.tables
+  return {
+    sendVerification,
+    verify,
+    resend,
+    change,
+    cancelChange,
+    forgot,
+    sendReset,
+    requireLink,
+    ownerOfReset,
+    takeReset,
+  }
+
+  /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
+  async function sendVerification(tx: Tx, user: Account, ip: string) {
+    if (user.email === null) return
+    const isAllowed = await limits.allows(tx, {
+      rule: UNVERIFIED_MAIL_LIMIT,
+      key: emailKeyOf(user.email),
+    })
+    if (isAllowed) await sendLink(tx, user, 'verify-email', user.email, ip)
+  }
+
+  async function resend(userId: string, ip: string) {
+    const user = await accounts.find(db.read, userId)
+    if (user.email === null || user.emailVerifiedAt !== null) {
+      throw new AppError('conflict', 'There is no address to confirm.')
+    }
+    const { email } = user
+    await reserveMail(email, ip)
+    await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
+  }
+
+  /** Confirms the address of an account, or lets a changed one take effect. */
+  async function verify(token: string) {
+    await db.write(async (tx) => {
+      const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
+      if (confirmed) return confirm(tx, confirmed.userId, confirmed.email)
+      const changed = await oneTimeTokens.take(tx, 'change-email', token)
+      if (!changed) throw invalidLink()
+      return replace(tx, changed.userId, changed.email ?? '')
+    })
+  }
+
+  /**
+   * Sends a link to the new address; until it is opened nothing changes. The old address is told at once,
+   * with a link that cancels the change: the password may be in a thief's hands.
+   */
+  async function change(
+    userId: string,
+    email: string,
+    ip: string,
+    recheckPassword: RecheckPassword,
+  ) {
+    requireMailbox(email)
+    await reserveMail(email, ip)
+    await db.write(async (tx) => {
+      await recheckPassword(tx)
+      const user = await accounts.find(tx, userId)
+      const holder = await accounts.findByEmail(tx, email)
+      if (holder && holder.id !== userId) throw addressTaken()
+      await sendLink(tx, user, 'change-email', email, ip)
+      const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
+      // Older apps do not know this link.
+      const link = `${links.page ?? links.app}/cancel?token=${token}`
+      const isTold = await notices.tell(tx, user, 'email-change-requested', { detail: email, link })
+      // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
+      if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
+    })
+  }
+
+  /** Ends a pending change of address with the link that the old address got. */
+  async function cancelChange(token: string) {
+    await db.write(async (tx) => {
+      const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
+      if (!cancelled) throw invalidLink()
+      await oneTimeTokens.revoke(tx, cancelled.userId)
+    })
+  }
+
+  /** Leaves word that a link to choose a new password is wanted: known or not, the same is done until the reply. */
+  async function forgot(email: string, ip: string) {
+    await reserveMail(email, ip)
+    const handling = { priority: PRIORITY.reset, userId: null, source: ip }
+    await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
+  }
+
+  /** Sends a link to choose a new password, if there is such an account. */
+  async function sendReset(email: string, ip: string | null) {
+    await db.write(async (tx) => {
+      const user = await accounts.findByEmail(tx, email)
+      if (user?.email) await sendLink(tx, user, 'reset-password', user.email, ip)
+    })
+  }
+
+  /** Throws unless the token of a mail is good for what its page does. Nothing is used up. */
+  async function requireLink(page: keyof typeof PURPOSES_OF, token: string) {
+    for (const purpose of PURPOSES_OF[page]) {
+      if (await oneTimeTokens.find(db.read, purpose, token)) return
+    }
+    throw invalidLink()
+  }
+
+  async function ownerOfReset(from: Reader, token: string): Promise<Account> {
+    const row = await oneTimeTokens.find(from, 'reset-password', token)
+    if (!row) throw invalidLink()
+    return accounts.find(from, row.userId)
+  }
+
+  /**
+   * Uses up the token of a reset. Who holds it has read the mail: the address is verified, and
+   * what a stranger may have set up goes.
+   */
+  async function takeReset(tx: Tx, token: string): Promise<Account> {
+    const row = await oneTimeTokens.take(tx, 'reset-password', token)
+    if (!row) throw invalidLink()
+    await accountSecurity.removeStrangersSignIns(tx, await accounts.find(tx, row.userId))
+    await confirm(tx, row.userId, row.email)
+    return accounts.find(tx, row.userId)
+  }
+
+  /** The address may have changed since the mail was sent: then it proves nothing any more. */
+  async function confirm(tx: Tx, userId: string, email: string | null) {
+    const user = await accounts.find(tx, userId)
+    if (user.email !== email) throw invalidLink()
+    await tx.update(users).set({ emailVerifiedAt: now() }).where(eq(users.id, userId))
+  }
+
+  async function replace(tx: Tx, userId: string, email: string) {
+    const user = await accounts.find(tx, userId)
+    const holder = await accounts.findByEmail(tx, email)
+    if (holder && holder.id !== userId) throw addressTaken()
+    const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
+    await tx.update(users).set(changes).where(eq(users.id, userId))
+    // A verification link that the old address got confirms no other address.
+    await oneTimeTokens.revoke(tx, userId)
+    await notices.tell(tx, user, 'email-changed', { detail: email })
+  }
+
+  async function sendLink(
+    tx: Tx,
+    user: Account,
+    purpose: Purpose & MailKind,
+    to: string,
+    ip: string | null,
+  ) {
+    const page = purpose === 'reset-password' ? 'reset' : 'verify'
+    const token = await oneTimeTokens.issue(tx, purpose, user.id, to)
+    const link = `${links.app ?? links.page}/${page}?token=${token}`
+    const inBrowser =
+      links.app && links.page ? { page: `${links.page}/${page}?token=${token}` } : {}
+    const { id: userId, locale } = user
+    const priority = page === 'reset' ? PRIORITY.reset : PRIORITY.confirmation
+    const mail = { kind: 'mail', mail: purpose, to, locale, link, ...inBrowser } as const
+    await outbox.add(tx, mail, { priority, userId, source: ip })
+  }
+
+  async function reserveMail(email: string, ip: string) {
+    await limits.reserve([
+      { rule: REQUESTED_MAIL_LIMIT, key: emailKeyOf(email) },
+      { rule: PER_IP, key: ip },
+    ])
+  }
+}
+
+/** Throws `validation_failed` unless `email` is one bare address that mail can be sent to. */
+export function requireMailbox(email: string) {
+  if (mailboxOf(email) !== null) return
+  throw new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: 'email', message: 'must be an e-mail address' }],
+  })
+}
+
+function tooManyChanges(): AppError {
+  return new AppError('rate_limited', 'Too many requests to change the address. Try again later.', {
+    retryAfterSeconds: 60 * 60,
+  })
+}
+
+function invalidLink(): AppError {
+  return new AppError(
+    'unauthenticated',
+    'This link was used before or is too old: ask for a new one.',
+    { denial: { reason: 'unknown_token' } },
+  )
+}
+
+function addressTaken(): AppError {
+  return new AppError('email_taken', 'Another account has this e-mail address.')
+}

@@ -1,0 +1,37 @@
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { Account } from '../accounts/accounts.ts'
+import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
+import type { MailKind } from './mail-texts.ts'
+
+type NoticesDeps = { limits: Limits; outbox: UserOutbox }
+
+export type Notices = ReturnType<typeof createNotices>
+
+/** Mails that somebody has asked for. */
+export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
+/** Mails that nobody has asked for, to an address that nobody has verified: it may be a stranger's. */
+export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
+/** Counted apart: what strangers ask for must not keep an owner from being told. */
+const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
+
+/** Mails that tell the owner of an account what happened to it. */
+export function createNotices({ limits, outbox }: NoticesDeps) {
+  return { tell }
+
+  /** Leaves a notice to the account's own address as part of the change; false when too many were sent. */
+  async function tell(
+    tx: Tx,
+    { id: userId, email, emailVerifiedAt, locale }: Account,
+    mail: MailKind,
+    filling: { detail: string; link?: string },
+  ): Promise<boolean> {
+    if (email === null) return true
+    const rule = emailVerifiedAt === null ? UNVERIFIED_MAIL_LIMIT : NOTICE_LIMIT
+    if (!(await limits.allows(tx, { rule, key: emailKeyOf(email) }))) return false
+    const handling = { priority: PRIORITY.notice, userId, source: userId }
+    await outbox.add(tx, { kind: 'mail', mail, to: email, locale, ...filling }, handling)
+    return true
+  }
+}

@@ -1,0 +1,228 @@
+import { t } from 'elysia'
+import {
+  DataOf,
+  id,
+  oneOf,
+  oneReplyOf,
+  openEnum,
+  replyOf,
+  strict,
+  time,
+  whole,
+} from '../../platform/http/envelope.ts'
+import { UserProfile } from './profile/model.ts'
+
+/** RFC 5321 allows 254 characters; the pattern is linear and checks only what every address has. */
+const Email = t.String({
+  minLength: 3,
+  maxLength: 254,
+  pattern: '^[^\\s@\\x00-\\x1f]+@[^\\s@\\x00-\\x1f]+$',
+  error: 'must be an e-mail address',
+  description: 'compared without regard to case, shown as typed',
+  examples: ['ann@example.com'],
+})
+/** Checked along with the password, so that the faults of both are told at once. */
+const NewEmail = t.String({
+  maxLength: 254,
+  description: 'an e-mail address, compared without regard to case, shown as typed',
+  examples: ['ann@example.com'],
+})
+
+const password = (description: string, example = 'correct horse battery') =>
+  t.String({
+    maxLength: 256,
+    error: 'must have 256 characters or less',
+    description,
+    examples: [example],
+  })
+const Password = password('taken exactly as typed')
+const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
+const mailToken = t.String({
+  maxLength: 100,
+  description: 'the `token` in the link of the mail; it works once',
+  examples: ['b2k0b5s1h4v9d3z7p6q8c1x2m4n5j6f7'],
+})
+const Name = t.String({
+  maxLength: 100,
+  description: 'what the person is called',
+  examples: ['Ann'],
+})
+const Code = t.String({
+  maxLength: 40,
+  description: 'six digits of the authenticator app, or a recovery code',
+  examples: ['123456'],
+})
+const ChallengeToken = t.String({
+  maxLength: 100,
+  description: 'opens nothing but the second step',
+  examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
+})
+const RefreshToken = t.String({
+  maxLength: 100,
+  description: 'opaque; replaced at every use',
+  examples: ['Zk3v9Qw1x5c7B2n4M6j8H0g1F3d5S7a9P2o4I6u8Y0t'],
+})
+const provider = oneOf(['google', 'apple'], { description: 'the identity provider' })
+const methods = t.Array(
+  openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
+  { description: 'what the second step takes', examples: [['totp', 'recovery_code']] },
+)
+
+export const RegisterBody = strict({
+  email: NewEmail,
+  password: password('8 to 256 characters, and not a common one'),
+  name: t.Optional(Name),
+})
+export const LoginBody = strict({ email: Email, password: Password })
+export const ChallengeBody = strict({ challengeToken: ChallengeToken, code: Code })
+export const SocialBody = strict({
+  provider,
+  idToken: t.String({
+    maxLength: 8_192,
+    description: 'the id token (JWT) that the provider gave the app',
+    examples: ['eyJhbGciOiJSUzI1NiJ9.eyJzdWIiOiIxMjMifQ.c2lnbmF0dXJl'],
+  }),
+  nonce: t.Optional(
+    t.String({
+      maxLength: 512,
+      description: 'what the app gave the provider, before it was hashed',
+      examples: ['5f0c6d3e'],
+    }),
+  ),
+  name: t.Optional(Name),
+  authorizationCode: t.Optional(
+    t.String({
+      maxLength: 2_048,
+      description: 'of Apple: lets the grant be revoked when the account is deleted',
+      examples: ['c1f2.0.abc'],
+    }),
+  ),
+})
+export const RefreshBody = strict({ refreshToken: RefreshToken })
+export const PasswordBody = strict({ currentPassword: Password, newPassword: NewPassword })
+export const ForgotBody = strict({ email: Email })
+export const ResetBody = strict({ token: mailToken, newPassword: NewPassword })
+export const VerifyBody = strict({ token: mailToken })
+export const CancelChangeBody = strict({ token: mailToken })
+export const ProviderQuery = t.Object({ provider })
+export const ChangeEmailBody = strict({ password: Password, email: Email })
+export const TwoFactorBody = strict({ password: Password })
+export const ConfirmBody = strict({ code: Code })
+export const RenewCodesBody = strict({ password: Password, code: Code })
+export const DisableBody = strict({ password: Password, code: Code })
+export const SessionQuery = t.Object({
+  id: t.String({
+    maxLength: 100,
+    description: 'a session, or `others` for all but this one',
+    examples: ['others'],
+  }),
+})
+
+export const SessionReply = strict(
+  {
+    accessToken: t.String({
+      description: 'JWT (RFC 9068), signed with ES256: `Authorization: Bearer <accessToken>`',
+      examples: ['eyJhbGciOiJFUzI1NiIsInR5cCI6ImF0K2p3dCJ9.eyJzdWIiOiIwMWExIn0.c2lnbmF0dXJl'],
+    }),
+    refreshToken: RefreshToken,
+    tokenType: openEnum(['Bearer'], { description: 'the scheme of the access token' }),
+    expiresIn: whole({
+      description: 'seconds until the access token expires',
+      examples: [900],
+    }),
+    user: UserProfile,
+  },
+  'Session',
+  'the tokens of a device, and whose they are',
+)
+
+const TwoFactorChallenge = strict(
+  {
+    challengeToken: ChallengeToken,
+    methods,
+    expiresIn: whole({
+      description: 'seconds until the challenge must be passed',
+      examples: [600],
+    }),
+  },
+  'TwoFactorChallenge',
+  'the first step is done, and a code is needed',
+)
+
+/** What both replies have, as one object. */
+const SimpleSignInReply = DataOf(
+  strict(
+    {
+      ...t.Partial(SessionReply).properties,
+      challengeToken: t.Optional(ChallengeToken),
+      methods: t.Optional(methods),
+      expiresIn: whole({
+        description: 'seconds until the access token expires, or the challenge must be passed',
+        examples: [900],
+      }),
+    },
+    'SignInResult',
+    'a session; or with code `two_factor_required` only `challengeToken`, `methods` and `expiresIn`',
+  ),
+)
+
+/** A session, or with code `two_factor_required` a challenge. */
+export const SignInReply = oneReplyOf(
+  {
+    ok: replyOf('ok', SessionReply, 'SignedIn', 'the sign-in is done'),
+    two_factor_required: replyOf(
+      'two_factor_required',
+      TwoFactorChallenge,
+      'TwoFactorRequired',
+      'the second step is to be passed',
+    ),
+  },
+  { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
+)
+
+export const DevicesReply = t.Array(
+  strict(
+    {
+      _id: id('of the session'),
+      device: t.String({ description: 'what the device calls itself', examples: ['Pixel 9'] }),
+      createdAt: time('when it signed in'),
+      lastUsedAt: time('when it was last heard of'),
+      current: t.Boolean({ description: 'whether it is the one that asks', examples: [true] }),
+    },
+    'Device',
+    'a session as its owner sees it',
+  ),
+)
+
+export const TwoFactorReply = strict(
+  {
+    secret: t.String({
+      description: 'base32, to be typed into an authenticator app',
+      examples: ['JBSWY3DPEHPK3PXP'],
+    }),
+    otpauthUrl: t.String({
+      description: 'the same as a link that authenticator apps open',
+      examples: ['otpauth://totp/App:ann%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=App'],
+    }),
+    qrSvg: t.String({ description: 'the same as a QR code', examples: ['<svg></svg>'] }),
+  },
+  'TwoFactorSetup',
+  'a secret for an authenticator app',
+)
+export const RecoveryCodesReply = strict(
+  {
+    recoveryCodes: t.Array(t.String(), {
+      description: 'ten codes that work once each; they are not shown again',
+      examples: [['7K2M-9QXR-4TWB']],
+    }),
+  },
+  'RecoveryCodes',
+  'ways in without the authenticator app',
+)
+
+export const userTags = {
+  'Signing in': 'Accounts, sessions and tokens',
+  Profile: 'The signed-in person',
+}
+/** Pages that a browser opens. */
+export const userPlainPaths = ['/auth/verify', '/auth/reset', '/auth/cancel', '/account/delete']

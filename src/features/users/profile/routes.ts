@@ -1,0 +1,97 @@
+import { Elysia, t } from 'elysia'
+import type { authenticate } from '../../../platform/http/authenticate.ts'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
+import { ProfilePatch, UserProfile } from './model.ts'
+import type { Profile } from './service.ts'
+
+const PATH = '/api/user/profile/v1'
+const tags = ['Profile']
+
+type ProfileRoutesDeps = {
+  profile: Profile
+  deleteAccount: (userId: string) => Promise<void>
+  exportData: (userId: string) => Promise<Record<string, unknown>>
+  /** What URLs of files begin with. */
+  baseUrlOf: (request: Request) => string
+  signedIn: ReturnType<typeof authenticate>
+}
+
+export function profileRoutes(deps: ProfileRoutesDeps) {
+  const { profile, deleteAccount, exportData, baseUrlOf, signedIn } = deps
+  return new Elysia({ name: 'profile' })
+    .use(signedIn)
+    .get(
+      PATH,
+      async ({ session, request }) => data(await profile.read(session.userId, baseUrlOf(request))),
+      {
+        signedIn: true,
+        response: responses(DataOf(UserProfile), 400, 401),
+        detail: {
+          tags,
+          operationId: 'readProfile',
+          summary: 'Read your profile',
+          description: 'The profile of whoever the token is of.',
+        },
+      },
+    )
+    .patch(
+      PATH,
+      async ({ session, body, request }) => {
+        const { headers } = request
+        const start = { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+        return data(await profile.change(session.userId, body, start, baseUrlOf(request)))
+      },
+      {
+        ...json(ProfilePatch),
+        signedIn: true,
+        response: responses(DataOf(UserProfile), 400, 401, 413, 415, 422, 503, 507),
+        detail: {
+          tags,
+          operationId: 'changeProfile',
+          summary: 'Change your profile',
+          description:
+            'A merge patch (RFC 7396): what is absent stays, `null` restores the start value.',
+        },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session }) => {
+        await deleteAccount(session.userId)
+        return message('The account and everything in it is deleted.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 503, 507),
+        detail: {
+          tags,
+          operationId: 'deleteProfile',
+          summary: 'Delete the account',
+          description: 'At once and for good: sessions, files and personal data go.',
+        },
+      },
+    )
+    .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
+      signedIn: true,
+      response: responses(
+        DataOf(
+          t.Object(
+            {},
+            { additionalProperties: true, description: 'a member for each kind of data' },
+          ),
+        ),
+        400,
+        401,
+        503,
+      ),
+      detail: {
+        tags,
+        operationId: 'exportData',
+        summary: 'Everything stored about the user',
+        description: 'One object with a member for each kind of data.',
+      },
+    })
+}

@@ -1,0 +1,119 @@
+import { eq, sql } from 'drizzle-orm'
+import { AppError, accountDeleted, type ErrorDetail } from '../../../lib/errors.ts'
+import { asCurrency, asLocale, asTimezone } from '../../../lib/locale.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+import type { ProfilePatch } from './model.ts'
+
+type ProfileDeps = {
+  db: UsersDb
+  /** Whether a key is that of a public picture of the person. */
+  ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
+  now: () => Date
+}
+
+/** What `null` restores, from the headers of the request. */
+type StartValues = { locale: string; timezone: string }
+
+export type Profile = ReturnType<typeof createProfile>
+
+export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
+  const { users, recoveryCodes } = db.tables
+  const byId = db.read
+    .select()
+    .from(users)
+    .where(eq(users.id, sql.placeholder('userId')))
+    .prepare()
+  return { read, change }
+
+  /** The profile; `baseUrl` is what URLs of files begin with. */
+  async function read(userId: string, baseUrl: string) {
+    const [user] = await byId.execute({ userId })
+    if (!user) throw accountDeleted(userId)
+    return {
+      _id: user.id,
+      loginType: user.loginType,
+      email: user.email ?? '',
+      emailVerified: user.emailVerifiedAt !== null,
+      profile: {
+        name: user.name,
+        locale: user.locale,
+        timezone: user.timezone,
+        currency: user.currency,
+        avatarUrl: user.avatarKey && `${baseUrl}/files/${user.avatarKey}`,
+      },
+      twoFactor: await twoFactorOf(user),
+      onboardingCompleted: user.onboardingCompleted,
+    }
+  }
+
+  async function twoFactorOf({ id, twoFactorSince }: typeof users.$inferSelect) {
+    if (twoFactorSince === null) return { enabled: false, methods: [], recoveryCodesLeft: 0 }
+    const recoveryCodesLeft = await db.read.$count(recoveryCodes, eq(recoveryCodes.userId, id))
+    return { enabled: true, methods: ['totp', 'recovery_code'], recoveryCodesLeft }
+  }
+
+  /** Applies a merge patch. */
+  async function change(userId: string, patch: ProfilePatch, start: StartValues, baseUrl: string) {
+    const changes = checked(patch, start)
+    await db.write(async (tx) => {
+      const { avatarKey } = changes
+      const isChosen = avatarKey !== undefined && avatarKey !== null
+      if (isChosen && !(await ownsPublicPicture(tx, userId, avatarKey))) throw notOwnPicture()
+      const changed = await tx
+        .update(users)
+        .set({ ...changes, updatedAt: now() })
+        .where(eq(users.id, userId))
+        .returning({ id: users.id })
+      if (changed.length === 0) throw accountDeleted(userId)
+    })
+    return read(userId, baseUrl)
+  }
+}
+
+/** What `profile: null` stands for: every start value. */
+const EVERYTHING_NULL = {
+  name: null,
+  locale: null,
+  timezone: null,
+  currency: null,
+  avatarKey: null,
+}
+
+function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartValues) {
+  const given = profile === null ? EVERYTHING_NULL : (profile ?? {})
+  const faults: ErrorDetail[] = []
+  const changes = {
+    ...field('name', (name) => name, ''),
+    ...field('locale', asLocale, start.locale, 'a BCP 47 language tag such as en'),
+    ...field('timezone', asTimezone, start.timezone, 'an IANA time zone such as Europe/Berlin'),
+    ...field('currency', asCurrency, 'usd', 'an ISO 4217 code such as usd'),
+    ...(given.avatarKey === undefined ? {} : { avatarKey: given.avatarKey }),
+    ...(onboardingCompleted === undefined
+      ? {}
+      : { onboardingCompleted: onboardingCompleted ?? false }),
+  }
+  if (faults.length === 0) return changes
+  throw new AppError('validation_failed', 'Some fields are invalid.', {
+    details: faults,
+  })
+
+  function field<K extends 'name' | 'locale' | 'timezone' | 'currency'>(
+    name: K,
+    normalize: (value: string) => string | null,
+    start: string,
+    expected = '',
+  ): { [key in K]?: string } {
+    const wanted = given[name]
+    if (wanted === undefined) return {}
+    const value = wanted === null ? start : normalize(wanted)
+    if (value === null) faults.push({ path: `profile.${name}`, message: `must be ${expected}` })
+    return { [name]: value } as { [key in K]?: string }
+  }
+}
+
+function notOwnPicture(): AppError {
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: 'profile.avatarKey', message: 'must be the key of an own public picture' }],
+  })
+}

@@ -1,0 +1,14 @@
+import { Elysia } from 'elysia'
+import { accountRoutes } from './routes/account.ts'
+import type { UserRoutesDeps } from './routes/deps.ts'
+import { pageRoutes } from './routes/pages.ts'
+import { signInRoutes } from './routes/sign-in.ts'
+import { twoFactorRoutes } from './routes/two-factor.ts'
+
+export function userRoutes(deps: UserRoutesDeps) {
+  return new Elysia({ name: 'auth' })
+    .use(signInRoutes(deps))
+    .use(accountRoutes(deps))
+    .use(twoFactorRoutes(deps))
+    .use(pageRoutes(deps))
+}

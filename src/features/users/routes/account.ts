@@ -1,0 +1,188 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import {
+  CancelChangeBody,
+  ChangeEmailBody,
+  DevicesReply,
+  ForgotBody,
+  PasswordBody,
+  ResetBody,
+  SessionQuery,
+  VerifyBody,
+} from '../model.ts'
+import type { UserRoutesDeps } from './deps.ts'
+
+const tags = ['Signing in']
+const PASSWORD = '/api/auth/password/v1'
+const EMAIL = '/api/auth/email/v1'
+const SESSIONS = '/api/auth/sessions/v1'
+
+/** Password, e-mail address and devices of an account. */
+export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
+  const { passwordLogin, proof, addresses, devices, accountSecurity } = users
+  return new Elysia({ name: 'auth-account' })
+    .use(signedIn)
+    .get(
+      SESSIONS,
+      async ({ session }) => data(await devices.list(session.userId, session.sessionId)),
+      {
+        signedIn: true,
+        response: responses(DataOf(DevicesReply), 400, 401),
+        detail: {
+          tags,
+          operationId: 'listSessions',
+          summary: 'Signed-in devices',
+          description: 'Every session of the person, the last used first.',
+        },
+      },
+    )
+    .delete(
+      SESSIONS,
+      async ({ session, query: { id } }) => {
+        if (id === 'others')
+          await accountSecurity.endOtherSessions(session.userId, session.sessionId)
+        else await devices.end(session.userId, id)
+        return message('The session is ended.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: SessionQuery,
+        response: responses(Message, 400, 401, 404, 422, 503),
+        detail: {
+          tags,
+          operationId: 'endSession',
+          summary: 'Sign a device out',
+          description: 'Ends one session, or with `others` all but the one that asks.',
+        },
+      },
+    )
+    .patch(
+      PASSWORD,
+      async ({ session, body }) => {
+        const { currentPassword, newPassword } = body
+        await passwordLogin.change(session.userId, session.sessionId, currentPassword, newPassword)
+        return message('The password is changed. Other devices are signed out.')
+      },
+      {
+        ...json(PasswordBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'changePassword',
+          summary: 'Change the password',
+          description: 'Needs the current password. Other devices are signed out.',
+        },
+      },
+    )
+    .post(
+      `${PASSWORD}/forgot`,
+      async ({ body: { email }, request, server }) => {
+        await addresses.forgot(email, ipOf(request, server))
+        return message('If there is such an account, a mail is on its way.')
+      },
+      {
+        ...json(ForgotBody),
+        response: responses(Message, 400, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'forgotPassword',
+          summary: 'Request a password reset',
+          description:
+            'Sends a mail with a link, if there is such an account. The reply is the same in any case.',
+        },
+      },
+    )
+    .post(
+      `${PASSWORD}/reset`,
+      async ({ body: { token, newPassword } }) => {
+        await passwordLogin.set(token, newPassword)
+        return message('The password is set. Sign in with it.')
+      },
+      {
+        ...json(ResetBody),
+        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        detail: {
+          tags,
+          operationId: 'resetPassword',
+          summary: 'Set a new password',
+          description: 'Takes the token of the mail. All devices are signed out.',
+        },
+      },
+    )
+    .post(
+      `${EMAIL}/verify`,
+      async ({ body: { token } }) => {
+        await addresses.verify(token)
+        return message('The address is confirmed.')
+      },
+      {
+        ...json(VerifyBody),
+        response: responses(Message, 400, 401, 409, 413, 415, 422, 503),
+        detail: {
+          tags,
+          operationId: 'verifyEmail',
+          summary: 'Confirm an e-mail address',
+          description: 'Takes the token of the mail. A changed address takes effect by it.',
+        },
+      },
+    )
+    .post(
+      `${EMAIL}/resend`,
+      async ({ session, request, server }) => {
+        await addresses.resend(session.userId, ipOf(request, server))
+        return message('A mail is on its way.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 409, 429, 503),
+        detail: {
+          tags,
+          operationId: 'resendVerification',
+          summary: 'Resend the verification mail',
+          description: 'Sends the mail once more; 409 when there is nothing to confirm.',
+        },
+      },
+    )
+    .post(
+      `${EMAIL}/change`,
+      async ({ session, body: { password, email }, request, server }) => {
+        const recheckPassword = await proof.verifyOwnPassword(session.userId, password)
+        await addresses.change(session.userId, email, ipOf(request, server), recheckPassword)
+        return message(
+          'A mail is on its way to the new address. Until it is opened nothing changes.',
+        )
+      },
+      {
+        ...json(ChangeEmailBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'changeEmail',
+          summary: 'Change the e-mail address',
+          description: 'Sends a mail to the new address. Until its link is opened nothing changes.',
+        },
+      },
+    )
+    .post(
+      `${EMAIL}/cancel`,
+      async ({ body: { token } }) => {
+        await addresses.cancelChange(token)
+        return message('The address stays as it is. Choose a new password: somebody knows yours.')
+      },
+      {
+        ...json(CancelChangeBody),
+        response: responses(Message, 400, 401, 413, 415, 422, 503),
+        detail: {
+          tags,
+          operationId: 'cancelEmailChange',
+          summary: 'Cancel a change of the e-mail address',
+          description: 'Takes the token of the mail that told the old address of the change.',
+        },
+      },
+    )
+}

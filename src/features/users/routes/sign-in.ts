@@ -1,0 +1,199 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import { isSealed } from '../../../platform/http/opened-request.ts'
+import { deviceOf, initialLocaleOf, timezoneOf } from '../../../platform/http/request-headers.ts'
+import {
+  ChallengeBody,
+  LoginBody,
+  ProviderQuery,
+  RefreshBody,
+  RegisterBody,
+  SessionReply,
+  SignInReply,
+  SocialBody,
+} from '../model.ts'
+import type { UserRoutesDeps } from './deps.ts'
+
+const tags = ['Signing in']
+/** With a token or without: a guest who sends one keeps what is theirs. */
+const AS_GUEST = [{}, { bearer: [] }]
+
+/** Every way to get a session, and out of it. */
+export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
+  const { passwordLogin, signIn, socialLogin, guests, sessions } = users
+  const { bearerUserId, bearerGuestId } = guests
+  return new Elysia({ name: 'auth-sign-in' })
+    .use(signedIn)
+    .post(
+      '/api/auth/register/v1',
+      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+        data(
+          await passwordLogin.register(
+            { ...login, name, ...localeOf(request) },
+            originOf(request, server),
+            await bearerUserId(bearer, isSealed(request)),
+          ),
+        ),
+      {
+        ...json(RegisterBody),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'register',
+          security: AS_GUEST,
+          summary: 'Create an account and sign in',
+          description:
+            "Answers a session. With a guest's token in `Authorization` that account is upgraded: its id, files and purchases stay.",
+        },
+      },
+    )
+    .post(
+      '/api/auth/login/v1',
+      async ({ body: { email, password }, request, server, bearer }) =>
+        passwordLogin.login(
+          email,
+          password,
+          originOf(request, server),
+          await bearerGuestId(bearer, isSealed(request)),
+        ),
+      {
+        ...json(LoginBody),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'login',
+          security: AS_GUEST,
+          summary: 'Sign in',
+          description:
+            "Answers a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the account takes over what the guest has, once the sign-in is done.",
+        },
+      },
+    )
+    .post(
+      '/api/auth/login/v1/two_factor',
+      async ({ body: { challengeToken, code }, request, server, bearer }) =>
+        data(
+          await signIn.passChallenge(
+            challengeToken,
+            code,
+            originOf(request, server),
+            await bearerGuestId(bearer, isSealed(request)),
+          ),
+        ),
+      {
+        ...json(ChallengeBody),
+        response: responses(DataOf(SessionReply), 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'passTwoFactor',
+          security: AS_GUEST,
+          summary: 'Sign in: the second step',
+          description:
+            'Takes the challenge of the first step, and a code. Five wrong codes end the challenge. The account takes over what a guest has whose token was sent in `Authorization`, with the first step or with this one.',
+        },
+      },
+    )
+    .post(
+      '/api/auth/social/v1',
+      async ({ body: { name = '', ...login }, request, server, bearer }) =>
+        socialLogin.login(
+          login,
+          { name, ...localeOf(request) },
+          originOf(request, server),
+          await bearerUserId(bearer, isSealed(request)),
+        ),
+      {
+        ...json(SocialBody),
+        response: responses(SignInReply, 400, 401, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'signInSocially',
+          security: AS_GUEST,
+          summary: 'Sign in with Google or Apple',
+          description:
+            "Takes the id token of Google or Apple. An account with the same verified address is linked, where the provider is in charge of that address (Apple; Google for gmail.com and Workspace) or a token of that account is sent; with a guest's token that account is upgraded or merged.",
+        },
+      },
+    )
+    .delete(
+      '/api/auth/social/v1',
+      async ({ session: { userId, sessionId }, query: { provider } }) => {
+        await socialLogin.unlink(userId, sessionId, provider)
+        return message('The provider is unlinked. Other devices are signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        query: ProviderQuery,
+        response: responses(Message, 400, 401, 404, 409, 422, 503),
+        detail: {
+          tags,
+          operationId: 'unlinkProvider',
+          summary: 'Unlink Google or Apple',
+          description:
+            'Refused with 409 when it is the only way to sign in. Other devices are signed out.',
+        },
+      },
+    )
+    .post(
+      '/api/auth/guest/v1',
+      async ({ request, server }) =>
+        data(await guests.create({ name: '', ...localeOf(request) }, originOf(request, server))),
+      {
+        parse: 'none',
+        response: responses(DataOf(SessionReply), 400, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'startAsGuest',
+          summary: 'Start without an account',
+          description:
+            'Answers a session of a new account without credentials, which `register` or `signInSocially` can upgrade. Until then the session is the only way in. The account is deleted 90 days after its last use, but not within 90 days of a file or of access that a purchase gave.',
+        },
+      },
+    )
+    .post(
+      '/api/auth/refresh/v1',
+      async ({ body: { refreshToken }, request }) =>
+        data(await signIn.refresh(refreshToken, isSealed(request), baseUrlOf(request))),
+      {
+        ...json(RefreshBody),
+        response: responses(DataOf(SessionReply), 400, 401, 409, 413, 415, 422, 429, 503, 507),
+        detail: {
+          tags,
+          operationId: 'refresh',
+          summary: 'Exchange the refresh token',
+          description:
+            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor. 409: another process of the app has just refreshed this session; read the tokens that it has stored. A session ends after 60 days without use, and 365 days after the sign-in.',
+        },
+      },
+    )
+    .post(
+      '/api/auth/logout/v1',
+      async ({ session }) => {
+        await sessions.end(session.sessionId)
+        return message('Signed out.')
+      },
+      {
+        signedIn: true,
+        parse: 'none',
+        response: responses(Message, 400, 401, 503),
+        detail: {
+          tags,
+          operationId: 'logout',
+          summary: 'Sign out of this session',
+          description: 'Ends the session that asks, at once.',
+        },
+      },
+    )
+
+  function originOf(request: Request, server: Bun.Server<unknown> | null) {
+    const ip = ipOf(request, server)
+    return { ip, device: deviceOf(request), baseUrl: baseUrlOf(request) }
+  }
+}
+
+/** What the phone tells of where it is. */
+function localeOf({ headers }: Request) {
+  return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
+}

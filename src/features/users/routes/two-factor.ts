@@ -1,0 +1,86 @@
+import { Elysia } from 'elysia'
+import { json } from '../../../platform/http/body.ts'
+import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
+import {
+  ConfirmBody,
+  DisableBody,
+  RecoveryCodesReply,
+  RenewCodesBody,
+  TwoFactorBody,
+  TwoFactorReply,
+} from '../model.ts'
+import type { UserRoutesDeps } from './deps.ts'
+
+const PATH = '/api/auth/two_factor/v1'
+const tags = ['Signing in']
+
+export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDeps) {
+  return new Elysia({ name: 'auth-two-factor' })
+    .use(signedIn)
+    .post(
+      PATH,
+      async ({ session, body }) => data(await twoFactor.setUp(session.userId, body.password)),
+      {
+        ...json(TwoFactorBody),
+        signedIn: true,
+        response: responses(DataOf(TwoFactorReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'setUpTwoFactor',
+          summary: 'Create a two-factor secret',
+          description: 'It counts once it is confirmed by a first code.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/confirm`,
+      async ({ session: { userId, sessionId }, body }) =>
+        data({ recoveryCodes: await twoFactor.confirm(userId, sessionId, body.code) }),
+      {
+        ...json(ConfirmBody),
+        signedIn: true,
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'confirmTwoFactor',
+          summary: 'Switch two-factor on',
+          description:
+            'Answers the recovery codes. When the reply was lost, the same code may be sent again within five minutes.',
+        },
+      },
+    )
+    .post(
+      `${PATH}/recovery_codes`,
+      async ({ session: { userId }, body: { password, code } }) =>
+        data({ recoveryCodes: await twoFactor.renewRecoveryCodes(userId, password, code) }),
+      {
+        ...json(RenewCodesBody),
+        signedIn: true,
+        response: responses(DataOf(RecoveryCodesReply), 400, 401, 409, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'renewRecoveryCodes',
+          summary: 'Make new recovery codes',
+          description: 'Needs the password and a code. The old recovery codes stop working.',
+        },
+      },
+    )
+    .delete(
+      PATH,
+      async ({ session: { userId, sessionId }, body }) => {
+        await twoFactor.disable(userId, sessionId, body.password, body.code)
+        return message('Two-factor is off. Other devices are signed out.')
+      },
+      {
+        ...json(DisableBody),
+        signedIn: true,
+        response: responses(Message, 400, 401, 413, 415, 422, 429, 503),
+        detail: {
+          tags,
+          operationId: 'disableTwoFactor',
+          summary: 'Switch two-factor off',
+          description: 'Needs the password and a code. Other devices are signed out.',
+        },
+      },
+    )
+}

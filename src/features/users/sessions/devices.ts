@@ -1,0 +1,73 @@
+import { and, asc, desc, eq, inArray } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+import type { SessionEndings } from './session-endings.ts'
+
+type DevicesDeps = { db: UsersDb; endings: SessionEndings; now: () => Date }
+
+/** As many as there may be sessions. */
+const DEVICES_LIMIT = 20
+
+export type Devices = ReturnType<typeof createDevices>
+
+/** The sessions of a person as the person sees them: devices that are signed in. */
+export function createDevices({ db, endings, now }: DevicesDeps) {
+  const { sessions, knownDevices } = db.tables
+  return { list, known, end, isNew }
+
+  async function list(userId: string, currentId: string) {
+    const rows = await db.read
+      .select()
+      .from(sessions)
+      .where(eq(sessions.userId, userId))
+      .orderBy(desc(sessions.lastUsedAt), desc(sessions.id))
+    return rows.map(({ id, device, createdAt, lastUsedAt }) => ({
+      _id: id,
+      device,
+      createdAt: createdAt.toISOString(),
+      lastUsedAt: lastUsedAt.toISOString(),
+      current: id === currentId,
+    }))
+  }
+
+  /** Every device that has signed in, also those that are signed out by now, for the export. */
+  async function known(userId: string) {
+    const rows = await db.read
+      .select()
+      .from(knownDevices)
+      .where(eq(knownDevices.userId, userId))
+      .orderBy(desc(knownDevices.seenAt), asc(knownDevices.device))
+    return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
+  }
+
+  /** Ends one session of a user. Throws `not_found` when it is not this user's. */
+  async function end(userId: string, sessionId: string) {
+    const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
+    if (!isEnded) throw new AppError('not_found', 'Not found.')
+  }
+
+  /**
+   * Remembers a device; true when the person has used others before, but not this one of late: those seen longest ago
+   * are forgotten.
+   */
+  async function isNew(tx: Tx, userId: string, device: string): Promise<boolean> {
+    const isOwn = eq(knownDevices.userId, userId)
+    const known = await tx
+      .select()
+      .from(knownDevices)
+      .where(isOwn)
+      .orderBy(desc(knownDevices.seenAt))
+    const seenAt = now()
+    await tx
+      .insert(knownDevices)
+      .values({ userId, device, seenAt })
+      .onConflictDoUpdate({ target: [knownDevices.userId, knownDevices.device], set: { seenAt } })
+    const others = known.map((one) => one.device).filter((name) => name !== device)
+    const forgotten = others.slice(DEVICES_LIMIT - 1)
+    if (forgotten.length > 0) {
+      await tx.delete(knownDevices).where(and(isOwn, inArray(knownDevices.device, forgotten)))
+    }
+    return known.length > 0 && others.length === known.length
+  }
+}

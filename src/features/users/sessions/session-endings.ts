@@ -1,0 +1,95 @@
+import { and, asc, eq, lt, lte, ne, or, type SQL } from 'drizzle-orm'
+import type { DenialReason } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { createRecentMap } from '../../../lib/recent-map.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { UsersDb } from '../schema.ts'
+
+/** How a session ended: by its user, because the account was secured or had too many, by a stolen token, or by age. */
+export type SessionEnd = Extract<
+  DenialReason,
+  'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
+>
+
+export type SessionEndings = ReturnType<typeof createSessionEndings>
+
+const SESSIONS_LIMIT = 20
+/** An access token outlives its session by 15 minutes at most: the log keeps what is older. */
+const ENDS_KEPT = 5_000
+
+/** Every way in which sessions end, each as part of a change. Access and refresh tokens die with their session. */
+export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
+  const { sessions, knownDevices } = db.tables
+  const recentEnds = createRecentMap<string, SessionEnd>(ENDS_KEPT)
+  return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
+
+  async function endOne(tx: Tx, sessionId: string, reason: SessionEnd) {
+    await remove(tx, eq(sessions.id, sessionId), reason)
+  }
+
+  /** Ends one session if it is the user's; false when it is not. */
+  async function endOneOf(
+    tx: Tx,
+    userId: string,
+    sessionId: string,
+    reason: SessionEnd,
+  ): Promise<boolean> {
+    const isTheirs = and(eq(sessions.id, sessionId), eq(sessions.userId, userId))
+    return (await remove(tx, isTheirs, reason)) > 0
+  }
+
+  async function endOthers(tx: Tx, userId: string, keptSession: string, reason: SessionEnd) {
+    const isOther = and(eq(sessions.userId, userId), ne(sessions.id, keptSession))
+    await remove(tx, isOther, reason)
+  }
+
+  async function endAll(tx: Tx, userId: string, reason: SessionEnd) {
+    await remove(tx, eq(sessions.userId, userId), reason)
+  }
+
+  /** Ends those sessions of a range that are past their end, or were last used at `idleSince` or before. */
+  async function endExpired(tx: Tx, range: SQL | undefined, at: Date, idleSince: Date) {
+    const isExpired = or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
+    await remove(tx, and(range, isExpired), 'session_expired')
+  }
+
+  /** Ends the least recently used sessions, so that one more is within the limit. */
+  async function evictOldest(tx: Tx, userId: string) {
+    const open = await tx
+      .select({ id: sessions.id })
+      .from(sessions)
+      .where(eq(sessions.userId, userId))
+      .orderBy(asc(sessions.lastUsedAt))
+    for (const { id } of open.slice(0, Math.max(0, open.length + 1 - SESSIONS_LIMIT))) {
+      await endOne(tx, id, 'revoked')
+    }
+  }
+
+  /** Removes sessions and keeps when their devices were last seen. Returns how many were removed. */
+  async function remove(tx: Tx, isEnded: SQL | undefined, reason: SessionEnd): Promise<number> {
+    const { userId, device, seenAt } = knownDevices
+    const ended = await tx.delete(sessions).where(isEnded).returning()
+    for (const session of ended) {
+      const isSame = and(eq(userId, session.userId), eq(device, session.device))
+      await tx
+        .update(knownDevices)
+        .set({ seenAt: session.lastUsedAt })
+        .where(and(isSame, lt(seenAt, session.lastUsedAt)))
+    }
+    tx.afterCommit(() => {
+      for (const session of ended) noteEnd(session, reason)
+    })
+    return ended.length
+  }
+
+  function noteEnd({ id: sessionId, userId }: { id: string; userId: string }, reason: SessionEnd) {
+    recentEnds.set(sessionId, reason)
+    // Thousands a night end by age, which a log of a few days cannot explain anyway.
+    if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')
+  }
+
+  /** How a session that is gone ended, where this process saw it lately. */
+  function reasonOf(sessionId: string): DenialReason {
+    return recentEnds.get(sessionId) ?? 'session_ended'
+  }
+}

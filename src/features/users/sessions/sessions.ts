@@ -1,0 +1,225 @@
+import { and, eq, isNull, sql } from 'drizzle-orm'
+import { AppError } from '../../../lib/errors.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { keyRanges } from '../../../platform/db/key-ranges.ts'
+import type { Device } from '../../../platform/http/request-headers.ts'
+import type { UsersDb } from '../schema.ts'
+import type { SessionEndings } from './session-endings.ts'
+import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
+
+const DAY = 24 * 60 * 60 * 1000
+const IDLE_LIFE = 60 * DAY
+const ABSOLUTE_LIFE = 365 * DAY
+
+/** How long after its successor was first used a refresh token may come again, in ms. */
+const RETRY_WINDOW = 60_000
+/** Each refresh leaves a row for as long as the session lasts: so many at first, and one more in each interval, in ms. */
+const REFRESHES = { burst: 100, interval: 15_000 }
+/** Requests of two processes that share a session overlap by no more, in ms. */
+const OVERLAP = 5_000
+
+type SessionsDeps = {
+  /** Whether a session that is refreshed too often has to wait. */
+  isLimited: boolean
+  db: UsersDb
+  tokens: Tokens
+  endings: SessionEndings
+  now: () => Date
+  newId: () => string
+  /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
+  onTokenReuse: (
+    tx: Tx,
+    session: { userId: string; sessionId: string; device: string },
+  ) => Promise<void>
+}
+
+/** A new pair of tokens is minted from this. */
+export type TokenGrant = AccessClaims & { refreshToken: string }
+
+export type Sessions = ReturnType<typeof createSessions>
+
+/** One session a device: a family of refresh tokens, each replaced when it is used. */
+export function createSessions(deps: SessionsDeps) {
+  const { isLimited, db, tokens, endings, now, newId, onTokenReuse } = deps
+  const { sessions, refreshTokens } = db.tables
+  const activeSession = db.read
+    .select({
+      userId: sessions.userId,
+      expiresAt: sessions.expiresAt,
+      firstUsedAt: refreshTokens.firstUsedAt,
+    })
+    .from(sessions)
+    .innerJoin(refreshTokens, eq(refreshTokens.sessionId, sessions.id))
+    .where(
+      and(
+        eq(sessions.id, sql.placeholder('sessionId')),
+        eq(refreshTokens.generation, sql.placeholder('generation')),
+      ),
+    )
+    .prepare()
+  return { open, check, refresh, end, sweep }
+
+  /** Opens a session inside the change `tx`. */
+  async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
+    const at = now()
+    const id = newId()
+    const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
+    const times = { createdAt: at, lastUsedAt: at, expiresAt }
+    await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
+    const refreshToken = tokens.mintRefresh()
+    await addToken(tx, refreshToken, id, 0)
+    return { userId, sessionId: id, generation: 0, sealed, refreshToken }
+  }
+
+  /** Whom an access token stands for; its session must stand too, and be asked for as it was opened. */
+  async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
+    const claims = await tokens.verifyAccess(accessToken)
+    const [row] = await activeSession.execute(claims)
+    const { userId, sessionId } = claims
+    if (!row || row.userId !== userId) {
+      throw notSignedIn({ reason: endings.reasonOf(sessionId), userId, sessionId })
+    }
+    if (row.expiresAt <= now()) throw notSignedIn({ reason: 'session_expired', userId, sessionId })
+    if (claims.sealed && !sealed) throw openedSealed()
+    if (row.firstUsedAt === null) await noteFirstUse(claims)
+    return claims
+  }
+
+  /**
+   * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
+   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
+   * and so is a second token in a row that comes again when its successor is in use already. Only where that
+   * may be two processes that refresh at once, the second one gets nothing, and the family goes on.
+   */
+  async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
+    const hash = hashToken(token)
+    const outcome = await db.write(async (tx) => {
+      const at = now()
+      const found = await findFamily(tx, hash)
+      if (!found) return { denial: { reason: 'unknown_token' } } as const
+      const { session, generation } = found
+      const named = { userId: session.userId, sessionId: session.id }
+      const family = { ...named, sealed: session.sealed }
+      if (session.sealed && !sealed) throw openedSealed()
+      if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
+        await endings.endOne(tx, session.id, 'session_expired')
+        return { denial: { reason: 'session_expired', ...named } } as const
+      }
+      if (generation < session.generation) {
+        const usedAt = await firstUse(tx, session.id, generation + 1)
+        const age = usedAt === null ? 0 : at.getTime() - usedAt.getTime()
+        const isSecondInRow = usedAt !== null && session.repeatedGeneration === generation - 1
+        if (isSecondInRow && age <= OVERLAP) throw refreshedElsewhere()
+        if (isSecondInRow || age > RETRY_WINDOW) {
+          await endings.endOne(tx, session.id, 'token_reused')
+          await onTokenReuse(tx, { ...family, device: session.device })
+          return { denial: { reason: 'token_reused', ...named } } as const
+        }
+        if (usedAt !== null) await markRepeated(tx, session.id, generation)
+      }
+      const successor = tokens.successorOf(token)
+      if (generation === session.generation) {
+        if (isLimited) checkRate(session, at)
+        await markUsed(tx, { ...family, generation }, at)
+        await addToken(tx, successor, session.id, generation + 1)
+        await tx
+          .update(sessions)
+          .set({ generation: generation + 1, lastUsedAt: at })
+          .where(eq(sessions.id, session.id))
+      }
+      return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const
+    })
+    if ('grant' in outcome) return outcome.grant
+    throw notSignedIn(outcome.denial)
+  }
+
+  async function end(sessionId: string) {
+    await db.write((tx) => endings.endOne(tx, sessionId, 'signed_out'))
+  }
+
+  /** Removes sessions that are too old or were idle for too long. */
+  async function sweep(signal: AbortSignal) {
+    const at = now()
+    const idleSince = new Date(at.getTime() - IDLE_LIFE)
+    for await (const range of keyRanges(db.read, sessions, sessions.id)) {
+      if (signal.aborted) return
+      await db.write((tx) => endings.endExpired(tx, range, at, idleSince))
+    }
+  }
+
+  async function findFamily(tx: Tx, hash: string) {
+    const [row] = await tx
+      .select({ session: sessions, generation: refreshTokens.generation })
+      .from(refreshTokens)
+      .innerJoin(sessions, eq(sessions.id, refreshTokens.sessionId))
+      .where(eq(refreshTokens.hash, hash))
+    return row
+  }
+
+  async function firstUse(tx: Tx, sessionId: string, generation: number): Promise<Date | null> {
+    const [row] = await tx
+      .select({ firstUsedAt: refreshTokens.firstUsedAt })
+      .from(refreshTokens)
+      .where(and(eq(refreshTokens.sessionId, sessionId), eq(refreshTokens.generation, generation)))
+    return row?.firstUsedAt ?? null
+  }
+
+  async function markRepeated(tx: Tx, sessionId: string, generation: number) {
+    await tx
+      .update(sessions)
+      .set({ repeatedGeneration: generation })
+      .where(eq(sessions.id, sessionId))
+  }
+
+  /** While the disk is full or locked, reading goes on: the next use is noted then. */
+  async function noteFirstUse(claims: AccessClaims) {
+    try {
+      await db.write((tx) => markUsed(tx, claims, now()))
+    } catch (error) {
+      if (!(error instanceof AppError)) throw error
+    }
+  }
+
+  async function markUsed(tx: Tx, { sessionId, generation }: AccessClaims, at: Date) {
+    await tx
+      .update(refreshTokens)
+      .set({ firstUsedAt: at })
+      .where(
+        and(
+          eq(refreshTokens.sessionId, sessionId),
+          eq(refreshTokens.generation, generation),
+          isNull(refreshTokens.firstUsedAt),
+        ),
+      )
+    await tx.update(sessions).set({ lastUsedAt: at }).where(eq(sessions.id, sessionId))
+  }
+
+  async function addToken(tx: Tx, token: string, sessionId: string, generation: number) {
+    await tx
+      .insert(refreshTokens)
+      .values({ hash: hashToken(token), sessionId, generation, firstUsedAt: null })
+  }
+}
+
+function openedSealed(): AppError {
+  return new AppError(
+    'encryption_required',
+    'This session was opened sealed: seal its requests too.',
+  )
+}
+
+function checkRate({ generation, createdAt }: { generation: number; createdAt: Date }, at: Date) {
+  const { burst, interval } = REFRESHES
+  const wait = createdAt.getTime() + (generation + 1 - burst) * interval - at.getTime()
+  if (wait <= 0) return
+  throw new AppError('rate_limited', 'This session is refreshed too often. Wait a moment.', {
+    retryAfterSeconds: Math.ceil(wait / 1000),
+  })
+}
+
+function refreshedElsewhere(): AppError {
+  return new AppError(
+    'conflict',
+    'Another process of the app has just refreshed this session: use the tokens that it has stored.',
+  )
+}

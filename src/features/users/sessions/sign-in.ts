@@ -1,0 +1,129 @@
+import { and, eq } from 'drizzle-orm'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Device } from '../../../platform/http/request-headers.ts'
+import type { Account, Accounts } from '../accounts/accounts.ts'
+import { bearerIdIn, LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import type { Notices } from '../email/notices.ts'
+import type { UserProfile } from '../profile/model.ts'
+import type { RequestOrigin } from '../request-origin.ts'
+import type { UsersDb } from '../schema.ts'
+import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
+import type { Devices } from './devices.ts'
+import type { SessionEndings } from './session-endings.ts'
+import type { Sessions, TokenGrant } from './sessions.ts'
+import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
+
+type SignInDeps = {
+  db: UsersDb
+  accounts: Accounts
+  sessions: Sessions
+  devices: Devices
+  endings: SessionEndings
+  tokens: Tokens
+  oneTimeTokens: OneTimeTokens
+  twoFactor: TwoFactor
+  notices: Notices
+  /** Gives what a guest has to another user, as part of the change. */
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
+  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
+}
+
+/** What a change leaves when somebody has been shown to be `user`: a session, or a challenge for the second factor. */
+type SignInResult = { grant: TokenGrant } | { challengeToken: string }
+
+export type SignIn = ReturnType<typeof createSignIn>
+
+const TRIES = 5
+
+/** The last step of every way to sign in. */
+export function createSignIn(deps: SignInDeps) {
+  const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
+    deps
+  const { mergeGuest, readProfile } = deps
+  const { users } = db.tables
+  return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
+
+  /**
+   * Opens a session as part of the change, or asks for the second factor where it is on. The guest whose token
+   * was sent is merged once the session is open: the challenge remembers the guest until then.
+   */
+  async function finishSignIn(
+    tx: Tx,
+    user: Account,
+    device: Device,
+    bearerId: string | null,
+  ): Promise<SignInResult> {
+    if (user.twoFactorSince !== null) {
+      return {
+        challengeToken: await oneTimeTokens.issue(tx, 'two-factor', user.id, null, bearerId),
+      }
+    }
+    await mergeIfGuest(tx, bearerId, user.id)
+    return { grant: await openSession(tx, user, device) }
+  }
+
+  async function mergeIfGuest(tx: Tx, bearerId: string | null, userId: string) {
+    if (bearerId === null || bearerId === userId) return
+    const isGuest = and(eq(users.id, bearerId), eq(users.loginType, 'guest'))
+    const [guest] = await tx.select({ id: users.id }).from(users).where(isGuest)
+    if (guest) await mergeGuest(tx, guest.id, userId)
+  }
+
+  /** What the phone gets for an result, after the change is committed. */
+  async function answer(result: SignInResult, baseUrl: string) {
+    if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
+    const { challengeToken } = result
+    const expiresIn = LIFE['two-factor'] / 1000
+    const methods = ['totp', 'recovery_code']
+    return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
+  }
+
+  /** The second step: five tries a challenge. */
+  async function passChallenge(
+    challengeToken: string,
+    code: string,
+    { device, baseUrl }: Pick<RequestOrigin, 'device' | 'baseUrl'>,
+    bearerId: string | null,
+  ) {
+    const challenge = await oneTimeTokens.find(db.read, 'two-factor', challengeToken)
+    if (!challenge) throw notSignedIn({ reason: 'unknown_token' })
+    const reservation = await twoFactor.reserve(challenge.userId)
+    const grant = await db.write(async (tx) => {
+      const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
+      if (!pending) throw notSignedIn({ reason: 'unknown_token' })
+      if (!(await twoFactor.check(tx, pending.userId, code))) {
+        await oneTimeTokens.fail(tx, pending, TRIES)
+        return null
+      }
+      await oneTimeTokens.take(tx, 'two-factor', challengeToken)
+      await reservation.release(tx)
+      await mergeIfGuest(tx, bearerId ?? bearerIdIn(challengeToken), pending.userId)
+      return openSession(tx, await accounts.find(tx, pending.userId), device)
+    })
+    if (grant === null) throw wrongCode(challenge.userId)
+    return asSession(grant, baseUrl)
+  }
+
+  async function refresh(refreshToken: string, sealed: boolean, baseUrl: string) {
+    return asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
+  }
+
+  /** Opens a session for somebody who has passed every step, as part of the change. */
+  async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
+    await endings.evictOldest(tx, user.id)
+    const isNew = await devices.isNew(tx, user.id, device.name)
+    if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
+    return sessions.open(tx, user.id, device)
+  }
+
+  /** What the phone gets of a session, after the change is committed. */
+  async function asSession(grant: TokenGrant, baseUrl: string) {
+    return {
+      accessToken: tokens.mintAccess(grant),
+      refreshToken: grant.refreshToken,
+      tokenType: 'Bearer',
+      expiresIn: ACCESS_TOKEN_TTL_SECONDS,
+      user: await readProfile(grant.userId, baseUrl),
+    }
+  }
+}

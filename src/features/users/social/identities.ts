@@ -1,0 +1,77 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { emailKeyOf } from '../../../lib/email-address.ts'
+import { unseal } from '../../../lib/seal.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
+import type { UsersDb } from '../schema.ts'
+import { alwaysOwns, type ProviderName } from './identity-providers.ts'
+
+type IdentitiesDeps = { db: UsersDb; outbox: UserOutbox; sealKey: Uint8Array }
+
+export type Identities = ReturnType<typeof createIdentities>
+
+type Row = UsersDb['tables']['identities']['$inferSelect']
+
+/** Accounts at identity providers that are linked to users. */
+export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
+  const { identities } = db.tables
+  return { list, remove, removeAll, removeForeign }
+
+  /** The identities of a user, for the export. */
+  async function list(userId: string) {
+    const rows = await db.read
+      .select()
+      .from(identities)
+      .where(eq(identities.userId, userId))
+      .orderBy(asc(identities.createdAt), asc(identities.provider), asc(identities.subject))
+    return rows.map(({ provider, subject, email, grant, createdAt }) => ({
+      provider,
+      subject,
+      email,
+      holdsGrant: grant !== null,
+      createdAt: createdAt.toISOString(),
+    }))
+  }
+
+  /** Unlinks a provider from a user as part of the change. Returns how many identities went. */
+  async function remove(tx: Tx, userId: string, provider: ProviderName): Promise<number> {
+    const isSame = and(eq(identities.userId, userId), eq(identities.provider, provider))
+    const removed = await tx.delete(identities).where(isSame).returning()
+    await revokeGrants(tx, removed)
+    return removed.length
+  }
+
+  /** Unlinks every provider, as part of the change. */
+  async function removeAll(tx: Tx, userId: string) {
+    const removed = await tx.delete(identities).where(eq(identities.userId, userId)).returning()
+    await revokeGrants(tx, removed)
+  }
+
+  /**
+   * Unlinks what does not show that its holder has the address of the account today, as part of the change.
+   * A Workspace address goes too, and is linked again by the next sign-in: its `hd` is not kept.
+   */
+  async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {
+    const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
+    const foreign = rows.filter(
+      ({ provider, email }) =>
+        email === null || emailKeyOf(email) !== emailKey || !alwaysOwns(provider, email),
+    )
+    for (const { provider, subject } of foreign) {
+      const isSame = and(eq(identities.provider, provider), eq(identities.subject, subject))
+      await tx.delete(identities).where(isSame)
+    }
+    await revokeGrants(tx, foreign)
+  }
+
+  /** Leaves word for Apple that grants end. */
+  async function revokeGrants(tx: Tx, rows: Row[]) {
+    for (const { grant } of rows) {
+      if (grant === null) continue
+      const { clientId, token } = JSON.parse(unseal(sealKey, grant))
+      // It outlives the account, and says nothing of it but to Apple.
+      const handling = { priority: PRIORITY.notice, userId: null, source: null }
+      await outbox.add(tx, { kind: 'apple-revocation', clientId, token }, handling)
+    }
+  }
+}

@@ -1,0 +1,195 @@
+import { and, asc, eq } from 'drizzle-orm'
+import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
+import { AppError } from '../../../lib/errors.ts'
+import type { Log } from '../../../lib/log.ts'
+import { seal } from '../../../lib/seal.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
+import type { EmailAddresses } from '../email/email-addresses.ts'
+import type { Notices } from '../email/notices.ts'
+import type { RequestOrigin } from '../request-origin.ts'
+import type { UsersDb } from '../schema.ts'
+import type { SignIn } from '../sessions/sign-in.ts'
+import type { AppleGrants } from './apple-grants.ts'
+import type { Identities } from './identities.ts'
+import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
+
+type SocialLoginDeps = {
+  db: UsersDb
+  accounts: Accounts
+  addresses: EmailAddresses
+  signIn: SignIn
+  identities: Identities
+  accountSecurity: AccountSecurity
+  notices: Notices
+  limits: Limits
+  verifyIdToken: VerifyIdToken
+  /** Null without the keys that Apple asks for. */
+  appleGrants: AppleGrants | null
+  sealKey: Uint8Array
+  now: () => Date
+  log: Log
+}
+
+type SocialRequest = {
+  provider: ProviderName
+  idToken: string
+  nonce?: string | undefined
+  authorizationCode?: string | undefined
+}
+
+const NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
+/** Id tokens that are refused, from one address. */
+const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
+
+/** Signing in with what Google or Apple say of a person. */
+export function createSocialLogin(deps: SocialLoginDeps) {
+  const { db, accounts, addresses, signIn, identities, accountSecurity, verifyIdToken } = deps
+  const { notices, limits, appleGrants, sealKey, now, log } = deps
+  const { identities: links, users } = db.tables
+  return { login, unlink }
+
+  async function login(
+    { provider, idToken, nonce, authorizationCode }: SocialRequest,
+    hints: AccountDefaults,
+    { ip, device, baseUrl }: RequestOrigin,
+    bearerId: string | null,
+  ) {
+    const { release } = await limits.reserve([{ rule: REFUSED_PER_IP, key: ip }])
+    const identity = await verifyIdToken(provider, idToken, nonce).catch(async (error) => {
+      const isRefused = error instanceof AppError && error.code === 'unauthenticated'
+      if (!isRefused) await db.write(release)
+      throw error
+    })
+    const grant = await exchange(identity, authorizationCode)
+    const result = await db.write(async (tx) => {
+      await release(tx)
+      const user = await accountOf(tx, identity, hints, ip, bearerId)
+      if (grant !== null) {
+        const isSame = and(eq(links.provider, provider), eq(links.subject, identity.subject))
+        await tx.update(links).set({ grant }).where(isSame)
+      }
+      return signIn.finishSignIn(tx, user, device, bearerId)
+    })
+    return signIn.answer(result, baseUrl)
+  }
+
+  /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */
+  async function unlink(userId: string, sessionId: string, provider: ProviderName) {
+    await db.write(async (tx) => {
+      const user = await accounts.find(tx, userId)
+      if ((await identities.remove(tx, userId, provider)) === 0) throw notLinked()
+      const [other] = await tx
+        .select()
+        .from(links)
+        .where(eq(links.userId, userId))
+        .orderBy(asc(links.createdAt), asc(links.provider))
+        .limit(1)
+      const hasPassword = user.passwordHash !== null && user.emailKey !== null
+      const loginType = hasPassword ? 'email' : other?.provider
+      if (loginType === undefined) throw lastWayIn()
+      await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
+      await accountSecurity.secure(tx, userId, sessionId)
+    })
+  }
+
+  /** The account of an identity: its own, one with the same verified address, the guest's, or a new one. */
+  async function accountOf(
+    tx: Tx,
+    identity: ProvenIdentity,
+    hints: AccountDefaults,
+    ip: string,
+    bearerId: string | null,
+  ): Promise<Account> {
+    const known = (await findLinked(tx, identity)) ?? (await linkByEmail(tx, identity, bearerId))
+    if (known) return known
+    const guest = await guestOf(tx, bearerId)
+    const login = await loginOf(tx, identity)
+    const name = hints.name || identity.name
+    const user = guest
+      ? await accounts.upgrade(tx, guest, identity.provider, name ? { ...login, name } : login)
+      : await accounts.create(tx, identity.provider, { ...hints, name }, login)
+    await link(tx, identity, user.id)
+    if (user.emailKey !== null && user.emailVerifiedAt === null)
+      await addresses.sendVerification(tx, user, ip)
+    return user
+  }
+
+  async function findLinked(
+    tx: Tx,
+    { provider, subject }: ProvenIdentity,
+  ): Promise<Account | null> {
+    const [row] = await tx
+      .select({ user: users })
+      .from(links)
+      .innerJoin(users, eq(users.id, links.userId))
+      .where(and(eq(links.provider, provider), eq(links.subject, subject)))
+    return row?.user ?? null
+  }
+
+  /**
+   * Only where both sides have verified the address: else whoever typed it first would own the account. A
+   * provider that verified it long ago is believed by a session of the account alone. The owner is told.
+   */
+  async function linkByEmail(
+    tx: Tx,
+    identity: ProvenIdentity,
+    bearerId: string | null,
+  ): Promise<Account | null> {
+    const { provider, email, emailVerified, ownsAddress } = identity
+    if (email === null || !emailVerified) return null
+    const user = await accounts.findByEmail(tx, email)
+    if (!user || user.emailVerifiedAt === null) return null
+    if (!ownsAddress && user.id !== bearerId) return null
+    await link(tx, identity, user.id)
+    await notices.tell(tx, user, 'provider-linked', { detail: NAMES[provider] })
+    return user
+  }
+
+  /**
+   * A new account shows the address; it signs in with it only when nobody else claims it. What the
+   * provider verified long ago is confirmed by mail: somebody else may have the address by now.
+   */
+  async function loginOf(
+    tx: Tx,
+    { email, emailVerified, ownsAddress }: ProvenIdentity,
+  ): Promise<Partial<Account>> {
+    if (email === null || mailboxOf(email) === null) return {}
+    const isFree = emailVerified && !(await accounts.findByEmail(tx, email))
+    if (!isFree) return { email }
+    return { email, emailKey: emailKeyOf(email), emailVerifiedAt: ownsAddress ? now() : null }
+  }
+
+  async function link(tx: Tx, { provider, subject, email }: ProvenIdentity, userId: string) {
+    await tx
+      .insert(links)
+      .values({ provider, subject, userId, email, grant: null, createdAt: now() })
+  }
+
+  async function guestOf(tx: Tx, bearerId: string | null): Promise<Account | null> {
+    const user = bearerId === null ? null : await accounts.find(tx, bearerId)
+    return user?.loginType === 'guest' ? user : null
+  }
+
+  /** A grant that cannot be had hinders nobody from signing in. */
+  async function exchange({ provider, clientId }: ProvenIdentity, code: string | undefined) {
+    if (provider !== 'apple' || code === undefined || appleGrants === null) return null
+    try {
+      const token = await appleGrants.exchange(code, clientId)
+      return seal(sealKey, JSON.stringify({ clientId, token }))
+    } catch (err) {
+      log.warn({ err }, 'the grant of an Apple sign-in was not exchanged')
+      return null
+    }
+  }
+}
+
+function notLinked(): AppError {
+  return new AppError('not_found', 'Not found.')
+}
+
+function lastWayIn(): AppError {
+  return new AppError('conflict', 'This is the only way to sign in: set a password by mail first.')
+}

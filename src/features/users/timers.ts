@@ -1,0 +1,27 @@
+import type { Timer } from '../../lib/timer.ts'
+import type { UserOutbox } from './outbox-messages.ts'
+import type { Users } from './users.ts'
+
+export function userTimers({ users, outbox }: { users: Users; outbox: UserOutbox }): Timer[] {
+  return [
+    {
+      name: 'outbox',
+      schedule: ['* * * * *'],
+      run: outbox.flush,
+      isDueAtStart: async () => true,
+    },
+    { name: 'idle guests', schedule: ['40 3 * * *'], run: users.guests.sweep, deletesByAge: true },
+    {
+      name: 'expired sessions',
+      schedule: ['20 3 * * *'],
+      run: users.sessions.sweep,
+      deletesByAge: true,
+    },
+    {
+      name: 'expired one-time tokens',
+      schedule: ['25 3 * * *'],
+      run: users.oneTimeTokens.sweep,
+      deletesByAge: true,
+    },
+  ]
+}

@@ -1,0 +1,68 @@
+import type { Sentences } from '../../lib/translate.ts'
+
+export const userGerman: Sentences = {
+  'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',
+  'Signed out.': 'Du bist abgemeldet.',
+  'A mail is on its way.': 'Eine E-Mail ist unterwegs.',
+  'A mail is on its way to the new address. Until it is opened nothing changes.':
+    'Eine E-Mail an die neue Adresse ist unterwegs. Bis zum Klick auf ihren Link ändert sich nichts.',
+  'If there is such an account, a mail is on its way.':
+    'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
+  'The account and everything in it is deleted.': 'Das Konto und alles darin ist gelöscht.',
+  'The address is confirmed.': 'Die Adresse ist bestätigt.',
+  'The address stays as it is. Choose a new password: somebody knows yours.':
+    'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
+  'The password is changed. Other devices are signed out.':
+    'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',
+  'The password is set. Sign in with it.': 'Das Passwort ist festgelegt. Melde dich damit an.',
+  'The provider is unlinked. Other devices are signed out.':
+    'Der Anbieter ist getrennt. Andere Geräte sind abgemeldet.',
+  'The session is ended.': 'Die Sitzung ist beendet.',
+  'Two-factor is off. Other devices are signed out.':
+    'Die Anmeldung in zwei Schritten ist ausgeschaltet. Andere Geräte sind abgemeldet.',
+  'Two-factor authentication is not on.':
+    'Die Anmeldung in zwei Schritten ist nicht eingeschaltet.',
+  'Two-factor authentication is already on.':
+    'Die Anmeldung in zwei Schritten ist bereits eingeschaltet.',
+  'The code is wrong or was used before.': 'Der Code ist falsch oder wurde schon benutzt.',
+  'There is no address to confirm.': 'Es gibt keine Adresse zu bestätigen.',
+  'Too many requests to change the address. Try again later.':
+    'Die Adresse wurde zu oft geändert. Versuche es später noch einmal.',
+  'This link was used before or is too old: ask for a new one.':
+    'Dieser Link wurde schon benutzt oder ist zu alt: Fordere einen neuen an.',
+  'Another account has this e-mail address.': 'Ein anderes Konto hat diese E-Mail-Adresse.',
+  'There is an account with this e-mail address: sign in instead.':
+    'Mit dieser E-Mail-Adresse gibt es schon ein Konto: Melde dich damit an.',
+  'The access token has expired: refresh it.': 'Die Anmeldung ist abgelaufen.',
+  'The token is invalid or has expired: sign in again.':
+    'Die Anmeldung ist nicht mehr gültig: Melde dich neu an.',
+  'This is the only way to sign in: set a password by mail first.':
+    'Du könntest dich nicht mehr anmelden: Lege erst per E-Mail ein Passwort fest.',
+  'The id token is not valid here: sign in with the provider again.':
+    'Die Anmeldung beim Anbieter ist hier nicht gültig: Melde dich dort noch einmal an.',
+  'The identity provider is unavailable. Try again in a moment.':
+    'Der Anbieter ist gerade nicht erreichbar. Versuche es gleich noch einmal.',
+  'This session is refreshed too often. Wait a moment.':
+    'Diese Sitzung wird zu oft erneuert. Warte einen Moment.',
+  'Too many sign-ins at the moment. Try again shortly.':
+    'Gerade melden sich zu viele an. Versuche es gleich noch einmal.',
+  'The e-mail address or the password is wrong.':
+    'Die E-Mail-Adresse oder das Passwort ist falsch.',
+  'The password is wrong.': 'Das Passwort ist falsch.',
+  'The password must have # characters or more.': 'Das Passwort braucht mindestens # Zeichen.',
+  'The password must have # characters or less.': 'Das Passwort darf höchstens # Zeichen haben.',
+  'The password must not be your address or name.':
+    'Das Passwort darf nicht deine Adresse oder dein Name sein.',
+  'The password must not be one character over and over.':
+    'Das Passwort darf nicht aus nur einem Zeichen bestehen.',
+  'The password is among the most common ones.':
+    'Das Passwort gehört zu den häufigsten: Wähle ein anderes.',
+  'must be text of at most # characters, or null':
+    'muss Text mit höchstens # Zeichen oder null sein',
+  'must be true, false or null': 'muss true, false oder null sein',
+  'must be the key of an own public picture':
+    'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
+  'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
+  'must not be one character over and over': 'darf nicht aus nur einem Zeichen bestehen',
+  'is among the most common ones': 'gehört zu den häufigsten',
+}

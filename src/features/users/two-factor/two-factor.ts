@@ -1,0 +1,221 @@
+import { and, eq, isNull, lt, or } from 'drizzle-orm'
+import { renderSVG } from 'uqr'
+import { hmac } from '../../../lib/crypto.ts'
+import { AppError, accountDeleted } from '../../../lib/errors.ts'
+import {
+  derivedRecoveryCodes,
+  newRecoveryCodes,
+  plainRecoveryCode,
+} from '../../../lib/recovery-codes.ts'
+import { seal, unseal } from '../../../lib/seal.ts'
+import { acceptedStep, isCodeOfStep, newTotpSecret, otpauthUrlOf } from '../../../lib/totp.ts'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { Claim, Limits, WindowRule } from '../../../platform/limits/limits.ts'
+import type { AccountSecurity } from '../accounts/account-security.ts'
+import type { PasswordProof } from '../credentials/password-proof.ts'
+import type { UsersDb } from '../schema.ts'
+
+type TwoFactorDeps = {
+  db: UsersDb
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  limits: Limits
+  /** The name under which authenticator apps show the account. */
+  issuer: string
+  now: () => Date
+  proof: PasswordProof
+  accountSecurity: AccountSecurity
+}
+
+export type TwoFactor = ReturnType<typeof createTwoFactor>
+
+/** How long a confirmation whose reply was lost may come again, in ms. */
+const CONFIRM_RETRY_MS = 5 * 60_000
+const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
+
+/** TOTP (RFC 6238: SHA-1, 6 digits, 30 s) and recovery codes. */
+export function createTwoFactor(deps: TwoFactorDeps) {
+  const { db, sealKey, recoveryKey, limits, issuer, now, proof, accountSecurity } = deps
+  const { users, recoveryCodes } = db.tables
+  return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, claimsOf }
+
+  /** Makes a secret. It counts once it has been confirmed with a code. */
+  async function setUp(userId: string, password: string) {
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+    const secret = newTotpSecret()
+    const email = await db.write(async (tx) => {
+      await recheckPassword(tx)
+      const user = await find(tx, userId)
+      if (user.twoFactorSince !== null) throw isOn()
+      const changes = { twoFactorSecret: seal(sealKey, secret), twoFactorStep: null }
+      await tx.update(users).set(changes).where(eq(users.id, userId))
+      return user.email ?? userId
+    })
+    const otpauthUrl = otpauthUrlOf(secret, issuer, email)
+    return { secret, otpauthUrl, qrSvg: renderSVG(otpauthUrl) }
+  }
+
+  /**
+   * Switches two-factor on, ends the other sessions and returns the recovery codes. They are derived, so
+   * that a phone that lost the reply gets the same ones for the same code.
+   */
+  async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
+    const reservation = await reserve(userId)
+    return db.write(async (tx) => {
+      const user = await find(tx, userId)
+      if (user.twoFactorSince !== null) {
+        const codes = await codesOfConfirmation(tx, user, code)
+        await reservation.release(tx)
+        return codes
+      }
+      if (!(await acceptTotp(tx, user, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+      await tx.update(users).set({ twoFactorSince: now() }).where(eq(users.id, userId))
+      const codes = confirmedCodes(await find(tx, userId))
+      await replaceCodes(tx, userId, codes)
+      await accountSecurity.secure(tx, userId, sessionId)
+      return codes
+    })
+  }
+
+  /** The recovery codes of a confirmation that comes again. Throws `conflict` for every other one. */
+  async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
+    const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
+    const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
+    if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null) throw isOn()
+    if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw isOn()
+    const codes = confirmedCodes(user)
+    const known = new Set(codes.map((one) => hashCode(id, one)))
+    const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
+    // Others were made since.
+    if (!kept.every(({ hash }) => known.has(hash))) throw isOn()
+    return codes
+  }
+
+  function confirmedCodes({ id, twoFactorSecret, twoFactorStep }: UserRow): string[] {
+    return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
+  }
+
+  /** Makes the recovery codes anew and returns them, this once. */
+  async function renewRecoveryCodes(userId: string, password: string, code: string) {
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+    const reservation = await reserve(userId)
+    const codes = newRecoveryCodes()
+    await db.write(async (tx) => {
+      await recheckPassword(tx)
+      const { twoFactorSince } = await find(tx, userId)
+      if (twoFactorSince === null) throw isOff()
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+      await replaceCodes(tx, userId, codes)
+    })
+    return codes
+  }
+
+  async function replaceCodes(tx: Tx, userId: string, codes: string[]) {
+    await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+    const rows = codes.map((one) => ({ userId, hash: hashCode(userId, one) }))
+    await tx.insert(recoveryCodes).values(rows)
+  }
+
+  async function disable(userId: string, sessionId: string, password: string, code: string) {
+    const recheckPassword = await proof.verifyOwnPassword(userId, password)
+    const reservation = await reserve(userId)
+    await db.write(async (tx) => {
+      await recheckPassword(tx)
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+      await switchOff(tx, userId, sessionId)
+    })
+  }
+
+  /** Switches two-factor off on the operator's word, and ends all sessions. Throws `conflict` where it is not on. */
+  async function reset(userId: string) {
+    await db.write(async (tx) => {
+      const { twoFactorSince } = await find(tx, userId)
+      if (twoFactorSince === null) throw isOff()
+      await switchOff(tx, userId, null)
+    })
+  }
+
+  async function switchOff(tx: Tx, userId: string, keptSession: string | null) {
+    const off = { twoFactorSecret: null, twoFactorSince: null, twoFactorStep: null }
+    await tx.update(users).set(off).where(eq(users.id, userId))
+    await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
+    await accountSecurity.secure(tx, userId, keptSession)
+  }
+
+  /** The limits that codes of a user count against. */
+  function claimsOf(userId: string): Claim[] {
+    return [{ rule: CODES_PER_ACCOUNT, key: userId }]
+  }
+
+  /** Throws unless the code is right; it is used up. */
+  async function prove(userId: string, code: string) {
+    const reservation = await reserve(userId)
+    await db.write(async (tx) => {
+      if (!(await check(tx, userId, code))) throw wrongCode(userId)
+      await reservation.release(tx)
+    })
+  }
+
+  /** Counts a code that is about to be tried: 10 in 15 minutes an account. */
+  function reserve(userId: string) {
+    return limits.reserve(claimsOf(userId))
+  }
+
+  /** Whether a code, from the app or of recovery, is right; it is used up by that, as part of the change. */
+  async function check(tx: Tx, userId: string, code: string): Promise<boolean> {
+    const user = await find(tx, userId)
+    if (user.twoFactorSince === null) return false
+    if (/^\d{6}$/.test(code)) return acceptTotp(tx, user, code)
+    const hash = hashCode(userId, plainRecoveryCode(code))
+    const used = await tx
+      .delete(recoveryCodes)
+      .where(and(eq(recoveryCodes.userId, userId), eq(recoveryCodes.hash, hash)))
+      .returning({ hash: recoveryCodes.hash })
+    return used.length === 1
+  }
+
+  /** A step of this time, the one before or the one after, and later than every step accepted so far. */
+  async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
+    if (user.twoFactorSecret === null) return false
+    const secret = unseal(sealKey, user.twoFactorSecret)
+    const step = acceptedStep(secret, code, now(), user.twoFactorStep)
+    if (step === null) return false
+    const accepted = await tx
+      .update(users)
+      .set({ twoFactorStep: step })
+      .where(
+        and(eq(users.id, user.id), or(isNull(users.twoFactorStep), lt(users.twoFactorStep, step))),
+      )
+      .returning({ id: users.id })
+    return accepted.length === 1
+  }
+
+  type UserRow = typeof users.$inferSelect
+
+  async function find(tx: Tx, userId: string): Promise<UserRow> {
+    const [user] = await tx.select().from(users).where(eq(users.id, userId))
+    if (!user) throw accountDeleted(userId)
+    return user
+  }
+
+  function hashCode(userId: string, code: string): string {
+    return hmac(recoveryKey, `${userId}.${code}`)
+  }
+}
+
+function isOn(): AppError {
+  return new AppError('conflict', 'Two-factor authentication is already on.')
+}
+
+function isOff(): AppError {
+  return new AppError('conflict', 'Two-factor authentication is not on.')
+}
+
+export function wrongCode(userId: string): AppError {
+  return new AppError('invalid_credentials', 'The code is wrong or was used before.', {
+    denial: { reason: 'wrong_code', userId },
+  })
+}

@@ -1,0 +1,198 @@
+import { isNotNull } from 'drizzle-orm'
+import type { Log } from '../../lib/log.ts'
+import type { Passwords } from '../../lib/passwords.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { Limits } from '../../platform/limits/limits.ts'
+import type { SendMail } from '../../platform/outbox/mailer.ts'
+import { createAccountSecurity } from './accounts/account-security.ts'
+import type { Accounts } from './accounts/accounts.ts'
+import { createDirectory } from './accounts/directory.ts'
+import { createGuests } from './accounts/guests.ts'
+import { createOneTimeTokens } from './credentials/one-time-tokens.ts'
+import { createPasswordLogin } from './credentials/password-login.ts'
+import { createPasswordProof } from './credentials/password-proof.ts'
+import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
+import { render } from './email/mail-texts.ts'
+import { createNotices } from './email/notices.ts'
+import type { UserOutbox } from './outbox-messages.ts'
+import type { UserProfile } from './profile/model.ts'
+import type { UsersDb } from './schema.ts'
+import { createDevices } from './sessions/devices.ts'
+import { createSessionEndings } from './sessions/session-endings.ts'
+import { createSessions } from './sessions/sessions.ts'
+import { createSignIn } from './sessions/sign-in.ts'
+import type { Tokens } from './sessions/tokens.ts'
+import type { AppleGrants } from './social/apple-grants.ts'
+import type { Identities } from './social/identities.ts'
+import type { VerifyIdToken } from './social/identity-providers.ts'
+import { createSocialLogin } from './social/social-login.ts'
+import { createTwoFactor } from './two-factor/two-factor.ts'
+
+type UsersDeps = {
+  db: UsersDb
+  accounts: Accounts
+  identities: Identities
+  outbox: UserOutbox
+  tokens: Tokens
+  limits: Limits
+  sealKey: Uint8Array
+  recoveryKey: Uint8Array
+  passwordMinLength: number
+  passwords: Passwords
+  /** What mails and authenticator apps call the app. */
+  appName: string
+  links: MailLinks
+  sendMail: SendMail
+  verifyIdToken: VerifyIdToken
+  appleGrants: AppleGrants | null
+  readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<void>
+  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
+  now: () => Date
+  newId: () => string
+  log: Log
+}
+
+export type Users = ReturnType<typeof createUsers>
+
+/** Builds the parts of this feature and wires them together. */
+export function createUsers(deps: UsersDeps) {
+  const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
+  const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
+  const { sendMail, verifyIdToken, appleGrants, readProfile, mergeGuest, deleteAccount } = deps
+  const { hasRecentAssets } = deps
+  const endings = createSessionEndings({ db, log })
+  const devices = createDevices({ db, endings, now })
+  const oneTimeTokens = createOneTimeTokens({ db, now })
+  const notices = createNotices({ limits, outbox })
+  const proof = createPasswordProof({ db, accounts, passwords, limits })
+  const accountSecurity = createAccountSecurity({ db, endings, identities, oneTimeTokens })
+  const isLimited = limits.isOn
+  const sessions = createSessions({ isLimited, db, tokens, endings, now, newId, onTokenReuse })
+  const twoFactor = createTwoFactor({
+    db,
+    sealKey,
+    recoveryKey,
+    limits,
+    issuer: appName,
+    now,
+    proof,
+    accountSecurity,
+  })
+  const signIn = createSignIn({
+    db,
+    accounts,
+    sessions,
+    devices,
+    endings,
+    tokens,
+    oneTimeTokens,
+    twoFactor,
+    notices,
+    mergeGuest,
+    readProfile,
+  })
+  const addresses = createEmailAddresses({
+    db,
+    accounts,
+    oneTimeTokens,
+    outbox,
+    notices,
+    accountSecurity,
+    limits,
+    links,
+    now,
+  })
+  const passwordLogin = createPasswordLogin({
+    db,
+    accounts,
+    addresses,
+    accountSecurity,
+    passwords,
+    proof,
+    signIn,
+    limits,
+    passwordMinLength,
+  })
+  const guests = createGuests({
+    db,
+    accounts,
+    signIn,
+    limits,
+    now,
+    checkSession: sessions.check,
+    hasRecentAssets,
+    deleteAccount,
+  })
+  const socialLogin = createSocialLogin({
+    db,
+    accounts,
+    addresses,
+    signIn,
+    identities,
+    accountSecurity,
+    notices,
+    limits,
+    verifyIdToken,
+    appleGrants,
+    sealKey,
+    now,
+    log,
+  })
+  const directory = createDirectory({ db, accounts, now })
+  outbox.deliverWith(async (message) => {
+    if (message.kind === 'mail') await sendMail({ to: message.to, ...render(message, appName) })
+    else if (message.kind === 'forgotten-password')
+      await addresses.sendReset(message.email, message.ip ?? null)
+    else await appleGrants?.revoke(message.token, message.clientId)
+  })
+  return {
+    accounts,
+    addresses,
+    devices,
+    directory,
+    guests,
+    identities,
+    oneTimeTokens,
+    outbox,
+    passwordLogin,
+    proof,
+    accountSecurity,
+    sessions,
+    signIn,
+    socialLogin,
+    twoFactor,
+    clearUnreadableSecrets,
+  }
+
+  /** Removes what lost secrets had sealed: nobody can open it again. */
+  async function clearUnreadableSecrets(lost: string[]) {
+    const { users, identities: links, recoveryCodes } = db.tables
+    await db.write(async (tx) => {
+      const isUnreadable = lost.includes('seal.key')
+      if (isUnreadable) {
+        await outbox.clear(tx)
+        await tx.update(links).set({ grant: null })
+        await tx.update(users).set({ twoFactorSecret: null })
+      }
+      if (!lost.includes('recovery-code.key')) return
+      await tx.delete(recoveryCodes)
+      // Without codes of either kind nobody could pass the second step again.
+      if (isUnreadable) {
+        await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
+      }
+    })
+  }
+
+  async function onTokenReuse(
+    tx: Tx,
+    session: { userId: string; sessionId: string; device: string },
+  ) {
+    const { userId, sessionId, device } = session
+    tx.afterCommit(() => {
+      log.warn({ userId, sessionId }, 'refresh token reuse: the session is ended')
+    })
+    await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
+  }
+}

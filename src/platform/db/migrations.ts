@@ -1,0 +1,15 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { asset } from '../../lib/asset-path.ts'
+
+export type Migration = { tag: string; statements: string[] }
+
+/** The migrations of an engine that drizzle-kit wrote into its folder, in their order. */
+export function readMigrations(engine: 'sqlite' | 'postgres'): Migration[] {
+  const folder = join(asset('drizzle'), engine)
+  const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))
+  return journal.entries.map(({ tag }: { tag: string }) => ({
+    tag,
+    statements: readFileSync(join(folder, `${tag}.sql`), 'utf8').split('--> statement-breakpoint'),
+  }))
+}

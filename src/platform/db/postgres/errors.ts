@@ -1,0 +1,43 @@
+import { AppError } from '../../../lib/errors.ts'
+import { noSpaceLeft, unavailable } from '../storage-error.ts'
+
+type DriverError = Error & { code?: string; errno?: string | number }
+
+/** The SQLSTATE of a change that is refused because the data was moved: see `refuseChanges`. */
+export const MOVED_STATE = 'HPMVD'
+
+/** The SQLSTATE of what the server refused, or null for everything else. */
+export function sqlState(error: unknown): string | null {
+  const { code, errno } = error as DriverError
+  const isState = /^ERR_POSTGRES_(SERVER|SYNTAX)_ERROR$/.test(code ?? '')
+  return isState ? String(errno) : null
+}
+
+/** Whether the connection is gone, or was never there: what was asked may have been done or not. */
+export function isConnectionLost(error: unknown): boolean {
+  const state = sqlState(error)
+  if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006)$/.test(state)
+  const { code = '' } = error as DriverError
+  return error instanceof Silence || isUntrusted(error) || /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code)
+}
+
+/** Whether the server's certificate was refused. */
+export function isUntrusted(error: unknown): boolean {
+  return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')
+}
+
+/** The server has not answered within the deadline. */
+export class Silence extends Error {
+  override readonly name = 'Silence'
+}
+
+/** A failure of the server (not of the query), as callers may see it; anything else as it is. */
+export function asAppError(error: unknown): unknown {
+  if (error instanceof AppError) return error
+  const state = sqlState(error)
+  if (state === '53100') return noSpaceLeft(error)
+  if (state === '22021') return new AppError('validation_failed', 'Text must not have U+0000.')
+  if (state === MOVED_STATE) return unavailable(error)
+  const isOverloaded = state !== null && /^(53\w{3}|40001|40P01|55P03|57014)$/.test(state)
+  return isOverloaded || isConnectionLost(error) ? unavailable(error) : error
+}

@@ -1,0 +1,85 @@
+import { AppError } from '../../../lib/errors.ts'
+import type { KeptText } from '../../../lib/key-ring.ts'
+import { seal, unseal } from '../../../lib/seal.ts'
+import { DatabaseRefusal } from './migrate.ts'
+import type { Pool } from './pool.ts'
+
+/** How soon an instance learns of what another one has changed, in ms. */
+const WATCH_EVERY = 1000
+const FIND = 'SELECT content, version FROM shared_secrets WHERE name = $1'
+const ADD = 'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
+const REPLACE = `UPDATE shared_secrets SET content = $2, version = version + 1
+WHERE name = $1 AND version = $3 RETURNING version`
+
+type Secret = { text: string; version: number }
+
+/** Secrets in the database, sealed by `key`: every instance has the same. */
+export function createSharedSecrets(pool: Pool, key: Uint8Array) {
+  /** What this instance has read or written last. */
+  const versions = new Map<string, number>()
+  const watchers = new Map<string, (text: string) => void>()
+  const timer = setInterval(() => void look().catch(() => {}), WATCH_EVERY)
+  timer.unref()
+  return { keep, stop: () => clearInterval(timer) }
+
+  function keep(name: string): KeptText {
+    return {
+      async readOrMake(make) {
+        const found = (await find(name)) ?? (await add(name, await make()))
+        return noted(name, found)
+      },
+      async replace(text) {
+        const [row] = await pool.read(REPLACE, [name, seal(key, text), versions.get(name)])
+        // Without a row somebody else was first, or the answer to our own change was lost.
+        const kept = row ? { text, version: Number(row[0]) } : await find(name)
+        if (kept?.text !== text)
+          throw new AppError('conflict', 'Another instance has just changed the keys.')
+        noted(name, kept)
+      },
+      watch: (changed) => void watchers.set(name, changed),
+    }
+  }
+
+  function noted(name: string, { text, version }: Secret): string {
+    versions.set(name, version)
+    return text
+  }
+
+  async function find(name: string): Promise<Secret | null> {
+    const [row] = await pool.read(FIND, [name])
+    return row ? { text: opened(row[0] as string), version: Number(row[1]) } : null
+  }
+
+  /** Two instances may start at once: the first one's secret is everybody's. */
+  async function add(name: string, text: string): Promise<Secret> {
+    await pool.read(ADD, [name, seal(key, text)])
+    return (await find(name)) as Secret
+  }
+
+  async function look() {
+    if (watchers.size === 0) return
+    const rows = await pool.read('SELECT name, version FROM shared_secrets', [])
+    for (const [name, version] of rows as [string, string][]) {
+      const changed = watchers.get(name)
+      if (!changed || Number(version) <= knownOf(name)) continue
+      const found = await find(name)
+      // We may have changed it ourselves meanwhile.
+      if (found && found.version > knownOf(name)) changed(noted(name, found))
+    }
+  }
+
+  function knownOf(name: string): number {
+    return versions.get(name) ?? 0
+  }
+
+  function opened(content: string): string {
+    try {
+      return unseal(key, content)
+    } catch (cause) {
+      throw new DatabaseRefusal(
+        'SECRET_KEY is not the one that this database was set up with: take the same for every instance.',
+        { cause },
+      )
+    }
+  }
+}

@@ -1,0 +1,34 @@
+import type { AppError } from '../../../lib/errors.ts'
+import { noSpaceLeft, unavailable } from '../storage-error.ts'
+
+/** The SQLite result code, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
+export function sqliteCode(error: unknown): string | null {
+  for (let at = error; at instanceof Error; at = at.cause) {
+    const { code } = at as { code?: unknown }
+    if (typeof code === 'string' && code.startsWith('SQLITE_')) return code
+  }
+  return null
+}
+
+/** A failure of the storage, the database or files (not of the query), as callers may see it, or null when it is none. */
+export function asStorageError(error: unknown): AppError | null {
+  const code = sqliteCode(error) ?? String((error as { code?: unknown } | null)?.code)
+  if (/^(SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code)) {
+    return noSpaceLeft(error)
+  }
+  if (/^(EROFS|EIO|EMFILE|ENFILE)$/.test(code)) return unavailable(error)
+  if (/^SQLITE_(BUSY|IOERR|READONLY|NOMEM|CANTOPEN|CORRUPT|NOTADB|LOCKED|PROTOCOL)/.test(code)) {
+    return unavailable(error)
+  }
+  return null
+}
+
+/** Why a file of the database, or its folder, could not be opened or written; null for other errors. */
+export function openingFault(
+  error: unknown,
+): { kind: 'full' | 'read_only' | 'io'; code: string } | null {
+  const code = sqliteCode(error) ?? String((error as { code?: unknown }).code)
+  if (/^(ENOSPC|EDQUOT|EFBIG|SQLITE_FULL)/.test(code)) return { kind: 'full', code }
+  if (/^(EROFS|SQLITE_READONLY)/.test(code)) return { kind: 'read_only', code }
+  return /^(E[A-Z]+|SQLITE_(CANTOPEN|IOERR|PERM|AUTH)\w*)$/.test(code) ? { kind: 'io', code } : null
+}

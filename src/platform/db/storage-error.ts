@@ -1,0 +1,15 @@
+import { AppError } from '../../lib/errors.ts'
+
+/** The database does not take or give anything now, and may later. */
+export function unavailable(cause?: unknown): AppError {
+  return new AppError('unavailable', 'The database is unavailable. Try again in a moment.', {
+    retryAfterSeconds: 5,
+    cause,
+  })
+}
+
+export function noSpaceLeft(cause: unknown): AppError {
+  return new AppError('insufficient_storage', 'The server has no space left. Try again later.', {
+    cause,
+  })
+}

@@ -1,0 +1,28 @@
+import { Elysia, t } from 'elysia'
+import type { KeyRing } from '../../lib/key-ring.ts'
+import { json } from '../http/body.ts'
+import { CONSOLE_API, type RecordAct, stepUp } from '../http/console-guard.ts'
+import { data, oneOf, strict } from '../http/envelope.ts'
+import { describeKeys, LOST } from './commands.ts'
+
+type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAct }
+
+const Rotation = strict({
+  use: oneOf(['enc', 'sig'], { description: 'what the key is for' }),
+  atOnce: t.Boolean(),
+})
+
+/** The keys by their thumbprints. */
+export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
+  return new Elysia({ name: 'keys-admin', prefix: `${CONSOLE_API}/keys` })
+    .get('', () => data({ keys: describeKeys(rings), lost: LOST }))
+    .post(
+      '/rotate',
+      async ({ request, body: { use, atOnce } }) => {
+        await { enc: rings.encryptionKeys, sig: rings.signingKeys }[use].rotate(atOnce)
+        await record(request, { action: 'keys.rotate', target: use, after: { atOnce } })
+        return data(describeKeys(rings))
+      },
+      { ...json(Rotation), ...stepUp() },
+    )
+}

@@ -1,0 +1,73 @@
+import { dataCommand, UsageError } from '../../lib/command.ts'
+import type { KeyRing } from '../../lib/key-ring.ts'
+
+type Use = 'sig' | 'enc'
+type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
+type Rotation = { use: Use; atOnce: boolean }
+
+/** What ends at once with the keys of a use. */
+export const LOST = {
+  enc: 'apps that pin the keys of today cannot seal for this server until they are updated',
+  sig: 'every access token ends now, and apps refresh theirs',
+}
+
+const keysList = dataCommand({
+  name: 'keys list',
+  summary: 'List the public keys by their thumbprints; apps may pin those of use enc',
+  work: async (services: Needs) => describeKeys(services),
+  print: asLines,
+})
+
+const keysRotate = dataCommand({
+  name: 'keys rotate',
+  summary: 'Make a new key, which is published now and used after 24 hours',
+  options: [
+    [
+      '--use <use>',
+      'enc: payloads are sealed for it, the old one is accepted for 30 days more; sig: it signs access tokens, the old one verifies until its tokens have ended',
+    ],
+    ['--now', 'use it now and refuse every other one at once'],
+  ],
+  input: (_args, { use, now }): Rotation => {
+    if (use !== 'enc' && use !== 'sig') {
+      throw new UsageError('Say which key: keys rotate --use enc, or --use sig')
+    }
+    return { use, atOnce: now === true }
+  },
+  risk: async (_services: Needs, { use, atOnce }) =>
+    atOnce ? `This ends all other keys of use ${use} at once: ${LOST[use]}.` : null,
+  work: async (services: Needs, { use, atOnce }: Rotation) => {
+    await ringsOf(services)[use].rotate(atOnce)
+    return describeKeys(services)
+  },
+  print: asLines,
+  changes: (_keys, rotation) => rotation,
+})
+
+function ringsOf({ encryptionKeys, signingKeys }: Needs) {
+  return { enc: encryptionKeys, sig: signingKeys }
+}
+
+/** Every accepted key of both uses. */
+export function describeKeys(services: Needs) {
+  return Object.entries(ringsOf(services)).flatMap(([use, ring]) =>
+    ring.list().map(({ jwk, state, from, until }) => ({
+      use,
+      state,
+      kid: jwk.kid,
+      // Of the first keys it was not kept.
+      from: from === 0 ? null : new Date(from).toISOString(),
+      until: until === null ? null : new Date(until).toISOString(),
+    })),
+  )
+}
+
+function asLines(keys: ReturnType<typeof describeKeys>): string {
+  const lines = keys.map(({ use, state, kid, from, until }) => {
+    const times = [from && `from ${from}`, until && `until ${until}`].filter(Boolean)
+    return [use, state.padEnd(8), kid, ...times].join('  ')
+  })
+  return lines.join('\n')
+}
+
+export const keyCommands = [keysList, keysRotate]

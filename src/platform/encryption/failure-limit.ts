@@ -1,0 +1,36 @@
+import { createRecentMap } from '../../lib/recent-map.ts'
+import { tooManyAttempts } from '../limits/limits.ts'
+
+type Window = { count: number; until: Date }
+
+/** How many sealed requests of an address may fail within a window: each leaves a row behind. */
+const MAX_FAILURES = 3_000
+const WINDOW_MS = 10 * 60 * 1000
+const ADDRESSES = 10_000
+
+/** Limits the sealed requests of an address that are remembered and fail, for nobody has to be signed in for those. */
+export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now: () => Date }) {
+  const windows = createRecentMap<string, Window>(ADDRESSES)
+  const held = new WeakMap<Request, Window>()
+  return { hold, release }
+
+  /** Counts a request as a failure until it is released. Throws `rate_limited` when there were too many. */
+  function hold(request: Request, address: string) {
+    if (!hasLimits) return
+    const at = now()
+    let window = windows.get(address)
+    if (!window || window.until <= at) {
+      window = { count: 0, until: new Date(at.getTime() + WINDOW_MS) }
+      windows.set(address, window)
+    }
+    if (window.count >= MAX_FAILURES) throw tooManyAttempts(window.until, at)
+    window.count++
+    held.set(request, window)
+  }
+
+  /** To be called once the request has succeeded. */
+  function release(request: Request) {
+    const window = held.get(request)
+    if (window) window.count--
+  }
+}

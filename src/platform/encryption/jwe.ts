@@ -1,0 +1,100 @@
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHash,
+  createPublicKey,
+  diffieHellman,
+  type KeyObject,
+  randomBytes,
+} from 'node:crypto'
+import { promisify } from 'node:util'
+import type { JWK } from 'jose'
+import { privateKeyOf } from '../../lib/private-key.ts'
+
+/**
+ * JWE (RFC 7516) for messages that are small. WebCrypto, which jose uses, takes each of seven steps to another
+ * thread and back, and that costs more than the step; here only the key agreement goes there. Larger messages
+ * stay with jose: see `message.ts`.
+ */
+
+const CIPHER = 'aes-256-gcm'
+const COORDINATE_LENGTH = 32
+const IV_LENGTH = 12
+const TAG_LENGTH = 16
+
+const agree = promisify(diffieHellman as AsyncAgreement)
+
+/** Node's types know only the form that holds the thread up. */
+type AsyncAgreement = (
+  keys: { privateKey: KeyObject; publicKey: KeyObject },
+  done: (error: Error | null, secret: Buffer) => void,
+) => void
+
+/**
+ * Opens a compact JWE of ECDH-ES on P-256 with A256GCM, whose header the caller has judged. Throws for whatever
+ * is not exactly that.
+ */
+export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
+  const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
+  if (encryptedKey !== '') throw new Error('ECDH-ES has no encrypted key')
+  const keys = { privateKey: privateKeyOf(privateKey), publicKey: ephemeralKey(epk) }
+  const key = deriveKey(await agree(keys))
+  const nonce = decode(iv, IV_LENGTH)
+  const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH })
+  decipher.setAAD(Buffer.from(header, 'latin1'))
+  decipher.setAuthTag(decode(tag, TAG_LENGTH))
+  // What `final` has not confirmed is not looked at.
+  const plaintext = decipher.update(Buffer.from(ciphertext, 'base64url'))
+  return Buffer.concat([plaintext, decipher.final()])
+}
+
+/** Seals under a key of 256 bits that is used this once (`dir`, A256GCM). */
+export function sealUnderKey(
+  header: Record<string, string>,
+  plaintext: Uint8Array,
+  key: Uint8Array,
+): string {
+  const protectedHeader = Buffer.from(JSON.stringify(header)).toString('base64url')
+  const iv = randomBytes(IV_LENGTH)
+  const cipher = createCipheriv(CIPHER, key, iv, { authTagLength: TAG_LENGTH })
+  cipher.setAAD(Buffer.from(protectedHeader, 'latin1'))
+  const ciphertext = Buffer.concat([cipher.update(plaintext), cipher.final()])
+  const parts = [iv, ciphertext, cipher.getAuthTag()].map((part) => part.toString('base64url'))
+  return [protectedHeader, '', ...parts].join('.')
+}
+
+/** The sender's public key. One that is not on the curve is refused when it is read. */
+function ephemeralKey(epk: unknown): KeyObject {
+  const { kty, crv, x, y } = (epk ?? {}) as Record<string, unknown>
+  if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') {
+    throw new Error('no key of P-256')
+  }
+  for (const coordinate of [x, y]) decode(coordinate, COORDINATE_LENGTH)
+  return createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' })
+}
+
+/** RFC 7518 §4.6.2: one round of the Concat KDF (NIST SP 800-56A) for A256GCM, without party information. */
+function deriveKey(secret: Uint8Array): Buffer {
+  return createHash('sha256').update(ROUND).update(secret).update(OTHER_INFO).digest()
+}
+
+const ROUND = uint32(1)
+const OTHER_INFO = Buffer.concat([
+  uint32('A256GCM'.length),
+  Buffer.from('A256GCM'),
+  uint32(0),
+  uint32(0),
+  uint32(256),
+])
+
+function uint32(value: number): Buffer {
+  const bytes = Buffer.alloc(4)
+  bytes.writeUInt32BE(value)
+  return bytes
+}
+
+function decode(text: string, length: number): Buffer {
+  const bytes = Buffer.from(text, 'base64url')
+  if (bytes.length !== length) throw new Error(`not ${length} bytes`)
+  return bytes
+}

@@ -1,0 +1,148 @@
+import { createBudget } from '../../lib/budget.ts'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { KeyRing } from '../../lib/key-ring.ts'
+import { tokenIn } from '../http/authenticate.ts'
+import { announcedLength, hasBody, JSON_LIMIT, readBody } from '../http/body.ts'
+import { malformed } from '../http/errors.ts'
+import { pathOf, targetOf } from '../http/request-url.ts'
+import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
+import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
+import type { Replays } from './replays.ts'
+
+export type OpenerDeps = {
+  keys: Pick<KeyRing, 'find' | 'findJwk'>
+  replays: Pick<Replays, 'remember'>
+  /** The one path whose bodies are large. */
+  uploadPath: string
+  now: () => Date
+}
+
+const UPLOAD_MIB = 16
+/** Bytes of an upload once it is opened. */
+const UPLOAD_LIMIT = UPLOAD_MIB * 1024 * 1024
+/** How many sealed uploads of the maximum size are held at once; each address may hold one. */
+const UPLOADS_AT_ONCE = 4
+const UPLOADS_WAITING = 200
+const MAX_WAITING_PER_ADDRESS = 20
+/** How long an upload may wait for its place, in seconds. */
+const MAX_WAIT = 60
+/** How far the clocks of an app and of the server may be apart, in seconds. */
+const CLOCK_TOLERANCE = 300
+/** Added to the time for which messages are remembered, in seconds. */
+const MARGIN = 60
+
+/** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
+export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
+  // Each is whole in memory until it is opened.
+  const share = outerLimit(UPLOAD_LIMIT)
+  const holdUpload = createBudget({
+    total: UPLOADS_AT_ONCE * share,
+    share,
+    queueLimit: UPLOADS_WAITING,
+    queueShare: MAX_WAITING_PER_ADDRESS,
+    onFull: tooManyUploads,
+  })
+  return { isUpload, admitUpload, open }
+
+  function isUpload(request: Request): boolean {
+    return request.method === 'POST' && pathOf(request) === uploadPath
+  }
+
+  /**
+   * Waits for the memory that an upload from `address` takes. What has not been read waits on the network.
+   * Dispose of it once the request is answered.
+   */
+  async function admitUpload(request: Request, address: string): Promise<Disposable> {
+    const size = announcedLength(request)
+    if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
+    if (size > share) throw tooLargeUpload()
+    const timeout = AbortSignal.timeout(MAX_WAIT * 1000)
+    return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
+  }
+
+  /**
+   * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, where
+   * there is one, before anything is changed: it throws when the message was received before.
+   */
+  async function open(
+    request: Request,
+    arrivedAt: Date,
+  ): Promise<{ opened: OpenedRequest; claim: (() => Promise<void>) | null }> {
+    const opened = await openRequest(await readMessage(request), keys)
+    const { jti, iat, htm, htu, ath, at } = opened.head
+    const arrival = Math.floor(arrivedAt.getTime() / 1000)
+    const age = arrival - iat
+    if (Math.abs(age) > CLOCK_TOLERANCE) throw stale(now())
+    const token = tokenOf(request, at)
+    const isBound =
+      htm === request.method &&
+      htu === targetOf(request) &&
+      ath === (token === null ? null : sha256(token))
+    if (!isBound) throw invalidMessage()
+    if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
+    // Until then it, or the same sealed anew just now, could begin to arrive again, wait and take its time.
+    const until =
+      Math.max(iat, arrival) +
+      CLOCK_TOLERANCE +
+      MAX_WAIT +
+      maxArrivalTime(announcedLength(request)) +
+      MARGIN
+    return { opened, claim }
+
+    async function claim() {
+      if (await replays.remember(sha256(jti), new Date(until * 1000))) return
+      throw new AppError('encryption_replay', 'This message was already received.')
+    }
+  }
+
+  /** The message is the body, or the header `Payload` of a request that has none. */
+  async function readMessage(request: Request): Promise<string> {
+    const header = request.headers.get('payload')
+    if (isJose(request)) {
+      if (header !== null) throw invalidMessage()
+      const reading = isUpload(request)
+        ? readWithMinimumRate(request, announcedLength(request) ?? 0)
+        : readBody(request, outerLimit(JSON_LIMIT))
+      return Buffer.from(await reading).toString('latin1')
+    }
+    // A body beside a message in the header would be neither secret nor bound to it.
+    if (header === null || hasBody(request)) throw invalidMessage()
+    return header
+  }
+}
+
+/** The access token: in its header, where others on the way can read it, or inside of the message. */
+function tokenOf(request: Request, sealedToken: string | undefined): string | null {
+  const header = request.headers.get('authorization')
+  const token = tokenIn(header)
+  if (header !== null && (token === null || sealedToken !== undefined)) throw invalidMessage()
+  return sealedToken ?? token
+}
+
+export function isJose({ headers }: Request): boolean {
+  return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
+}
+
+/** A message is its content in base64url, with some lines about it. */
+function outerLimit(inner: number): number {
+  return Math.ceil((inner * 4) / 3) + 8 * 1024
+}
+
+/** An app whose clock is wrong finds the right time in the sentence, in ISO 8601. */
+function stale(at: Date): AppError {
+  const sentence = `The message was not sealed just now. The time of the server is ${at.toISOString()}`
+  return new AppError('encryption_stale', sentence)
+}
+
+function tooManyUploads(): AppError {
+  return new AppError('unavailable', 'Too many uploads at once. Try again in a moment.', {
+    retryAfterSeconds: 5,
+  })
+}
+
+/** In what an app knows: the size of its files, not that of the message around them. */
+function tooLargeUpload(): AppError {
+  const message = `A sealed upload must not exceed ${UPLOAD_MIB} MiB, all files together.`
+  return new AppError('payload_too_large', message)
+}

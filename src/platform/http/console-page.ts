@@ -1,0 +1,80 @@
+import { join } from 'node:path'
+import type { BunFile } from 'bun'
+import { type Context, Elysia } from 'elysia'
+import { asset } from '../../lib/asset-path.ts'
+import { varyBy } from './cors.ts'
+import { notFound } from './errors.ts'
+import { rawReply } from './raw-reply.ts'
+
+/** Nothing runs but our own script, and nothing is loaded from elsewhere. */
+const CSP = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "connect-src 'self'",
+  "img-src 'self'",
+  "form-action 'self'",
+  "base-uri 'none'",
+  "frame-ancestors 'none'",
+  "require-trusted-types-for 'script'",
+].join('; ')
+
+const TYPES: Record<string, string> = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+const ENCODINGS = ['br', 'gzip']
+const NAME = /^[\w-]+\.(js|css|svg)$/
+
+/** The page of the operator's console: the same for every address under `/console`. */
+export function consolePage() {
+  const hidden = { detail: { hide: true } }
+  return new Elysia({ name: 'console-page' })
+    .get('/console', page, hidden)
+    .get('/console/*', page, hidden)
+    .get('/console/assets/:name', file, hidden)
+
+  function page({ request, set }: Asked) {
+    return send('index.html', request, set, {
+      'content-security-policy': CSP,
+      'cross-origin-opener-policy': 'same-origin',
+      'referrer-policy': 'no-referrer',
+      'cache-control': 'no-cache',
+    })
+  }
+
+  function file({ request, set, params }: Asked & { params: { name: string } }) {
+    if (!NAME.test(params.name)) throw notFound()
+    // The name holds a hash of the content.
+    return send(params.name, request, set, {
+      'cache-control': 'public, max-age=31536000, immutable',
+    })
+  }
+}
+
+type Asked = { request: Request; set: Context['set'] }
+
+/** A file in the form that suits the browser best. */
+async function send(
+  name: string,
+  request: Request,
+  set: Context['set'],
+  headers: Record<string, string>,
+): Promise<Response> {
+  const accepted = request.headers.get('accept-encoding') ?? ''
+  const encoding = ENCODINGS.find((one) => new RegExp(`\\b${one}\\b`).test(accepted))
+  const found = await fileOf(name, encoding)
+  if (!found) throw notFound()
+  varyBy(set, 'Accept-Encoding')
+  const type = TYPES[name.split('.').at(-1) ?? ''] ?? 'application/octet-stream'
+  const all = { ...headers, 'content-type': type }
+  return rawReply(set, found, encoding ? { ...all, 'content-encoding': encoding } : all)
+}
+
+async function fileOf(name: string, encoding: string | undefined): Promise<BunFile | null> {
+  const ending = encoding === 'br' ? '.br' : encoding === 'gzip' ? '.gz' : ''
+  const found = Bun.file(join(asset('console'), name + ending))
+  return (await found.exists()) ? found : null
+}

@@ -1,0 +1,25 @@
+import type { Server } from 'bun'
+import type { Log } from '../../lib/log.ts'
+import { type IsAllowed, peerAddressOf } from './client-ip.ts'
+
+/** The country of a request as a proxy names it, in capitals; null where none does. */
+export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
+
+/** `header` is null where no proxy names countries. Anybody can send it, so only a trusted proxy is believed. */
+export function createCountryOf(
+  header: string | null,
+  { isFromProxy, log }: { isFromProxy: IsAllowed; log: Log },
+): CountryOf {
+  let hasWarned = false
+  return (request, server) => {
+    const country = header === null ? null : request.headers.get(header)
+    if (country === null) return null
+    if (isFromProxy(request, server)) return country.toUpperCase()
+    if (!hasWarned) {
+      const peer = peerAddressOf(request, server)
+      log.warn({ peer }, `${header} from ${peer} is ignored: it is not in TRUSTED_PROXIES`)
+      hasWarned = true
+    }
+    return null
+  }
+}

@@ -1,0 +1,150 @@
+import type { ValueError } from '@sinclair/typebox/errors'
+import { Elysia, ValidationError } from 'elysia'
+import { AppError, type ErrorCode, type ErrorDetail } from '../../lib/errors.ts'
+import type { Log } from '../../lib/log.ts'
+import { detailsOf } from '../../lib/validation.ts'
+import { asStorageError } from '../db/sqlite/storage-error.ts'
+import { requestInfo } from './request-id.ts'
+import { pathOf } from './request-url.ts'
+import type { Translator } from './translator.ts'
+
+export const STATUS: Record<ErrorCode, number> = {
+  malformed_request: 400,
+  encryption_invalid: 400,
+  encryption_stale: 400,
+  encryption_unknown_key: 400,
+  unauthenticated: 401,
+  token_expired: 401,
+  invalid_credentials: 401,
+  forbidden: 403,
+  encryption_required: 403,
+  quota_exceeded: 403,
+  not_found: 404,
+  method_not_allowed: 405,
+  email_taken: 409,
+  conflict: 409,
+  encryption_replay: 409,
+  payload_too_large: 413,
+  unsupported_media_type: 415,
+  validation_failed: 422,
+  image_unreadable: 422,
+  image_too_large: 422,
+  rate_limited: 429,
+  internal_error: 500,
+  unavailable: 503,
+  webhook_not_configured: 503,
+  insufficient_storage: 507,
+}
+
+type FailureBody = {
+  code: string
+  message: string
+  requestId: string
+  details?: ErrorDetail[]
+}
+
+type ErrorsDeps = { log: Log; allowedMethods: AllowedMethods; translator: Translator }
+
+/** Turns whatever was thrown into the one error shape. Comes first in the chain, for every route. */
+export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
+  return new Elysia({ name: 'errors' }).onError(
+    { as: 'global' },
+    ({ error, code, request, set }) => {
+      const failure = toAppError(error, code, request, allowedMethods)
+      const info = requestInfo(request)
+      const { id: requestId } = info
+      info.failure = failure.code
+      if (failure.denial) info.denial = failure.denial
+      if (STATUS[failure.code] >= 500 && (failure.cause || failure.code === 'internal_error')) {
+        log.error({ requestId, err: error }, 'request failed')
+      }
+      set.status = STATUS[failure.code]
+      set.headers['cache-control'] = 'no-store'
+      delete set.headers['etag']
+      if (set.status === 401) set.headers['www-authenticate'] = 'Bearer'
+      if (failure.code === 'method_not_allowed') {
+        set.headers['allow'] = allowedMethods(pathOf(request)).join(', ')
+      }
+      if (failure.retryAfterSeconds !== undefined) {
+        set.headers['retry-after'] = String(failure.retryAfterSeconds)
+      }
+      const { message, details = [] } = failure
+      const sentences = [message, ...details.map((detail) => detail.message)]
+      const { language, said } = translator.sayAll(sentences, request)
+      set.headers['content-language'] = language
+      return failureBody(failure, requestId, said)
+    },
+  )
+}
+
+/** The methods that a path answers; none when there is no such path. */
+type AllowedMethods = (path: string) => string[]
+
+export function failureBody(
+  { code, message, details }: AppError,
+  requestId: string,
+  [said = message, ...saidDetails]: string[] = [],
+): FailureBody {
+  const told = details?.map(({ path, message }, at) => ({
+    path,
+    message: saidDetails[at] ?? message,
+  }))
+  return { code, message: said, requestId, ...(told ? { details: told } : {}) }
+}
+
+export function internalError(): AppError {
+  return new AppError('internal_error', 'Internal server error. Try again later.')
+}
+
+function toAppError(
+  error: unknown,
+  code: unknown,
+  request: Request,
+  allowedMethods: AllowedMethods,
+): AppError {
+  if (error instanceof AppError) return error
+  if (code === 'NOT_FOUND') {
+    if (allowedMethods(pathOf(request)).length === 0) return notFound()
+    return new AppError('method_not_allowed', `This path does not answer ${request.method}.`)
+  }
+  if (error instanceof ValidationError && error.type !== 'response') {
+    // A part of the path that cannot be decoded names nothing.
+    return error.type === 'params' ? notFound() : invalid(error, request)
+  }
+  if (code === 'PARSE') {
+    // Elysia wraps what a parser throws.
+    const { cause } = error as Error
+    return cause instanceof AppError ? cause : malformed('The body is unreadable.')
+  }
+  if (request.signal.aborted) return malformed('The request was aborted.')
+  return asStorageError(error) ?? internalError()
+}
+
+export function notFound(): AppError {
+  return new AppError('not_found', 'Not found.')
+}
+
+export function malformed(message: string): AppError {
+  return new AppError('malformed_request', message)
+}
+
+/** Numbers in a query are judged after all else, and without their name: it is the one with that value. */
+function outOfRange({ validator, value }: ValidationError, { url }: Request): AppError {
+  const { minimum, maximum } = validator as { minimum?: number; maximum?: number }
+  const query = new URL(url, 'http://localhost').searchParams
+  const [path = 'query'] = [...query].find(([, text]) => Number(text) === Number(value)) ?? []
+  const message = `must be a whole number from ${minimum ?? 0} to ${maximum ?? 'the largest'}`
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: [{ path: path.slice(0, 100), message }],
+  })
+}
+
+/** Names the fields that are wrong and what they must be; a value may be a password and is never shown. */
+function invalid(error: ValidationError, request: Request): AppError {
+  if (error.type === 'property') return outOfRange(error, request)
+  const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }
+  const faults = Errors?.call(error.validator, error.value) ?? []
+  return new AppError('validation_failed', 'Some fields are invalid.', {
+    details: detailsOf(faults, (path) => path || error.type),
+  })
+}

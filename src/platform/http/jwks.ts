@@ -1,0 +1,48 @@
+import { Elysia, t } from 'elysia'
+import type { PublicKey } from '../../lib/key-ring.ts'
+import { openEnum, responses } from './envelope.ts'
+
+const Key = t.Object(
+  {
+    kty: t.String({ description: 'the key type', examples: ['EC'] }),
+    crv: t.String({ description: 'the curve', examples: ['P-256'] }),
+    x: t.String({
+      description: 'base64url',
+      examples: ['f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU'],
+    }),
+    y: t.String({
+      description: 'base64url',
+      examples: ['x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0'],
+    }),
+    kid: t.String({
+      description: 'RFC 7638 thumbprint',
+      examples: ['R29SW4UBZ_7k3hbNnZtcNN6KfZjqvXtzLzoSxkPhGw4'],
+    }),
+    use: openEnum(['sig', 'enc'], { description: 'what it is for' }),
+    alg: openEnum(['ES256', 'ECDH-ES'], { description: 'how it is used' }),
+  },
+  { title: 'PublicKey', description: 'a public key (RFC 7517)' },
+)
+
+/** `/.well-known/jwks.json`: the keys that access tokens are checked with and payloads are sealed for. */
+export function jwks({ publicKeys }: { publicKeys: () => PublicKey[] }) {
+  return new Elysia({ name: 'jwks' }).get(
+    '/.well-known/jwks.json',
+    ({ set }) => {
+      set.headers['cache-control'] = 'public, max-age=3600'
+      return { keys: publicKeys() }
+    },
+    {
+      response: responses(
+        t.Object({ keys: t.Array(Key, { description: 'of each use the current one first' }) }),
+        400,
+      ),
+      detail: {
+        tags: ['Signing in'],
+        operationId: 'readKeys',
+        summary: 'Public keys: `use` says `sig` (access tokens) or `enc` (payloads)',
+        description: 'JWK Set (RFC 7517). Of each use the first key is the one in use.',
+      },
+    },
+  )
+}

@@ -1,0 +1,46 @@
+import { t } from 'elysia'
+import { FALLBACK_LANGUAGE, type LocalText as Text } from '../../lib/local-text.ts'
+import { asLocale } from '../../lib/locale.ts'
+import { languagesOf, matchLanguage } from './request-headers.ts'
+
+const text = t.String({ maxLength: 10_000 })
+
+/** Text in one language, or in several: `{ en: '…', de: '…' }`. */
+export const LocalText = t.Union([
+  text,
+  t.Record(t.String({ pattern: '^[A-Za-z]{2,8}(-[A-Za-z0-9]{1,8}){0,3}$' }), text, {
+    additionalProperties: false,
+  }),
+])
+
+/** The languages that a request asks for, best first: `lang` of its query, else its Accept-Language. */
+export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
+  const asked = lang === undefined ? null : asLocale(lang)
+  return asked ? [asked] : languagesOf(headers)
+}
+
+/** Chooses, out of those that are wanted, a language that the texts of a list have. */
+export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
+  const known = new WeakMap<T, string[]>()
+  return (list: T, wanted: string[]): string => {
+    const available = known.get(list) ?? languagesIn(textsOf(list))
+    known.set(list, available)
+    return matchLanguage(wanted, available, available[0] ?? FALLBACK_LANGUAGE)
+  }
+}
+
+/** The fallback first, where there is text in it or in no language at all. */
+function languagesIn(texts: Text[]): string[] {
+  const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
+  const available = [...tags].filter((tag) => asLocale(tag) !== null)
+  const isPlain = available.length === 0
+  const others = available.filter((tag) => tag !== FALLBACK_LANGUAGE)
+  return isPlain || tags.has(FALLBACK_LANGUAGE) ? [FALLBACK_LANGUAGE, ...others] : others
+}
+
+/** The query of every negotiated route. */
+export const LanguageQuery = t.Object({
+  lang: t.Optional(
+    t.String({ maxLength: 35, description: 'overrides Accept-Language', examples: ['de'] }),
+  ),
+})

@@ -1,0 +1,33 @@
+import type { Server } from 'bun'
+import { Elysia } from 'elysia'
+import { equalInConstantTime } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { tokenIn } from './authenticate.ts'
+import { isLocal } from './client-ip.ts'
+import { notFound } from './errors.ts'
+
+/** `token`: who has it may read; null means that only this machine may. */
+type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }
+
+/** `/metrics`, for Prometheus. To everybody else it is not there. */
+export function metricsRoute({ metrics, token }: MetricsDeps) {
+  return new Elysia({ name: 'metrics' }).get(
+    '/metrics',
+    async ({ request, server, set }) => {
+      if (token !== null) authorize(request, token)
+      else if (!isLocal(request, server as Server<unknown> | null)) throw notFound()
+      const { text, contentType } = await metrics.render()
+      set.headers['content-type'] = contentType
+      return text
+    },
+    { detail: { hide: true } },
+  )
+}
+
+function authorize({ headers }: Request, token: string) {
+  if (equalInConstantTime(tokenIn(headers.get('authorization')) ?? '', token)) return
+  throw new AppError('unauthenticated', 'The metrics token is missing or wrong.', {
+    denial: { reason: headers.has('authorization') ? 'wrong_token' : 'missing' },
+  })
+}

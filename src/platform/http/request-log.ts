@@ -1,0 +1,63 @@
+import { Elysia } from 'elysia'
+import type { DenialReason } from '../../lib/errors.ts'
+import { type Log, plainLines } from '../../lib/log.ts'
+import type { Metrics } from '../../lib/metrics.ts'
+import { recordRequest, requestInfo } from './request-id.ts'
+
+type RequestMetrics = Pick<Metrics, 'observeRequest'> & {
+  countDenial: (reason: DenialReason) => void
+}
+
+/** `isTls`: browsers are told to come back by https only, which a proxy says otherwise. */
+type ObserveDeps = {
+  log: Log
+  metrics: RequestMetrics
+  isTls: boolean
+}
+
+const HSTS = 'max-age=31536000'
+
+const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
+
+/** Gives every reply its id and security headers, logs one line a request, and measures it. */
+export function observe({ log, metrics, isTls }: ObserveDeps) {
+  const logRequest = plainLines(log)
+  return new Elysia({ name: 'observe' })
+    .onRequest(({ request, set }) => {
+      set.headers['x-request-id'] = recordRequest(request).id
+      set.headers['x-content-type-options'] = 'nosniff'
+      set.headers['cache-control'] = 'no-store'
+      set.headers['content-security-policy'] = "default-src 'none'; frame-ancestors 'none'"
+      if (isTls) set.headers['strict-transport-security'] = HSTS
+    })
+    .onAfterResponse({ as: 'global' }, ({ request, route, set, responseValue }) => {
+      const status =
+        responseValue instanceof Response ? responseValue.status : Number(set.status ?? 200)
+      const { id, startedAt, userId, failure, denial } = requestInfo(request)
+      const ms = performance.now() - startedAt
+      const { method } = request
+      // Never the URL: keys of files and whatever else somebody writes into a path stay out of the log.
+      const pattern = route ?? 'none'
+      logRequest(status >= 500 ? 'warn' : 'info', {
+        requestId: id,
+        userId: denial?.userId ?? userId,
+        sessionId: denial?.sessionId,
+        method,
+        route: pattern,
+        status,
+        code: failure,
+        reason: denial?.reason,
+        ms: Math.round(ms * 100) / 100,
+      })
+      const code = failure ?? codeIn(responseValue)
+      const known = METHODS.has(method) ? method : 'other'
+      metrics.observeRequest({ method: known, route: pattern, status, code }, ms / 1000)
+      if (denial) metrics.countDenial(denial.reason)
+    })
+}
+
+/** The code of a reply in the envelope; nothing for others. */
+function codeIn(reply: unknown): string {
+  const { code } = (reply ?? {}) as { code?: unknown }
+  return typeof code === 'string' ? code : ''
+}

@@ -1,0 +1,159 @@
+import { and, eq, gt, lt, sql } from 'drizzle-orm'
+import { sha256 } from '../../lib/crypto.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Tx } from '../db/db.ts'
+import type { LimitsDb } from './schema.ts'
+
+/** So many in a window of so many seconds. */
+export type WindowRule = { name: string; max: number; seconds: number }
+/** So many for free, then a delay after each, which doubles from 1 s up to `maxDelay` seconds. */
+export type BackoffRule = { name: string; free: number; maxDelay: number }
+export type Claim = { rule: WindowRule | BackoffRule; key: string }
+
+/** Attempts that were counted. `release` is for those that succeeded. */
+type Reservation = { release: (tx: Tx) => Promise<void> }
+
+export type Limits = ReturnType<typeof createLimits>
+
+type Row = { count: number; until: Date }
+
+const DAY = 24 * 60 * 60 * 1000
+/** Clocks are set back by less than this, in seconds, without counting anew. */
+const CLOCK_SLACK = 60 * 60
+
+/** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
+export function createLimits({
+  db,
+  now,
+  enabled,
+}: {
+  db: LimitsDb
+  now: () => Date
+  enabled: boolean
+}) {
+  const { limits } = db.tables
+  return { isOn: enabled, check, reserve, allows, forget, inForce, sweep }
+
+  /** Throws `rate_limited` when one of `claims` would be refused now. Counts nothing. */
+  async function check(claims: Claim[]) {
+    const [first] = enabled ? await inForce(claims) : []
+    if (first) throw tooManyAttempts(first.until, now())
+  }
+
+  /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
+  async function reserve(claims: Claim[]): Promise<Reservation> {
+    if (!enabled) return { release: async () => {} }
+    const rows = await db.write((tx) => countAll(tx, claims))
+    return {
+      async release(tx) {
+        for (const [at, claim] of claims.entries()) await uncount(tx, claim, rows[at])
+      },
+    }
+  }
+
+  /** Counts `claim` as part of the change, or returns false when there were too many. */
+  async function allows(tx: Tx, claim: Claim): Promise<boolean> {
+    if (!enabled) return true
+    try {
+      await count(tx, claim)
+      return true
+    } catch (error) {
+      if (error instanceof AppError && error.code === 'rate_limited') return false
+      throw error
+    }
+  }
+
+  /** Starts a counter anew, as part of the change. */
+  async function forget(tx: Tx, claim: Claim) {
+    await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
+  }
+
+  /** Those of `claims` that would be refused now, and until when. */
+  async function inForce(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
+    const found = []
+    for (const claim of claims) {
+      const { rule } = claim
+      const [row] = await db.read
+        .select()
+        .from(limits)
+        .where(eq(limits.key, keyOf(claim)))
+      const isFull = row && ('free' in rule || row.count >= rule.max)
+      if (isFull && isInForce(row, rule, now())) found.push({ name: rule.name, until: row.until })
+    }
+    return found
+  }
+
+  async function sweep() {
+    await db.write(async (tx) => {
+      await tx.delete(limits).where(lt(limits.until, new Date(now().getTime() - DAY)))
+    })
+  }
+
+  async function countAll(tx: Tx, claims: Claim[]): Promise<Row[]> {
+    const rows = []
+    for (const claim of claims) rows.push(await count(tx, claim))
+    return rows
+  }
+
+  async function count(tx: Tx, claim: Claim): Promise<Row> {
+    const key = keyOf(claim)
+    const at = now()
+    const [row] = await tx.select().from(limits).where(eq(limits.key, key))
+    const { rule } = claim
+    const next = 'max' in rule ? inWindow(rule, row, at) : withBackoff(rule, row, at)
+    await tx
+      .insert(limits)
+      .values({ key, ...next })
+      .onConflictDoUpdate({ target: limits.key, set: next })
+    return next
+  }
+
+  /** A window that began after `counted` does not hold it. */
+  async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
+    if ('free' in claim.rule || !counted) return forget(tx, claim)
+    await tx
+      .update(limits)
+      .set({ count: sql`${limits.count} - 1` })
+      .where(
+        and(eq(limits.key, keyOf(claim)), eq(limits.until, counted.until), gt(limits.count, 0)),
+      )
+  }
+}
+
+function inWindow(rule: WindowRule, row: Row | undefined, at: Date): Row {
+  if (!row || !isInForce(row, rule, at)) return { count: 1, until: after(at, rule.seconds) }
+  if (row.count >= rule.max) throw tooManyAttempts(row.until, at)
+  return { count: row.count + 1, until: row.until }
+}
+
+function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
+  const { free, maxDelay } = rule
+  if (row && isInForce(row, rule, at)) throw tooManyAttempts(row.until, at)
+  const isRecent = row && at.getTime() - row.until.getTime() < DAY
+  const count = isRecent ? row.count + 1 : 1
+  const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
+  return { count, until: after(at, delay) }
+}
+
+/** What ends later than the rule allows was set while the clock was wrong, and would last as long as that. */
+function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
+  const longest = 'max' in rule ? rule.seconds : rule.maxDelay
+  return until > at && until <= after(at, longest + CLOCK_SLACK)
+}
+
+function after(at: Date, seconds: number): Date {
+  return new Date(at.getTime() + seconds * 1000)
+}
+
+/** Keys are e-mail addresses, IPs or user ids: only a hash of them is kept. */
+function keyOf({ rule, key }: Claim): string {
+  return `${rule.name}:${sha256(key)}`
+}
+
+/** Says when the next attempt may be made. */
+export function tooManyAttempts(until: Date, at: Date): AppError {
+  const seconds = Math.max(1, Math.ceil((until.getTime() - at.getTime()) / 1000))
+  return new AppError('rate_limited', 'Too many attempts. Wait a moment and try again.', {
+    retryAfterSeconds: seconds,
+  })
+}

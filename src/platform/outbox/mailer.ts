@@ -1,0 +1,108 @@
+import { mkdir } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Transporter } from 'nodemailer'
+import { writeDurably } from '../../lib/durable-file.ts'
+import { mailboxOf } from '../../lib/email-address.ts'
+import { newId } from '../../lib/ids.ts'
+import { withDeadline } from '../../lib/with-deadline.ts'
+import { PermanentRefusal, SENDERS } from './outbox.ts'
+
+/** A mail to one mailbox. */
+export type Mail = { to: string; subject: string; text: string; html: string }
+export type SendMail = (mail: Mail) => Promise<void>
+type Mailer = { send: SendMail; close: () => void }
+
+type SmtpError = Error & { responseCode?: number; command?: string }
+
+type MailerDeps = {
+  smtpUrl: string | null
+  /** As MAIL_FROM gives it, or in parts. */
+  from: string | { name: string; address: string }
+  /** Where mails are written as `.eml` files when there is no SMTP server. */
+  folder: string
+  /** How long a delivery may take, in ms; only tests pass another. */
+  deadline?: number
+}
+
+/** In ms. */
+const TIMEOUT = 10_000
+const TIMEOUTS = {
+  connectionTimeout: TIMEOUT,
+  greetingTimeout: TIMEOUT,
+  socketTimeout: TIMEOUT,
+  socketCloseTimeout: 500,
+}
+/** Each byte of the server begins the timeout anew: without a deadline of its own a delivery may never end, in ms. */
+const DEADLINE = 60_000
+/** A connection is kept for the next mail for so long, in ms. */
+const IDLE_TIMEOUT = 5_000
+
+/**
+ * Sends mails over SMTP, or writes them as files. Throws when the server does not take one: `PermanentRefusal` where it
+ * never will. The recipient is one mailbox, never text that could be read as a list; what is no mailbox gets nothing.
+ */
+export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: MailerDeps): Mailer {
+  let pool: Promise<Transporter> | null = null
+  return { send, close }
+
+  async function send({ to, ...content }: Mail) {
+    const address = mailboxOf(to)
+    if (address === null) return
+    const message = { from, to: { name: '', address }, ...content }
+    if (smtpUrl === null) return writeFile(message)
+    pool ??= openPool(smtpUrl)
+    const transport = await pool
+    const signal = AbortSignal.timeout(deadline)
+    await transport.sendMail({ ...message, signal }).catch((error) => {
+      throw signal.aborted ? tookTooLong(deadline) : mailError(error, address)
+    })
+  }
+
+  /** Ends the connections that are kept for the next mail. */
+  function close() {
+    void pool?.then((transport) => transport.close())
+    pool = null
+  }
+
+  async function writeFile(message: object) {
+    const { createTransport } = await import('nodemailer')
+    const transport = createTransport({ streamTransport: true, buffer: true, newline: 'unix' })
+    const { message: bytes } = await transport.sendMail(message)
+    await mkdir(folder, { recursive: true, mode: 0o700 })
+    await writeDurably(join(folder, `${newId()}.eml`), bytes as Buffer)
+  }
+}
+
+async function openPool(url: string): Promise<Transporter> {
+  const { createTransport } = await import('nodemailer')
+  const idleTimeout = IDLE_TIMEOUT
+  return createTransport({ url, pool: true, maxConnections: SENDERS, idleTimeout, ...TIMEOUTS })
+}
+
+function tookTooLong(deadline: number): Error {
+  return new Error(`the mail server took longer than ${deadline / 1000} s`)
+}
+
+/** What to throw for what nodemailer throws. A 5xx about the sender or the login is about our configuration. */
+function mailError(error: SmtpError, recipient: string): Error {
+  const { message, responseCode = 0, command } = error
+  const text = maskPersonal(message, recipient)
+  const isPermanent = responseCode >= 500 && (command === 'RCPT TO' || command === 'DATA')
+  return isPermanent ? new PermanentRefusal(text) : new Error(text)
+}
+
+/** Mail servers quote addresses, and links that they do not like. */
+function maskPersonal(text: string, recipient: string): string {
+  const parts = recipient.split('@').map(RegExp.escape).join('|')
+  return text
+    .replace(/[^\s<>()[\]"',;]+(@|:\/\/)[^\s<>()[\]"',;]+/g, '[masked]')
+    .replace(new RegExp(`(?<![\\w.-])(${parts})(?![\\w-])`, 'giu'), '[masked]')
+    .replace(/[\w-]{32,}/g, '[masked]')
+}
+
+/** Connects to an SMTP server and signs in, without a mail. Throws when it does not let us. */
+export async function trySmtp(smtpUrl: string, deadline = DEADLINE) {
+  const { createTransport } = await import('nodemailer')
+  const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
+  await withDeadline(verified, deadline, () => tookTooLong(deadline))
+}

@@ -1,0 +1,78 @@
+import { Elysia, type TSchema, t } from 'elysia'
+import { differencesBetween, sidesOf } from '../../lib/differences.ts'
+import { json } from '../http/body.ts'
+import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
+import { data, strict } from '../http/envelope.ts'
+import type { Publication, Publishing } from './publications.ts'
+
+/** What is edited as a whole and keeps its versions. */
+type Published = {
+  /** What stands, with the number of its version. */
+  edition: () => Promise<{ version: number; content: unknown }>
+  publish: (edited: unknown, by: Publishing) => Promise<unknown>
+  rollBack: (version: number, by: Publishing) => Promise<unknown>
+  find: (version: number) => Promise<unknown>
+  history: (before?: number) => Promise<{ versions: Publication[]; next: number | null }>
+}
+
+/** The cap of what is published, in bytes. */
+const PUBLICATION_LIMIT = 2 * 1024 * 1024
+
+const note = t.String({ maxLength: 500 })
+const version = t.Integer({ minimum: 0 })
+const Publish = strict({ base: version, note, content: t.Any() })
+const RollBack = strict({ base: version, note, version })
+const VersionParam = strict({ version: t.Numeric({ minimum: 1 }) })
+const HistoryQuery = strict({ before: t.Optional(t.Numeric({ minimum: 1 })) })
+
+/** Reading, publishing and rolling back one `kind` of content; `schema` tells the page what can be edited. */
+export function publicationAdmin(
+  kind: string,
+  schema: TSchema,
+  { edition, publish, rollBack, find, history }: Published,
+  record: RecordAct,
+) {
+  return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
+    .get('', async () => data({ ...(await edition()), schema }))
+    .get('/history', async ({ query }) => data(await history(query.before)), {
+      query: HistoryQuery,
+    })
+    .get('/versions/:version', async ({ params }) => data(await find(params.version)), {
+      params: VersionParam,
+    })
+    .post(
+      '/publish',
+      async ({ request, body: { base, note, content } }) => {
+        await change(request, 'publish', base, () =>
+          publish(content, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await edition())
+      },
+      json(Publish, PUBLICATION_LIMIT),
+    )
+    .post(
+      '/rollback',
+      async ({ request, body: { base, note, version } }) => {
+        await change(request, 'rollback', base, () =>
+          rollBack(version, { base, note, author: operatorOf(request).name }),
+        )
+        return data(await edition())
+      },
+      json(RollBack),
+    )
+
+  /** The audit log has what changed, the history all of it. */
+  async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
+    const { content: before } = await edition()
+    await work()
+    // What stood before versions were kept has become the first one.
+    const version = Math.max(base, 1) + 1
+    const differences = differencesBetween(before, await find(version))
+    await record(request, {
+      action: `${kind}.${act}`,
+      target: `version ${version}`,
+      ...sidesOf(differences),
+      isPublic: true,
+    })
+  }
+}

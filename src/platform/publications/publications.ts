@@ -1,0 +1,113 @@
+import { and, desc, eq, lt } from 'drizzle-orm'
+import { type Difference, differencesBetween } from '../../lib/differences.ts'
+import { AppError } from '../../lib/errors.ts'
+import type { Reader, Tx } from '../db/db.ts'
+import type { PublicationsDb } from './schema.ts'
+
+/** Who publishes, and why. `base` is the version that they have seen; without it any. */
+export type Publishing = { author: string | null; note: string; base?: number | undefined }
+
+/** Of a change that nobody has said anything about. */
+export const BY_COMMAND: Publishing = { author: null, note: '' }
+
+/** A version with what it changed of the one before. */
+export type Publication = {
+  version: number
+  author: string | null
+  note: string
+  publishedAt: string
+  differences: Difference[]
+}
+
+const PAGE_SIZE = 20
+
+/** The versions of one kind of content; the newest is what is served. */
+export function createPublications(
+  { db, now }: { db: PublicationsDb; now: () => Date },
+  kind: string,
+) {
+  const { publications } = db.tables
+  return { publish, current, list, find }
+
+  /**
+   * Keeps `after` as a new version, as part of the change that makes it so. Throws `conflict` when `base` is not the
+   * version that stands. What was there before versions were kept becomes the first one.
+   */
+  async function publish(tx: Tx, before: unknown, after: unknown, publishing: Publishing) {
+    const { author, note, base } = publishing
+    const last = await latest(tx)
+    requireBase(base, last ?? 0)
+    if (last === null) {
+      await add(tx, 1, before, null, 'As it was before versions were kept')
+    }
+    await add(tx, (last ?? 1) + 1, after, author, note)
+  }
+
+  /** The number of the version that stands; 0 where none was kept yet. */
+  async function current(from: Reader = db.read): Promise<number> {
+    return (await latest(from)) ?? 0
+  }
+
+  /** The newest versions first, below `before`, each with what it changed. */
+  async function list(before = Number.MAX_SAFE_INTEGER): Promise<{
+    versions: Publication[]
+    next: number | null
+  }> {
+    const rows = await db.read
+      .select()
+      .from(publications)
+      .where(and(eq(publications.kind, kind), lt(publications.version, before)))
+      .orderBy(desc(publications.version))
+      .limit(PAGE_SIZE + 1)
+    const versions = rows.slice(0, PAGE_SIZE).map((row, at) => {
+      const { version, author, note, publishedAt, content } = row
+      const earlier = rows[at + 1]
+      const differences = earlier ? differencesBetween(earlier.content, content) : []
+      return { version, author, note, publishedAt: publishedAt.toISOString(), differences }
+    })
+    const next = rows.length > PAGE_SIZE ? (versions.at(-1)?.version ?? null) : null
+    return { versions, next }
+  }
+
+  /** What a version says. Throws `not_found`. */
+  async function find(version: number): Promise<unknown> {
+    const [row] = await db.read
+      .select()
+      .from(publications)
+      .where(and(eq(publications.kind, kind), eq(publications.version, version)))
+    if (!row) throw new AppError('not_found', `There is no version ${version}.`)
+    return row.content
+  }
+
+  async function latest(from: Reader): Promise<number | null> {
+    const [row] = await from
+      .select({ version: publications.version })
+      .from(publications)
+      .where(eq(publications.kind, kind))
+      .orderBy(desc(publications.version))
+      .limit(1)
+    return row?.version ?? null
+  }
+
+  async function add(
+    tx: Tx,
+    version: number,
+    content: unknown,
+    author: string | null,
+    note: string,
+  ) {
+    const publishedAt = now()
+    await tx.insert(publications).values({ kind, version, content, author, note, publishedAt })
+  }
+}
+
+function requireBase(base: number | undefined, last: number) {
+  if (base === undefined || base === last) return
+  throw new AppError(
+    'conflict',
+    `Version ${last} was published meanwhile, and yours is of ${base}.`,
+    {
+      details: [{ path: 'base', message: `must be ${last}` }],
+    },
+  )
+}

@@ -1,0 +1,33 @@
+import { join } from 'node:path'
+import type { RateSet } from '../features/rates/model.ts'
+import type { Peg } from '../features/rates/table.ts'
+import { asset } from '../lib/asset-path.ts'
+import type { Services } from './services.ts'
+
+/** Fills an empty database with what the app can start with. Does nothing to one that was filled before. */
+export async function seed({ db, settings, plans, content, rates }: Services) {
+  if ((await db.read.$count(db.tables.contentVersions)) > 0) return
+  const [firstSettings, firstPlans, faqs, { publishedAt, ...set }] = await Promise.all([
+    readSeed('settings'),
+    readSeed('plans'),
+    readSeed('faqs'),
+    readSeed('rates') as Promise<Omit<RateSet, 'publishedAt'> & { publishedAt: string }>,
+  ])
+  await db.write(async (tx) => {
+    // Another instance may have filled it meanwhile.
+    if ((await tx.$count(db.tables.contentVersions)) > 0) return
+    await settings.seed(tx, firstSettings)
+    await plans.seed(tx, firstPlans)
+    await content.seed(tx, faqs)
+    await rates.seed(tx, { ...set, publishedAt: new Date(publishedAt) })
+  })
+}
+
+/** The currencies whose rates are fixed by law. */
+export async function readPegs(): Promise<Peg[]> {
+  return (await readSeed('pegs')) as Peg[]
+}
+
+function readSeed(name: 'settings' | 'plans' | 'faqs' | 'rates' | 'pegs'): Promise<unknown> {
+  return Bun.file(join(asset('seed'), `${name}.json`)).json()
+}

@@ -1,0 +1,264 @@
+import { expect, test } from 'bun:test'
+import { generateKeyPair, SignJWT } from 'jose'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+
+const PATH = '/api/auth/social/v1'
+const ANN = { sub: 'g-1', email: 'ann@example.com', email_verified: true, name: 'Ann' }
+
+test('a person signs in with Google, and is the same one the next time', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const first = await social(app, 'google', await world.mint('google', ANN))
+  expect(first.status).toBe(200)
+  expect(first.json.response.user).toMatchObject({
+    loginType: 'google',
+    email: 'ann@example.com',
+    profile: { name: 'Ann' },
+  })
+  const again = await social(
+    app,
+    'google',
+    await world.mint('google', { ...ANN, email: 'new@example.com' }),
+  )
+  expect(again.json.response.user).toEqual(first.json.response.user)
+  expect((await profileOf(app, again.json.response.accessToken)).status).toBe(200)
+})
+
+test('keys rotate: an unknown one is fetched, and the provider is not asked for every forged one', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  expect((await social(app, 'google', await world.mint('google', ANN))).status).toBe(200)
+  expect((await social(app, 'google', await world.mint('google', ANN))).status).toBe(200)
+  expect(world.asked).toEqual(['/keys'])
+  for (let at = 0; at < 20; at++) {
+    const forged = await world.mint('google', ANN, { header: { kid: `unknown-${at}` } })
+    expect((await social(app, 'google', forged)).status).toBe(401)
+  }
+  expect(world.asked.length).toBeLessThanOrEqual(2)
+  await world.rotate()
+  const fresh = await world.mint('apple', { ...ANN, sub: 'a-1' })
+  expect((await social(app, 'apple', fresh)).status).toBe(200)
+})
+
+test('only an address that both sides have verified links accounts', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const squatter = await app.register('ann@example.com')
+  const unproven = await social(app, 'google', await world.mint('google', ANN))
+  expect(unproven.json.response.user._id).not.toBe(squatter.user._id)
+  expect(unproven.json.response.user.email).toBe('ann@example.com')
+
+  const bob = await app.register('bob@example.com')
+  const { users } = app.services.db.tables
+  await app.services.db.write(async (tx) => {
+    await tx.update(users).set({ emailVerifiedAt: app.clock.now })
+  })
+  const unverified = { sub: 'g-2', email: 'bob@example.com', email_verified: false }
+  const stranger = await social(app, 'google', await world.mint('google', unverified))
+  expect(stranger.json.response.user._id).not.toBe(bob.user._id)
+  const verified = { sub: 'a-2', email: 'BOB@example.com', email_verified: 'true' }
+  const linked = await social(app, 'apple', await world.mint('apple', verified))
+  expect(linked.json.response.user).toMatchObject({ _id: bob.user._id, loginType: 'email' })
+})
+
+test('the nonce must be the one of the app: plain, for Apple also as its hash', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const hash = new Bun.CryptoHasher('sha256').update('n-1').digest('hex')
+  const claims = (provider: string, nonce?: string) => ({
+    sub: provider,
+    ...(nonce ? { nonce } : {}),
+  })
+  const cases = [
+    ['google', 'n-1', 'n-1', 200],
+    ['google', hash, 'n-1', 401],
+    ['google', 'n-1', 'n-2', 401],
+    ['google', 'n-1', undefined, 401],
+    ['google', undefined, 'n-1', 401],
+    ['apple', 'n-1', 'n-1', 200],
+    ['apple', hash, 'n-1', 200],
+    ['apple', hash, 'n-2', 401],
+  ] as const
+  for (const [provider, claimed, given, status] of cases) {
+    const idToken = await world.mint(provider, claims(provider, claimed))
+    const reply = await app.ask('POST', PATH, {
+      json: { provider, idToken, ...(given ? { nonce: given } : {}) },
+    })
+    expect([provider, claimed, given, reply.status]).toEqual([provider, claimed, given, status])
+  }
+})
+
+test('74: forged, foreign and stale id tokens get 401', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const good = await world.mint('google', ANN)
+  const [head = '', payload = '', signature = ''] = good.split('.')
+  const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString('base64url')
+  const stranger = await generateKeyPair('RS256')
+  const claims = JSON.parse(Buffer.from(payload, 'base64url').toString())
+  const hour = 3_600_000
+  const forged = [
+    'x',
+    `${encode({ alg: 'none' })}.${payload}.`,
+    `${encode({ alg: 'HS256', kid: 'key-1' })}.${payload}.${signature}`,
+    `${head}.${encode({ ...claims, sub: 'g-2' })}.${signature}`,
+    await new SignJWT(claims)
+      .setProtectedHeader({ alg: 'RS256', kid: 'key-1' })
+      .sign(stranger.privateKey),
+    await world.mint('google', { ...ANN, aud: 'com.other.app' }),
+    await world.mint('google', { ...ANN, iss: 'https://evil.example' }),
+    await world.mint('apple', ANN),
+    await world.mint('google', ANN, { at: new Date(Date.now() - 2 * hour) }),
+    await world.mint('google', { ...ANN, sub: '' }),
+    await world.mint('google', { ...ANN, sub: undefined }),
+    await world.mint('google', { ...ANN, sub: 7 }),
+    await world.mint('google', { ...ANN, sub: ['g-1'] }),
+    await world.mint('google', { ...ANN, aud: [claims.aud] }),
+    await world.mint('google', { ...ANN, aud: [claims.aud, 'com.other.app'] }),
+  ]
+  for (const [at, idToken] of forged.entries()) {
+    expect([at, (await social(app, 'google', idToken)).status]).toEqual([at, 401])
+  }
+})
+
+test('a provider that is not set up is named, one that does not answer gives 503', async () => {
+  await using plain = await createTestApp()
+  const missing = await social(plain, 'google', 'x')
+  expect([missing.status, missing.json.details[0].path]).toEqual([422, 'provider'])
+  using world = await startIdentityProvider()
+  const token = await world.mint('google', ANN)
+  const { providers } = world
+  providers.google.jwksUrl = 'http://127.0.0.1:1/keys'
+  await using app = await createTestApp({}, { providers })
+  app.expectErrors()
+  expect((await social(app, 'google', token)).status).toBe(503)
+})
+
+test('a guest who registers keeps the id and the files', async () => {
+  await using app = await createTestApp()
+  const guest = await startGuest(app)
+  expect(guest.user).toMatchObject({ loginType: 'guest', email: '' })
+  const file = await uploadAs(app, guest.accessToken)
+  const json = { email: 'ann@example.com', password: 'a long enough one', name: 'Ann' }
+  const made = await app.ask('POST', '/api/auth/register/v1', { token: guest.accessToken, json })
+  expect(made.json.response.user).toMatchObject({
+    _id: guest.user._id,
+    loginType: 'email',
+    email: 'ann@example.com',
+    profile: { name: 'Ann' },
+  })
+  expect((await detailsOf(app, made.json.response.accessToken, file)).status).toBe(200)
+  const login = await app.ask('POST', '/api/auth/login/v1', {
+    json: { email: json.email, password: json.password },
+  })
+  expect(login.json.response.user._id).toBe(guest.user._id)
+})
+
+test('a guest who signs in socially is upgraded, or moves to the account that is there', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const first = await startGuest(app)
+  const upgraded = await social(app, 'google', await world.mint('google', ANN), first.accessToken)
+  expect(upgraded.json.response.user).toMatchObject({ _id: first.user._id, loginType: 'google' })
+
+  const second = await startGuest(app)
+  const file = await uploadAs(app, second.accessToken)
+  const moved = await social(app, 'google', await world.mint('google', ANN), second.accessToken)
+  expect(moved.json.response.user._id).toBe(first.user._id)
+  expect((await detailsOf(app, moved.json.response.accessToken, file)).status).toBe(200)
+  expect((await profileOf(app, second.accessToken)).status).toBe(401)
+})
+
+test('a token of somebody who is no guest upgrades nobody', async () => {
+  await using app = await createTestApp()
+  const ann = await app.register('ann@example.com')
+  const json = { email: 'new@example.com', password: 'a long enough one' }
+  const made = await app.ask('POST', '/api/auth/register/v1', { token: ann.accessToken, json })
+  expect(made.json.response.user._id).not.toBe(ann.user._id)
+  const forged = await app.ask('POST', '/api/auth/register/v1', {
+    token: 'x',
+    json: { ...json, email: 'b@example.com' },
+  })
+  expect(forged.status).toBe(401)
+})
+
+test('deleting an account ends the grant that Apple gave', async () => {
+  using world = await startIdentityProvider()
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const pem = Buffer.from(await crypto.subtle.exportKey('pkcs8', privateKey)).toString('base64')
+  const keys = {
+    APPLE_TEAM_ID: 'TEAM',
+    APPLE_KEY_ID: 'KEY',
+    APPLE_PRIVATE_KEY: `-----BEGIN PRIVATE KEY-----\n${pem}\n-----END PRIVATE KEY-----`,
+  }
+  await using app = await createTestApp(keys, { providers: world.providers, appleUrl: world.url })
+  const idToken = await world.mint('apple', { sub: 'a-1' })
+  const signedIn = await app.ask('POST', PATH, {
+    json: { provider: 'apple', idToken, authorizationCode: 'code-1' },
+  })
+  expect(signedIn.status).toBe(200)
+  const token = signedIn.json.response.accessToken
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+  await app.services.users.outbox.flush()
+  expect(world.revoked).toEqual(['r-code-1'])
+})
+
+test('the export holds everything about a person and nothing about others', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  await app.register('other@example.com')
+  const { json } = await social(app, 'google', await world.mint('google', ANN))
+  const { accessToken: token, user } = json.response
+  const file = await uploadAs(app, token)
+  const { response } = (await app.ask('GET', '/api/user/export/v1', { token })).json
+  expect(Object.keys(response)).toEqual([
+    'user',
+    'account',
+    'identities',
+    'sessions',
+    'devices',
+    'pending',
+    'attachments',
+    'idempotencyKeys',
+    'subscription',
+    'sandboxSubscription',
+    'billingIds',
+    'billingEvents',
+  ])
+  expect(response.user).toEqual(user)
+  expect(response.identities).toMatchObject([{ provider: 'google', subject: 'g-1' }])
+  expect(response.sessions).toHaveLength(1)
+  expect(response.attachments).toMatchObject([{ key: file }])
+  expect(JSON.stringify(response)).not.toContain('other@example.com')
+})
+
+function social(app: TestApp, provider: string, idToken: string, token?: string) {
+  return app.ask('POST', PATH, { json: { provider, idToken }, ...(token ? { token } : {}) })
+}
+
+function profileOf(app: TestApp, token: string) {
+  return app.ask('GET', '/api/user/profile/v1', { token })
+}
+
+async function startGuest(app: TestApp) {
+  const { json } = await app.ask('POST', '/api/auth/guest/v1')
+  return json.response as {
+    accessToken: string
+    refreshToken: string
+    user: { _id: string; loginType: string; email: string }
+  }
+}
+
+async function uploadAs(app: TestApp, token: string): Promise<string> {
+  const { json } = await app.ask('POST', '/api/user/attachments/v1?type=supportTicket', {
+    token,
+    body: 'text',
+    headers: { 'content-type': 'text/plain' },
+  })
+  return json.response[0].key
+}
+
+function detailsOf(app: TestApp, token: string, key: string) {
+  return app.ask('GET', `/api/user/attachments/v1/download?key=${key}`, { token })
+}

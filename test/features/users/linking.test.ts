@@ -1,0 +1,164 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+import { startSmtp, tokenIn } from '../../support/smtp.ts'
+
+type Smtp = Awaited<ReturnType<typeof startSmtp>>
+
+const ANN = { sub: 'g-1', email: 'ann@example.com', email_verified: true }
+
+/** Claims of Google, and whether they say who has the address today. */
+const CLAIMS: [string, Record<string, unknown>, boolean][] = [
+  ['of a domain that Google does not run', ANN, false],
+  ['of a Workspace domain', { ...ANN, hd: 'example.com' }, true],
+  ['of gmail.com', { ...ANN, email: 'ann@gmail.com' }, true],
+  ['that only ends like gmail.com', { ...ANN, email: 'ann@notgmail.com' }, false],
+  ['whose Workspace is no text', { ...ANN, hd: ['example.com'] }, false],
+  ['that was verified by a list', { ...ANN, hd: 'example.com', email_verified: [true] }, false],
+]
+
+test.each(CLAIMS)(
+  'Google links an account by an address %s: %#',
+  async (_name, claims, isLinked) => {
+    using world = await startIdentityProvider()
+    await using app = await createTestApp({}, world)
+    const owner = await registerVerified(app, String(claims['email']))
+    const signedIn = await social(app, await world.mint('google', claims))
+    expect(signedIn.status).toBe(200)
+    expect(signedIn.json.response.user._id === owner.user._id).toBe(isLinked)
+  },
+)
+
+test('a session of the account links any verified address', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const owner = await registerVerified(app, ANN.email)
+  const other = await app.register('bob@example.com')
+  const idToken = await world.mint('google', ANN)
+  const stranger = await social(app, idToken, other.accessToken)
+  expect(stranger.json.response.user._id).not.toBe(owner.user._id)
+  const again = await world.mint('google', { ...ANN, sub: 'g-2' })
+  const linked = await social(app, again, owner.accessToken)
+  expect(linked.json.response.user._id).toBe(owner.user._id)
+})
+
+test('the owner is told of a linked provider, and a new password ends what a stranger has set up', async () => {
+  using world = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+  const stranger = await app.register('ann@gmail.com')
+  const mail = await smtp.next('ann@gmail.com')
+  expect(mail.text.replace(/\s+/g, ' ')).toContain('If you did not make an account, do not confirm')
+  const verify = { json: { token: tokenIn(mail) } }
+  expect((await app.ask('POST', '/api/auth/email/v1/verify', verify)).status).toBe(200)
+  const idToken = await world.mint('google', { ...ANN, email: 'ann@gmail.com' })
+  expect((await social(app, idToken)).json.response.user._id).toBe(stranger.user._id)
+  const notice = await smtp.next('ann@gmail.com')
+  expect(notice.text.replace(/\s+/g, ' ')).toContain('signed in to with Google from now on')
+
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@gmail.com' } })
+  const token = tokenIn(await smtp.next('ann@gmail.com'))
+  const json = { token, newPassword: 'another good one' }
+  expect((await app.ask('POST', '/api/auth/password/v1/reset', { json })).status).toBe(200)
+  const { accessToken } = stranger
+  expect((await app.ask('GET', '/api/user/profile/v1', { token: accessToken })).status).toBe(401)
+  const login = { email: 'ann@gmail.com', password: PASSWORD }
+  expect((await app.ask('POST', '/api/auth/login/v1', { json: login })).status).toBe(401)
+})
+
+test("an address that Google does not own is confirmed by mail, and is its owner's to reset", async () => {
+  using world = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+  const stranger = (await social(app, await world.mint('google', ANN))).json.response
+  expect(stranger.user.emailVerified).toBe(false)
+  expect((await smtp.next(ANN.email)).text.replace(/\s+/g, ' ')).toContain('do not confirm')
+  await takeBack(app, smtp, ANN.email)
+  expect(await idAt(app, await world.mint('google', ANN))).not.toBe(stranger.user._id)
+})
+
+/** Links of an account whose address was verified, whatever by, and whether a reset by mail ends them. */
+const LINKS: [string, 'google' | 'apple', string, string, boolean][] = [
+  ['by an address that Google does not own', 'google', 'ann@example.com', 'ann@example.com', true],
+  ['by an address that Google owns', 'google', 'Ann@Gmail.com', 'ann@gmail.com', false],
+  ['of Apple', 'apple', 'ann@example.com', 'ann@example.com', false],
+  ['of Google by another address', 'google', 'bob@gmail.com', 'ann@example.com', true],
+  ['of Apple by another address', 'apple', 'bob@example.com', 'ann@example.com', true],
+]
+
+test.each(LINKS)(
+  'a reset by mail ends links that do not show the address: %s',
+  async (_name, provider, linked, email, isEnded) => {
+    using world = await startIdentityProvider()
+    await using smtp = await startSmtp()
+    await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+    const claims = { ...ANN, email: linked }
+    const stranger = await idAt(app, await world.mint(provider, claims), provider)
+    const { db } = app.services
+    const { users } = db.tables
+    await db.write(async (tx) => {
+      // Releases before this one took the word of any provider, also at a change of address.
+      const changes = { email, emailKey: email.toLowerCase(), emailVerifiedAt: app.clock.now }
+      await tx.update(users).set(changes).where(eq(users.id, stranger))
+    })
+    await takeBack(app, smtp, email)
+    const again = await idAt(app, await world.mint(provider, claims), provider)
+    expect(again !== stranger).toBe(isEnded)
+  },
+)
+
+test('Google links a Workspace address again after a reset by mail', async () => {
+  using world = await startIdentityProvider()
+  await using smtp = await startSmtp()
+  await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
+  const claims = { ...ANN, hd: 'example.com' }
+  const owner = (await social(app, await world.mint('google', claims))).json.response
+  expect(owner.user.emailVerified).toBe(true)
+  await takeBack(app, smtp, ANN.email)
+  expect(await idAt(app, await world.mint('google', claims))).toBe(owner.user._id)
+})
+
+test('refused id tokens are limited by address, good ones and an unreachable provider are not', async () => {
+  using world = await startIdentityProvider()
+  await using app = await createTestApp({}, world)
+  const good = await world.mint('google', ANN)
+  for (let at = 0; at < 99; at++) expect((await social(app, 'forged')).status).toBe(401)
+  for (let at = 0; at < 3; at++) expect((await social(app, good)).status).toBe(200)
+  expect((await social(app, 'forged')).status).toBe(401)
+  const limited = await social(app, good)
+  expect([limited.status, Number(limited.headers.get('retry-after')) > 0]).toEqual([429, true])
+  app.clock.advance(5 * 60_000)
+  expect((await social(app, await world.mint('google', ANN, { at: app.clock.now }))).status).toBe(
+    200,
+  )
+})
+
+async function registerVerified(app: TestApp, email: string) {
+  const owner = await app.register(email)
+  const { users } = app.services
+  await users.directory.verifyEmail(await users.directory.find(owner.user._id))
+  return owner
+}
+
+/** Sets a password by mail, and signs in with it. */
+async function takeBack(app: TestApp, smtp: Smtp, email: string) {
+  await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email } })
+  let mail = await smtp.next(email)
+  while (!mail.text.includes('/reset?token=')) mail = await smtp.next(email)
+  const json = { token: tokenIn(mail), newPassword: 'another good one' }
+  expect((await app.ask('POST', '/api/auth/password/v1/reset', { json })).status).toBe(200)
+  const login = { json: { email, password: json.newPassword } }
+  expect((await app.ask('POST', '/api/auth/login/v1', login)).status).toBe(200)
+}
+
+async function idAt(app: TestApp, idToken: string, provider = 'google'): Promise<string> {
+  const signedIn = await social(app, idToken, undefined, provider)
+  expect(signedIn.status).toBe(200)
+  return signedIn.json.response.user._id
+}
+
+function social(app: TestApp, idToken: string, token?: string, provider = 'google') {
+  const json = { provider, idToken }
+  return app.ask('POST', '/api/auth/social/v1', { json, ...(token ? { token } : {}) })
+}

@@ -1,0 +1,36 @@
+import { expect, test } from 'bun:test'
+import { exportPKCS8, generateKeyPair } from 'jose'
+import { createAppleGrants } from '../../../src/features/users/social/apple-grants.ts'
+import { createTestApp } from '../../support/app.ts'
+import { startIdentityProvider } from '../../support/identity-provider.ts'
+
+test('of an endless answer of a provider no more is taken than keys need', async () => {
+  using world = await startIdentityProvider()
+  const idToken = await world.mint('google', { sub: 'g-1' })
+  const json = { provider: 'google', idToken }
+  await using app = await createTestApp({}, { providers: world.providers })
+  app.expectErrors()
+  for (const status of [200, 500]) {
+    Object.assign(world.endless, { isOn: true, status, sent: 0 })
+    expect((await app.ask('POST', '/api/auth/social/v1', { json })).status).toBe(503)
+    expect(world.endless.sent).toBeLessThan(64 * 2 ** 20)
+  }
+})
+
+test('of an endless answer of Apple no more is taken than a grant needs', async () => {
+  using world = await startIdentityProvider()
+  const { privateKey } = await generateKeyPair('ES256', { extractable: true })
+  const keys = {
+    teamId: 'T',
+    keyId: 'K',
+    privateKey: await exportPKCS8(privateKey),
+    url: world.url,
+  }
+  const grants = createAppleGrants(keys, () => new Date())
+  for (const status of [200, 500]) {
+    Object.assign(world.endless, { isOn: true, status, sent: 0 })
+    await expect(grants.exchange('code', 'client')).rejects.toThrow('Apple')
+    await grants.revoke('token', 'client').catch(() => {})
+    expect(world.endless.sent).toBeLessThan(64 * 2 ** 20)
+  }
+})

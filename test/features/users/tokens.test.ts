@@ -1,0 +1,20 @@
+import { expect, test } from 'bun:test'
+import { createTokens } from '../../../src/features/users/sessions/tokens.ts'
+import { createTestApp } from '../../support/app.ts'
+
+test('a fault while the key of a token is looked up is not the token’s', async () => {
+  await using app = await createTestApp()
+  const { signingKeys } = app.services
+  const { accessToken } = await app.register()
+  const tokens = createTokens({
+    keys: {
+      ...signingKeys,
+      findPublic: () => Promise.reject(new Error('the keys cannot be read')),
+    },
+    refreshKey: new Uint8Array(32),
+    issuer: 'homeport',
+    audience: 'homeport',
+    now: () => app.clock.now,
+  })
+  await expect(tokens.verifyAccess(accessToken)).rejects.toThrow('the keys cannot be read')
+})

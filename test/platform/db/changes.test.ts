@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import type { Tx } from '../../../src/platform/db/db.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+
+test('a change that is over refuses every use', async () => {
+  await using app = await createTestApp()
+  const { db } = app.services
+  const { contentVersions } = db.tables
+  const insert = db.prepareWrite((tx) => tx.insert(contentVersions).values(row('prepared')))
+  const uses = await db.write(async (tx) => {
+    const prepared = insert(tx)
+    const built = tx.insert(contentVersions).values(row('built'))
+    return {
+      prepared: async () => prepared.execute(),
+      built: async () => built,
+      insert: async () => tx.insert(contentVersions).values(row('late')),
+      update: async () => tx.update(contentVersions).set({ version: 99 }),
+      delete: async () => tx.delete(contentVersions),
+      select: async () => tx.select().from(contentVersions),
+      count: async () => tx.$count(contentVersions),
+      attempt: async () => tx.attempt(async () => {}),
+      afterCommit: async () => tx.afterCommit(() => {}),
+    }
+  })
+  for (const [name, use] of Object.entries(uses)) {
+    expect(await use().catch(({ message }) => [name, message])).toEqual([name, OVER])
+  }
+  expect(await names(app)).not.toContain('late')
+})
+
+test('a change that is over is refused inside of another one too', async () => {
+  await using app = await createTestApp()
+  const { db } = app.services
+  const past = await db.write(async (tx) => ({ tx }))
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const late = db.write(async (own) => {
+    await own.insert(db.tables.contentVersions).values(row('own'))
+    await promise
+  })
+  const use = async (tx: Tx) => tx.insert(db.tables.contentVersions).values(row('late'))
+  await Bun.sleep(20)
+  expect(await use(past.tx).catch(({ message }) => message)).toBe(OVER)
+  resolve()
+  await late
+  expect(await names(app)).toContain('own')
+  expect(await names(app)).not.toContain('late')
+})
+
+test('a statement that nobody waits for belongs to its change or to none', async () => {
+  await using app = await createTestApp()
+  const { db } = app.services
+  const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
+  let late: Promise<unknown> = Promise.resolve()
+  await db.write(async (tx) => {
+    late = isOver.then(() => tx.insert(db.tables.contentVersions).values(row('late')))
+    void tx.insert(db.tables.contentVersions).values(row('at once')).execute()
+  })
+  end()
+  expect(await late.catch(({ message }) => message)).toBe(OVER)
+  expect((await names(app)).filter((name) => ['late', 'at once'].includes(name))).toEqual([
+    'at once',
+  ])
+})
+
+test('effects of an attempt that is undone do not happen, those around it do', async () => {
+  await using app = await createTestApp()
+  const happened: string[] = []
+  await app.services.db.write(async (tx) => {
+    tx.afterCommit(() => happened.push('before'))
+    await tx.attempt(async () => {
+      tx.afterCommit(() => happened.push('undone'))
+      throw new Error('the attempt fails')
+    })
+    await tx.attempt(async () => tx.afterCommit(() => happened.push('kept')))
+    expect(happened).toEqual([])
+  })
+  expect(happened).toEqual(['before', 'kept'])
+})
+
+const OVER = 'this change is over: what belongs to it must be awaited inside of write()'
+
+function row(name: string) {
+  return { name, version: 1 }
+}
+
+async function names({ services: { db } }: TestApp): Promise<string[]> {
+  const rows = await db.read.select().from(db.tables.contentVersions)
+  return rows.map(({ name }) => name).toSorted()
+}

@@ -1,0 +1,72 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { mkdtemp, readdir, readFile, rm, stat } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { programCommand } from '../../../src/cli/self-command.ts'
+import { createDb, isIntact, openDatabase } from '../../../src/platform/db/sqlite/open.ts'
+
+const MB = 1024 * 1024
+
+test('the log of a busy database is copied by another process, which may be killed at any time', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-checkpoints-'))
+  const path = join(folder, 'test.db')
+  const client = openDatabase(path)
+  client.run('CREATE TABLE rows (id INTEGER PRIMARY KEY, content BLOB)')
+  const db = createDb(client, {}, programCommand('checkpoint'))
+  const insert = client.query('INSERT INTO rows (content) VALUES (randomblob(65536))')
+  const write = () => db.write(async () => void insert.run())
+  const sizeOf = async (file: string) => (await stat(file)).size
+
+  // Twice: the second process takes over from the first one, which is killed.
+  for (const round of [1, 2]) {
+    const before = await sizeOf(path)
+    for (let rows = 0; rows < 1_000 && (await sizeOf(path)) < before + 8 * MB; rows++) {
+      await write()
+      await Bun.sleep(1)
+    }
+    expect([round, (await sizeOf(path)) >= before + 8 * MB]).toEqual([round, true])
+    await killCopiers(path)
+  }
+  await db.stopWriting('the test ends')
+  const { count } = client.query('SELECT count(*) AS count FROM rows').get() as { count: number }
+  const last = client.query('SELECT max(id) AS id FROM rows').get() as { id: number }
+  await db.close()
+  expect(count).toBe(last.id)
+  expect(isIntact(path)).toBe(true)
+  await rm(folder, { recursive: true })
+}, 30_000)
+
+test('where Litestream copies the log, nothing else does, not at the end either', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
+  const path = join(folder, 'test.db')
+  const client = openDatabase(path)
+  client.run('CREATE TABLE rows (content BLOB)')
+  // The last one that closes a database copies its log: Litestream has it open.
+  using other = new Database(path)
+  other.query('SELECT 1 FROM rows').get()
+  const db = createDb(client, {}, null)
+  for (let rows = 0; rows < 300; rows++) {
+    await db.write(async () => client.run('INSERT INTO rows VALUES (randomblob(65536))'))
+  }
+  const { size } = await stat(`${path}-wal`)
+  expect(size).toBeGreaterThan(300 * 65_536)
+  await db.stopWriting('the test ends')
+  await db.close()
+  expect((await stat(`${path}-wal`)).size).toBe(size)
+  expect(other.query('SELECT count(*) AS count FROM rows').get()).toEqual({ count: 300 })
+  await rm(folder, { recursive: true })
+})
+
+/** Kills whatever copies the log of this database. */
+async function killCopiers(path: string) {
+  let killed = 0
+  for (const pid of await readdir('/proc')) {
+    const command = await readFile(`/proc/${pid}/cmdline`, 'utf8').catch(() => '')
+    if (!command.includes(`checkpoint\0${path}`)) continue
+    process.kill(Number(pid), 'SIGKILL')
+    killed++
+  }
+  expect(killed).toBe(1)
+  await Bun.sleep(50)
+}

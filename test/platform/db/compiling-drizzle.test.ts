@@ -1,0 +1,135 @@
+import { Database } from 'bun:sqlite'
+import { expect, test } from 'bun:test'
+import { eq, sql } from 'drizzle-orm'
+import { type BunSQLiteDatabase, drizzle } from 'drizzle-orm/bun-sqlite'
+import fc from 'fast-check'
+import { sqliteColumns as c } from '../../../src/platform/db/sqlite/columns.ts'
+import { compilingDrizzle } from '../../../src/platform/db/sqlite/compiling-drizzle.ts'
+
+const things = c.table('things', {
+  id: c.text().primaryKey(),
+  someText: c.text(),
+  someInt: c.int(),
+  someReal: c.real(),
+  someBool: c.bool(),
+  someTime: c.ms(),
+  someJson: c.json<unknown>(),
+  someBlob: c.blob(),
+})
+const owners = c.table('owners', { thingId: c.text(), name: c.text(), since: c.ms() })
+
+const columns = {
+  someText: fc.option(fc.string()),
+  someInt: fc.option(fc.maxSafeInteger()),
+  someReal: fc.option(fc.double({ noNaN: true, noDefaultInfinity: true })),
+  someBool: fc.option(fc.boolean()),
+  someTime: fc.option(fc.date({ noInvalidDate: true })),
+  someJson: fc.option(fc.jsonValue()),
+  someBlob: fc.option(fc.uint8Array().map((bytes) => Buffer.from(bytes))),
+}
+const thing = fc.record({ id: fc.uuid(), ...columns })
+const owner = fc.record({
+  thingId: fc.option(fc.uuid()),
+  name: fc.option(fc.string()),
+  since: fc.option(fc.date({ noInvalidDate: true })),
+})
+
+test('a prepared query answers as drizzle itself does', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(thing, { maxLength: 5 }), fc.array(owner), async (rows, owns) => {
+      // Some owners are of a thing that exists, others of none.
+      const owned = owns.map((one, at) => ({ ...one, thingId: rows[at]?.id ?? one.thingId }))
+      const ours = await allAnswers(compilingDrizzle, rows, owned)
+      expect(ours).toEqual(await allAnswers(drizzleItself, rows, owned))
+    }),
+  )
+})
+
+test('a parameter that is missing is an error', async () => {
+  const db = compilingDrizzle(createDatabase())
+  const byId = db
+    .select()
+    .from(things)
+    .where(eq(things.id, sql.placeholder('id')))
+    .prepare()
+  await expect(byId.execute({}).then()).rejects.toThrow('No value for placeholder "id"')
+})
+
+function drizzleItself(client: Database): BunSQLiteDatabase {
+  return drizzle(client, { casing: 'snake_case' })
+}
+
+function createDatabase(): Database {
+  const client = new Database(':memory:')
+  client.run(
+    'CREATE TABLE things (id TEXT PRIMARY KEY, some_text TEXT, some_int INTEGER, some_real REAL, some_bool INTEGER, some_time INTEGER, some_json TEXT, some_blob BLOB)',
+  )
+  client.run('CREATE TABLE owners (thing_id TEXT, name TEXT, since INTEGER)')
+  return client
+}
+
+/** What prepared queries of every kind answer, over a new database. */
+async function allAnswers(
+  over: (client: Database) => BunSQLiteDatabase,
+  rows: (typeof things.$inferInsert)[],
+  owns: (typeof owners.$inferInsert)[],
+) {
+  using client = createDatabase()
+  const db = over(client)
+  const id = sql.placeholder('id')
+  const put = db.insert(things).values(placeholders(things)).onConflictDoNothing().prepare()
+  const own = db.insert(owners).values(placeholders(owners)).returning().prepare()
+  const change = db
+    .update(things)
+    .set({ someTime: sql.placeholder('someTime') as never, someInt: 7 })
+    .where(eq(things.id, id))
+    .prepare()
+  const remove = db
+    .delete(things)
+    .where(eq(things.id, id))
+    .returning({ t: things.someTime })
+    .prepare()
+  const whole = db.select().from(things).prepare()
+  const byId = db.select({ at: things.someTime }).from(things).where(eq(things.id, id)).prepare()
+  const expressions = db
+    .select({
+      count: sql<number>`count(*)`.mapWith(Number),
+      raw: sql<string>`max(${things.someText})`,
+      group: { time: things.someTime, both: sql<string>`${things.id} || 'x'`.as('both') },
+    })
+    .from(things)
+    .groupBy(things.id)
+    .prepare()
+  const joins = [
+    db.select().from(things).leftJoin(owners, eq(owners.thingId, things.id)).prepare(),
+    db.select().from(things).rightJoin(owners, eq(owners.thingId, things.id)).prepare(),
+    db.select().from(things).innerJoin(owners, eq(owners.thingId, things.id)).prepare(),
+    db
+      .select({ owner: { name: owners.name, since: owners.since }, since: owners.since })
+      .from(things)
+      .leftJoin(owners, eq(owners.thingId, things.id))
+      .prepare(),
+    db
+      .select({ mixed: { name: owners.name, id: things.id } })
+      .from(things)
+      .leftJoin(owners, eq(owners.thingId, things.id))
+      .prepare(),
+  ]
+  const answers: unknown[] = []
+  for (const row of rows) answers.push(await put.execute(row))
+  for (const row of owns) answers.push(await own.execute(row))
+  for (const query of [whole, expressions, ...joins]) answers.push(await query.execute())
+  for (const row of rows) answers.push(await byId.execute({ id: row.id }))
+  for (const row of rows) answers.push(await change.execute({ id: row.id, someTime: null }))
+  answers.push(await whole.execute())
+  for (const row of rows) answers.push(await remove.execute({ id: row.id }))
+  answers.push(await whole.execute())
+  return answers
+}
+
+function placeholders(table: typeof things | typeof owners) {
+  const names = Object.keys(table).filter(
+    (name) => name in columns || /^(id|thingId|name|since)$/.test(name),
+  )
+  return Object.fromEntries(names.map((name) => [name, sql.placeholder(name)])) as never
+}

@@ -1,0 +1,78 @@
+import { Database } from 'bun:sqlite'
+import { expect } from 'bun:test'
+import { timersOf } from '../../../src/features/index.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, purchase } from '../../support/billing.ts'
+import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
+
+/** What grows with the people and their events. */
+const GROWING = [
+  ...['users', 'sessions', 'refresh_tokens', 'known_devices', 'identities', 'attachments'],
+  ...['billing_events', 'billing_aliases', 'subscriptions', 'line_holders', 'line_checkpoints'],
+  ...['transfer_ids'],
+]
+
+onSqlite('the plans are those of SQLite')(
+  'no statement of a day reads a table that grows from end to end',
+  async () => {
+    using statements = captureStatements()
+    await using app = await createTestApp()
+    await liveADay(app)
+    const client = sqliteClientOf(app)
+    const scans = [...statements.seen].filter((sql) => scansOf(client, sql).length > 0)
+    expect(scans.filter((sql) => !isLimited(sql))).toEqual([])
+  },
+  20_000,
+)
+
+/** Requests, commands and timers of every kind that reads these tables. */
+async function liveADay(app: TestApp) {
+  const { services } = app
+  const { users, billing } = services
+  const { accessToken: token, refreshToken, user } = await app.register()
+  const { accessToken: other, user: heir } = await app.register()
+  await app.ask('POST', '/api/auth/refresh/v1', { json: { refreshToken } })
+  await deliver(app, purchase(user._id, { id: 'first' }))
+  await deliver(app, { event: { id: 'late', type: 'PAYWALL_CLOSE' } })
+  const asked = ['profile', 'subscription', 'attachments', 'export']
+  for (const name of asked) await app.ask('GET', `/api/user/${name}/v1`, { token })
+  await app.ask('GET', '/api/auth/sessions/v1', { token })
+  const transfer = { transferred_from: [user._id], transferred_to: [heir._id] }
+  await deliver(app, { event: { id: 'transfer', type: 'TRANSFER', ...transfer } })
+  await app.ask('GET', '/api/user/export/v1', { token: other })
+  await billing.show('first')
+  await billing.replay('first')
+  await billing.count()
+  await users.directory.count()
+  for (const { run } of timersOf(services)) await run(AbortSignal.timeout(5_000))
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+}
+
+/** All statements that are prepared until it is disposed of. */
+function captureStatements() {
+  const seen = new Set<string>()
+  const { prepare } = Database.prototype
+  Database.prototype.prepare = function (this: Database, sql: string, ...rest: []) {
+    seen.add(sql)
+    return prepare.call(this, sql, ...rest)
+  } as typeof prepare
+  return {
+    seen,
+    [Symbol.dispose]() {
+      Database.prototype.prepare = prepare
+    },
+  }
+}
+
+function scansOf(client: Database, sql: string): string[] {
+  if (!/^(select|update|delete)/i.test(sql)) return []
+  const plan = client.query(`EXPLAIN QUERY PLAN ${sql}`).all() as { detail: string }[]
+  return plan
+    .map(({ detail }) => detail)
+    .filter((detail) => GROWING.some((table) => new RegExp(`^SCAN ${table}\\b`).test(detail)))
+}
+
+/** It ends after a page. */
+function isLimited(sql: string): boolean {
+  return / limit \?$/.test(sql) && !sql.includes(' where ')
+}

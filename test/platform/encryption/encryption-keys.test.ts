@@ -1,0 +1,95 @@
+import { expect } from 'bun:test'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { keyCommands } from '../../../src/platform/encryption/commands.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { onSqlite } from '../../support/databases.ts'
+import { messagesFor } from '../../support/messages.ts'
+
+const [keysList, keysRotate] = keyCommands as [(typeof keyCommands)[0], (typeof keyCommands)[0]]
+const HOUR = 60 * 60 * 1000
+const SETTINGS = '/api/user/app_settings/v1'
+const head = { htu: SETTINGS }
+
+onSqlite('it looks into the files of keys')(
+  'a new key is shown a day before it is used, and the old one opens 30 days longer',
+  async () => {
+    await using app = await createTestApp()
+    const old = await messagesFor(app)
+    await app.services.encryptionKeys.rotate(false)
+    const [first = '', second = ''] = await published(app)
+    expect(first).toBe(old.publicKey.kid)
+    expect(second).not.toBe('')
+    expect(await states(app)).toEqual(['current', 'next'])
+    await expect(app.services.encryptionKeys.rotate(false)).rejects.toThrow('comes into use at')
+
+    app.clock.advance(24 * HOUR)
+    expect(await published(app)).toEqual([second, first])
+    expect(await states(app)).toEqual(['current', 'previous'])
+    expect((await old.get(SETTINGS, old.seal({ head }))).status).toBe(200)
+    const fresh = await messagesFor(app)
+    expect((await fresh.get(SETTINGS, fresh.seal({ head }))).status).toBe(200)
+
+    app.clock.advance(30 * 24 * HOUR - 1_000)
+    expect((await old.get(SETTINGS, old.seal({ head }))).status).toBe(200)
+    app.clock.advance(1_000)
+    expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
+    expect(await published(app)).toEqual([second])
+    expect(await kept(app)).toHaveLength(2)
+    await app.services.encryptionKeys.sweep()
+    expect(await kept(app)).toHaveLength(1)
+  },
+)
+
+onSqlite('it looks into the files of keys')(
+  'with --now every other key is refused and destroyed at once',
+  async () => {
+    await using app = await createTestApp()
+    const old = await messagesFor(app)
+    await app.services.encryptionKeys.rotate(false)
+    const rotated = await keysRotate.work(app.services, { use: 'enc', atOnce: true } as never)
+    expect(await kept(app)).toHaveLength(1)
+    expect((await old.get(SETTINGS, old.seal({ head }))).json.code).toBe('encryption_unknown_key')
+    const [kid] = await published(app)
+    expect(kid).not.toBe(old.publicKey.kid)
+    expect(keysRotate.print(rotated as never)).toContain(`enc  current   ${kid}`)
+  },
+)
+
+onSqlite('it looks into the files of keys')(
+  'many rotations at once are made one after the other',
+  async () => {
+    await using app = await createTestApp()
+    await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
+    expect(await kept(app)).toHaveLength(1)
+    const { seal, get } = await messagesFor(app)
+    expect((await get(SETTINGS, seal({ head }))).status).toBe(200)
+  },
+)
+
+onSqlite('it looks into the files of keys')(
+  'the private keys are readable by their owner alone and are never printed',
+  async () => {
+    await using app = await createTestApp()
+    const path = join(app.dataDir, 'secrets', 'encryption-keys.json')
+    expect((await stat(path)).mode & 0o777).toBe(0o600)
+    const [{ jwk }] = (await kept(app)) as [{ jwk: { d: string } }]
+    const printed = keysList.print((await keysList.work(app.services, undefined as never)) as never)
+    const shown = JSON.stringify(await keysList.work(app.services, undefined as never)) + printed
+    expect(shown).not.toContain(jwk.d)
+  },
+)
+
+async function published(app: TestApp): Promise<string[]> {
+  const { json } = await app.ask('GET', '/.well-known/jwks.json')
+  const keys: { use: string; kid: string }[] = json.keys
+  return keys.filter(({ use }) => use === 'enc').map(({ kid }) => kid)
+}
+
+async function states(app: TestApp): Promise<string[]> {
+  return app.services.encryptionKeys.list().map(({ state }) => state)
+}
+
+function kept(app: TestApp): Promise<unknown[]> {
+  return Bun.file(join(app.dataDir, 'secrets', 'encryption-keys.json')).json()
+}

@@ -1,0 +1,177 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network.ts'
+
+const HOUR = 60 * 60 * 1000
+
+test('129: a client refuses every reply that was not sealed for just this request', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  const other = await signedIn(app)
+  const earlier: Response[] = []
+  network.meddler = {
+    reply(reply) {
+      earlier.push(copyOf(reply))
+      return reply
+    },
+  }
+  other.network.meddler = network.meddler
+  await client.readProfile()
+  await other.client.readProfile()
+  const [own, foreign] = earlier as [Response, Response]
+  const forgeries: [string, string, NonNullable<Meddler['reply']>][] = [
+    ['reply_invalid', 'an earlier one of its own', () => copyOf(own)],
+    ['reply_invalid', 'one for somebody else', () => copyOf(foreign)],
+    [
+      'reply_invalid',
+      'another status',
+      (reply) => new Response(reply.body, { ...is(reply), status: 201 }),
+    ],
+    [
+      'reply_invalid',
+      'half of it',
+      async (reply) => new Response((await reply.text()).slice(0, -40), is(reply)),
+    ],
+    [
+      'reply_invalid',
+      'a part of it changed',
+      async (reply) => new Response(flipped(await reply.text()), is(reply)),
+    ],
+    ['reply_invalid', 'nothing', (reply) => new Response('', is(reply))],
+    ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), is(reply))],
+    ['reply_not_sealed', 'plain words', () => inPlain({ code: 'ok', response: {} })],
+    ['reply_not_sealed', 'plain nothing', () => new Response(null, { status: 204 })],
+  ]
+  for (const [code, name, reply] of forgeries) {
+    network.meddler = { reply }
+    const outcome = await client.readProfile().catch((error) => error)
+    expect([name, outcome.code]).toEqual([name, code])
+  }
+  network.meddler = {}
+  expect((await client.readProfile()).loginType).toBe('email')
+})
+
+test('127: what somebody on the way says in plain signs nobody out', async () => {
+  await using app = await createTestApp()
+  const { client, network, signedOut } = await signedIn(app)
+  const lie = { code: 'unauthenticated', message: 'Begone.', requestId: 'x' }
+  network.meddler = { reply: () => inPlain(lie, 401) }
+  const failure = await client.readProfile().catch((error) => error)
+  expect(failure).toMatchObject({ code: 'unauthenticated', isGenuine: false })
+  app.clock.advance(16 * 60_000)
+  await client.readProfile().catch(() => {})
+  network.meddler = {}
+  expect((await client.readProfile()).loginType).toBe('email')
+  expect(signedOut.times).toBe(0)
+})
+
+test('127: a lie about a request that was carried out does not make the client do it twice', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  const lies: [code: string, message: string, hours: number][] = [
+    ['encryption_unknown_key', 'Another key.', 0],
+    ['encryption_stale', 'Just now it is', 0],
+    ['encryption_stale', 'The time is', 1],
+    ['encryption_stale', 'The time is', -1],
+    ['encryption_stale', 'Who knows the time.', 0],
+    ['token_expired', 'Expired.', 0],
+    ['unauthenticated', 'Begone.', 0],
+    ['unavailable', 'Later.', 0],
+  ]
+  for (const rotates of [false, true]) {
+    for (const [code, text, hours] of lies) {
+      const time = new Date(app.clock.now.getTime() + hours * HOUR).toISOString()
+      const lie = { code, message: `${text} ${time}`, requestId: 'x' }
+      let executions = 0
+      network.meddler = {
+        async reply(reply, { method }) {
+          if (method !== 'PATCH') return reply
+          if (reply.status === 200) executions++
+          if (rotates) await app.services.encryptionKeys.rotate(false).catch(() => {})
+          return inPlain(lie, 400)
+        },
+      }
+      const failure = await client.changeProfile({ profile: { name: code } }).catch((e) => e)
+      expect(failure.name).toBe('ApiError')
+      expect([code, text, executions]).toEqual([code, text, 1])
+    }
+    network.meddler = {}
+    app.clock.advance(25 * HOUR)
+  }
+  expect((await client.readProfile()).loginType).toBe('email')
+})
+
+const STRIPPED = [null, '', 'test', 'production, test']
+
+test.each(STRIPPED)('127: a header changed to %p is noticed, and nothing is done', async (env) => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  network.meddler = {
+    request(request) {
+      const { url, method, body } = request
+      const headers = new Headers(request.headers)
+      if (env === null) headers.delete('env')
+      else headers.set('env', env)
+      return new Request(url, { method, headers, body })
+    },
+  }
+  // Without a token nothing is refused, so the reply comes in plain and the client must notice.
+  const isPlain = env === null || env === '' || env === 'test'
+  const outcome = await client.readAppSettings().catch((error) => error)
+  expect(outcome.code).toBe(isPlain ? 'reply_not_sealed' : 'malformed_request')
+  const change = await client.changeProfile({ profile: { name: 'stripped' } }).catch((e) => e)
+  expect(change.name).toBe('ApiError')
+  network.meddler = {}
+  expect((await client.readProfile()).profile.name).toBe('')
+})
+
+test('133: what is sealed is nowhere on the wire, and tokens are not either', async () => {
+  await using app = await createTestApp()
+  const { client, network } = clientOf(app)
+  const wire: string[] = []
+  network.meddler = {
+    async request(request) {
+      const copy = request.clone()
+      wire.push(copy.url, JSON.stringify([...copy.headers]), await copy.text())
+      return request
+    },
+    async reply(reply) {
+      const copy = reply.clone()
+      wire.push(JSON.stringify([...copy.headers]), await copy.text())
+      return reply
+    },
+  }
+  const made = await client.register({ email: 'canary@example.com', password: 'canary-password' })
+  if (!('accessToken' in made)) throw new Error('no session')
+  await client.changeProfile({ profile: { name: 'canary-name' } })
+  const data = new TextEncoder().encode('canary-content')
+  await client.uploadAttachments({ type: 'supportTicket', files: [{ name: 'canary.txt', data }] })
+  await client.exportData()
+  await client.login({ email: 'canary@example.com', password: 'canary-wrong' }).catch(() => {})
+  await client.refresh()
+  const { accessToken, refreshToken } = made
+  for (const text of [wire.join('\n'), app.lines.join('')]) {
+    expect(text.length).toBeGreaterThan(1_000)
+    for (const secret of ['canary', accessToken, refreshToken, btoa('canary').slice(0, 7)]) {
+      expect([secret, text.includes(secret)]).toEqual([secret, false])
+    }
+  }
+})
+
+function copyOf(reply: Response): Response {
+  return reply.clone() as unknown as Response
+}
+
+function is({ status, headers }: Response) {
+  return { status, headers }
+}
+
+function flipped(message: string): string {
+  const at = message.length - 30
+  return message.slice(0, at) + (message.at(at) === 'A' ? 'B' : 'A') + message.slice(at + 1)
+}
+
+function unsecured(): string {
+  const header = Buffer.from('{"alg":"none"}').toString('base64url')
+  return `${header}..AAAAAAAAAAAAAAAA.AAAA.AAAAAAAAAAAAAAAAAAAAAA`
+}

@@ -1,0 +1,144 @@
+import { expect, test } from 'bun:test'
+import { generateKeyPairSync } from 'node:crypto'
+import { createTestApp } from '../../support/app.ts'
+import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network.ts'
+
+const HOUR = 60 * 60 * 1000
+const JWKS = '/.well-known/jwks.json'
+
+test('a client that has pinned its keys seals for no other, whatever the network says', async () => {
+  await using app = await createTestApp()
+  const kid = app.services.encryptionKeys.list()[0]?.jwk.kid ?? ''
+  const pinned = clientOf(app, { pinnedKeys: [kid] })
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const theirs = {
+    ...publicKey.export({ format: 'jwk' }),
+    use: 'enc',
+    alg: 'ECDH-ES',
+    kid,
+  }
+  const swap: Meddler = {
+    reply: (reply, { url }) => (url.includes(JWKS) ? inPlain({ keys: [theirs] }) : reply),
+  }
+  pinned.network.meddler = swap
+  const failure = await pinned.client.readAppSettings().catch((error) => error)
+  expect(failure.code).toBe('no_trusted_key')
+  pinned.network.meddler = {}
+  expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
+
+  await app.services.encryptionKeys.rotate(false)
+  app.clock.advance(24 * HOUR + 1)
+  expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
+  app.clock.advance(30 * 24 * HOUR)
+  expect(await pinned.client.readAppSettings().catch((error) => error.code)).toBe('no_trusted_key')
+})
+
+test('124: another key is learned once and the request sealed again; twice is an error', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  await app.services.encryptionKeys.rotate(true)
+  network.seen.length = 0
+  await client.changeProfile({ profile: { name: 'After' } })
+  expect(network.seen).toEqual(['/api/user/profile/v1', JWKS, '/api/user/profile/v1'])
+  network.meddler = {
+    request: async (request) => {
+      if (!request.url.includes(JWKS)) await app.services.encryptionKeys.rotate(true)
+      return request
+    },
+  }
+  const failure = await client.readProfile().catch((error) => error)
+  expect(failure).toMatchObject({ status: 400, code: 'encryption_unknown_key' })
+})
+
+test('128: a phone whose clock is wrong by hours learns the time of the server', async () => {
+  await using app = await createTestApp()
+  for (const error of [-5 * HOUR, 5 * HOUR]) {
+    const now = () => app.clock.now.getTime() + error
+    const { client, network } = await signedIn(app, { now })
+    network.seen.length = 0
+    expect((await client.readProfile()).loginType).toBe('email')
+    expect(network.seen).toHaveLength(1)
+  }
+})
+
+test('128: a clock that jumps while the keys change fails nothing', async () => {
+  await using app = await createTestApp()
+  let jump = 0
+  const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() + jump })
+  for (const hours of [-2, 3]) {
+    jump += hours * HOUR
+    await app.services.encryptionKeys.rotate(true)
+    network.seen.length = 0
+    expect((await client.readAppSettings()).hardPaywall).toBeBoolean()
+    const name = `after ${hours}`
+    expect((await client.changeProfile({ profile: { name } })).profile.name).toBe(name)
+    expect(network.seen.filter((path) => path === JWKS)).toHaveLength(1)
+  }
+})
+
+test('128: a clock that was read slowly is not believed', async () => {
+  await using app = await createTestApp()
+  const { client, network } = await signedIn(app)
+  network.meddler = {
+    async reply(reply, { method, url }) {
+      if (method === 'PATCH') return inPlain({ code: 'encryption_stale', message: '' }, 400)
+      if (!url.includes('content_version')) return reply
+      // The way back takes five minutes.
+      app.clock.advance(299_000)
+      return reply
+    },
+  }
+  await client.changeProfile({ profile: { name: 'x' } }).catch(() => {})
+  network.meddler = {}
+  const sent: number[] = []
+  network.meddler = {
+    request(request) {
+      app.clock.advance(2_000)
+      return request
+    },
+    reply(reply) {
+      sent.push(reply.status)
+      return reply
+    },
+  }
+  await client.readProfile()
+  expect(sent).toEqual([200])
+})
+
+test('132: 32 clients lose no operation while the keys change all the time', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const clients = await Promise.all(
+    Array.from({ length: 32 }, async () => {
+      const made = clientOf(app)
+      await made.client.startAsGuest()
+      return made
+    }),
+  )
+  const done = clients.map(() => 0)
+  let rotating = true
+  const rotations = (async () => {
+    for (let count = 0; count < 8; count++) {
+      // A client asks for new keys once an operation, so none may meet two changes: the first that
+      // ends after a change may have begun before it, the second knows the new key.
+      const before = [...done]
+      while (done.some((operations, at) => operations < (before[at] ?? 0) + 2)) await Bun.sleep(10)
+      await app.services.encryptionKeys.rotate(true)
+    }
+    rotating = false
+  })()
+  let most = 0
+  await Promise.all(
+    clients.map(async ({ client, network }, at) => {
+      for (let round = 0; rotating; round++) {
+        const before = network.seen.length
+        const name = `${at}-${round}`
+        expect((await client.changeProfile({ profile: { name } })).profile.name).toBe(name)
+        most = Math.max(most, network.seen.length - before)
+        done[at] = round + 1
+      }
+    }),
+  )
+  await rotations
+  // The request, the keys, and the request once more.
+  expect(most).toBe(3)
+})

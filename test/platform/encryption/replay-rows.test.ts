@@ -1,0 +1,82 @@
+import { expect, test } from 'bun:test'
+import { sha256 } from '../../../src/lib/crypto.ts'
+import { createFailureLimit } from '../../../src/platform/encryption/failure-limit.ts'
+import { createClock, createTestApp, type TestApp } from '../../support/app.ts'
+import { messagesFor } from '../../support/messages.ts'
+import { routes } from '../../support/routes.ts'
+
+const LOGIN = '/api/auth/login/v1'
+const MAX_FAILURES = 3_000
+
+test('a sealed request that no route answers leaves nothing behind', async () => {
+  await using app = await createTestApp()
+  const { post, seal } = await messagesFor(app)
+  for (const [method, path, status] of [
+    ['POST', '/api/nothing/v1', 404],
+    ['POST', '/api/auth/register/v0', 404],
+    ['DELETE', LOGIN, 405],
+    ['POST', '/api/user/app_settings/v1', 405],
+  ] as const) {
+    const message = seal({ head: { htm: method, htu: path } })
+    expect([path, (await post(method, path, message)).status]).toEqual([path, status])
+  }
+  expect(await rowsOf(app)).toBe(0)
+})
+
+test('every route that changes something carries a sealed request out once', async () => {
+  await using app = await createTestApp({ RATE_LIMITS: 'off' })
+  const { post, seal } = await messagesFor(app)
+  for (const { method, path, good } of routes.filter((route) => route.method !== 'GET')) {
+    const { accessToken: at } = await app.register()
+    const body = (good.body ?? JSON.stringify(good.json ?? {})) as string
+    const cty = good.headers?.['content-type'] ?? 'application/json'
+    const head = { htm: method, htu: path, at, ath: sha256(at) }
+    const message = seal({ head, header: { cty }, body })
+    const headers = { 'content-length': String(message.length) }
+    const before = await rowsOf(app)
+    const first = await post(method, path, message, { headers })
+    expect([method, path, first.status < 500]).toEqual([method, path, true])
+    expect([method, path, await rowsOf(app)]).toEqual([method, path, before + 1])
+    const again = await post(method, path, message, { headers })
+    expect([method, path, again.status, again.json.code]).toEqual([
+      method,
+      path,
+      409,
+      'encryption_replay',
+    ])
+  }
+})
+
+test('what an instance whose clock is 19 minutes ahead sweeps is not carried out again', async () => {
+  await using app = await createTestApp()
+  const { post, patchName } = await messagesFor(app)
+  const { accessToken } = await app.register()
+  const path = '/api/user/profile/v1'
+  const message = patchName(accessToken, 'Ann')
+  expect((await post('PATCH', path, message)).status).toBe(200)
+  app.clock.advance(1_137_000)
+  await app.services.replays.sweep()
+  app.clock.advance(-1_137_000)
+  expect((await post('PATCH', path, message)).json.code).toBe('encryption_replay')
+})
+
+test('failures are limited by address for ten minutes, and what succeeded is not counted', () => {
+  const clock = createClock()
+  const { hold, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })
+  const request = () => new Request('http://localhost')
+  for (let at = 0; at < 2 * MAX_FAILURES; at++) {
+    const succeeding = request()
+    hold(succeeding, '10.0.0.1')
+    release(succeeding)
+  }
+  for (let at = 0; at < MAX_FAILURES; at++) hold(request(), '10.0.0.1')
+  expect(() => hold(request(), '10.0.0.1')).toThrow('Too many attempts')
+  hold(request(), '10.0.0.2')
+  clock.advance(11 * 60_000)
+  hold(request(), '10.0.0.1')
+})
+
+function rowsOf(app: TestApp): Promise<number> {
+  const { db } = app.services
+  return db.read.$count(db.tables.sealedRequests)
+}

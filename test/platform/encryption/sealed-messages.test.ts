@@ -1,0 +1,257 @@
+import { describe, expect, test } from 'bun:test'
+import { generateKeyPairSync, randomBytes, randomInt } from 'node:crypto'
+import { createTestApp } from '../../support/app.ts'
+import { messagesFor } from '../../support/messages.ts'
+import { derivedKey, rawSealUnderKey } from '../../support/raw-jose.ts'
+
+const PROFILE = '/api/user/profile/v1'
+const ALPHABET = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+const INVALID = {
+  code: 'encryption_invalid',
+  message: 'The sealed message cannot be opened.',
+  requestId: 'fixed',
+}
+
+test('121: a message with one character changed in any part is refused with one body', async () => {
+  await using app = await createTestApp()
+  const { seal, get, publicKey } = await messagesFor(app)
+  const { accessToken: at } = await app.register()
+  for (const part of [0, 1, 2, 3, 4]) {
+    for (let round = 0; round < 1_000; round++) {
+      const parts = seal({ head: { at } }).split('.')
+      parts[part] = flipped(parts[part] ?? '')
+      const reply = await get(PROFILE, parts.join('.'))
+      expect(reply.status).toBe(400)
+      // Another name of the key is another key: the one fault that the app can cure.
+      if (part === 0 && namesAnotherKey(parts[0] ?? '', publicKey.kid)) {
+        expect(reply.json.code).toBe('encryption_unknown_key')
+      } else expect(reply.text).toBe(JSON.stringify(INVALID))
+    }
+  }
+}, 60_000)
+
+test('121, 130: whatever else is wrong with a message, the answer is the same', async () => {
+  await using app = await createTestApp()
+  const { seal, get, post, patchName } = await messagesFor(app)
+  const { accessToken } = await app.register()
+  const good = seal({})
+  const [header, , iv, text, tag] = good.split('.')
+  const broken = [
+    '',
+    'x',
+    'a.b.c.d',
+    'a.b.c.d.e',
+    'a.b.c.d.e.f',
+    `${good}.`,
+    `${good}=`,
+    `${good}, ${good}`,
+    ` ${header}. .${iv}.${text}.${tag}`,
+    `${header}.${tag}.${iv}.${text}.${tag}`,
+    `${header}..${iv}.${text?.slice(0, 8)} ${text?.slice(8)}.${tag}`,
+    `${header}..${iv}A.${text}.${tag}`,
+    `${header}..${iv}.${text}.${tag?.slice(0, 16)}`,
+    `${header}..${tag}.${text}.${iv}`,
+    `${'A'.repeat(5_000)}..${iv}.${text}.${tag}`,
+    `${encoded('null')}..${iv}.${text}.${tag}`,
+    `${encoded('[]')}..${iv}.${text}.${tag}`,
+    seal({ plaintext: 'no newline' }),
+    seal({ plaintext: '\n' }),
+    seal({ plaintext: '{}\n' }),
+    seal({ plaintext: `${'['.repeat(10_000)}\n` }),
+    seal({ plaintext: '{"v":1}\n' }),
+    ...[
+      { v: 2 },
+      { jti: 'short' },
+      { jti: 'a'.repeat(23) },
+      { iat: 'now' },
+      { iat: 1.5 },
+      { rk: 'short' },
+      { rk: null },
+      { ath: 7 },
+      { extra: true },
+      { htm: 'PATCH' },
+      { htu: '/' },
+      { ath: 'a' },
+    ].map((head) => seal({ head })),
+    ...[
+      { typ: 'JWT' },
+      { typ: 'res+jwe' },
+      { typ: undefined },
+      { cty: 7 },
+      { cty: 'a\r\nb: c' },
+    ].map((header) => seal({ header })),
+  ]
+  for (const message of broken) {
+    const reply = await get(PROFILE, message)
+    expect([message, reply.status, reply.text]).toEqual([message, 400, JSON.stringify(INVALID)])
+  }
+  const patch = patchName(accessToken, 'New')
+  const twice = { body: patch, headers: { payload: patch, env: 'production' } }
+  const both = { ...twice.headers, 'content-type': 'application/jose' }
+  const misplaced = [
+    await post('PATCH', PROFILE, Buffer.from([255, 254])),
+    await post('PATCH', PROFILE, patch, { headers: { payload: patch } }),
+    await app.ask('PATCH', PROFILE, { ...twice, headers: { ...both } }),
+    await app.ask('PATCH', PROFILE, { json: { profile: { name: 'x' } }, headers: both }),
+    await app.ask('PATCH', PROFILE, { json: {}, headers: { env: 'production', payload: patch } }),
+  ]
+  for (const { status, json } of misplaced) {
+    expect([status, json.code, json.message]).toEqual([400, INVALID.code, INVALID.message])
+  }
+})
+
+test('124: a message for a key that is not in use says where the keys are', async () => {
+  await using app = await createTestApp()
+  const { seal, get } = await messagesFor(app)
+  const names = [
+    'unknown',
+    '',
+    '../../etc/passwd',
+    "' OR 1=1 --",
+    '__proto__',
+    'x'.repeat(300),
+    7,
+    null,
+    {},
+    ['a'],
+    undefined,
+  ]
+  for (const kid of names) {
+    const { status, json } = await get(PROFILE, seal({ header: { kid } }))
+    expect([kid, status, json.code]).toEqual([kid, 400, 'encryption_unknown_key'])
+    expect(json.message).toContain('/.well-known/jwks.json')
+  }
+})
+
+describe('125: other algorithms and parameters are refused without any work:', () => {
+  test.each(
+    [
+      { alg: 'dir' },
+      { alg: 'none' },
+      { alg: 'ECDH-ES+A256KW' },
+      { alg: 'RSA1_5' },
+      { alg: 'RSA-OAEP-256' },
+      { alg: 'A256GCMKW' },
+      { alg: 'PBES2-HS256+A128KW', p2c: 1e9, p2s: 'AAAAAAAAAAAAAAAAAAAAAA' },
+      { p2c: 1e9 },
+      { enc: 'A128GCM' },
+      { enc: 'A256CBC-HS512' },
+      { enc: 'none' },
+      { zip: 'DEF' },
+      { crit: ['exp'], exp: 0 },
+      { crit: [] },
+      { jku: 'https://attacker.example/keys' },
+      { x5u: 'https://attacker.example/chain' },
+      { jwk: {} },
+      { apu: 'QQ' },
+      { apv: 'QQ' },
+      { iss: 'somebody' },
+    ].map((header) => [JSON.stringify(header), header] as const),
+  )('%s', async (_name, header) => {
+    await using app = await createTestApp()
+    const { seal, get } = await messagesFor(app)
+    const reply = await get(PROFILE, seal({ header }))
+    expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
+  })
+})
+
+test('126: keys that are none, or of other curves, are refused', async () => {
+  await using app = await createTestApp()
+  const { seal, get } = await messagesFor(app)
+  const own = { kty: 'EC', crv: 'P-256' }
+  const [zero, ones] = [Buffer.alloc(32), Buffer.alloc(32, 255)].map((b) => b.toString('base64url'))
+  const keys = [
+    { ...own, x: zero, y: zero },
+    { ...own, x: ones, y: ones },
+    { ...own, x: zero, y: ones },
+    { ...own, x: 'AQ', y: 'AQ' },
+    { ...own, x: zero },
+    { ...own },
+    { kty: 'EC', crv: 'P-384', x: zero, y: zero },
+    curve('P-384'),
+    curve('P-521'),
+    { kty: 'OKP', crv: 'X25519', x: zero },
+    { kty: 'oct', k: zero },
+    { kty: 'RSA', n: zero, e: 'AQAB' },
+    'text',
+    null,
+    [],
+    undefined,
+  ]
+  for (const epk of keys) {
+    const reply = await get(PROFILE, withHeader(seal({}), { epk }))
+    expect([epk, reply.status, reply.text]).toEqual([epk, 400, JSON.stringify(INVALID)])
+  }
+})
+
+test('126: a message for a point of another curve, which is else as it must be, is refused', async () => {
+  await using app = await createTestApp()
+  // Whoever does not look whether (x, 0) is on the curve finds that twice this point is nothing, so that
+  // an odd private key times the point is the point itself: the agreed secret is x, known to everybody.
+  const isOdd = () => {
+    const d = Buffer.from(app.services.encryptionKeys.list()[0]?.jwk.d ?? '', 'base64url')
+    return ((d.at(-1) ?? 0) & 1) === 1
+  }
+  while (!isOdd()) await app.services.encryptionKeys.rotate(true)
+  const { get, headOf, publicKey } = await messagesFor(app)
+  const x = randomBytes(32)
+  const point = { kty: 'EC', crv: 'P-256', x: x.toString('base64url') }
+  const epk = { ...point, y: Buffer.alloc(32).toString('base64url') }
+  const header = { alg: 'ECDH-ES', enc: 'A256GCM', kid: publicKey.kid, typ: 'req+jwe', epk }
+  const message = { header, plaintext: Buffer.from(headOf({})), iv: randomBytes(12) }
+  const reply = await get(PROFILE, rawSealUnderKey(message, derivedKey(x)))
+  expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
+})
+
+test('128: a message is fresh for 300 seconds on either side and not a second longer', async () => {
+  await using app = await createTestApp()
+  const { seal, get } = await messagesFor(app)
+  const now = Math.floor(app.clock.now.getTime() / 1000)
+  const answerAt = async (iat: number) => {
+    const { status, json } = await get('/api/user/content_version/v1', seal({ head: { iat, htu } }))
+    return [status, json?.code ?? 'sealed', json?.message ?? '']
+  }
+  const htu = '/api/user/content_version/v1'
+  expect(await answerAt(now - 300)).toEqual([200, 'sealed', ''])
+  expect(await answerAt(now + 300)).toEqual([200, 'sealed', ''])
+  for (const iat of [now - 301, now + 301, 0, 2 ** 40]) {
+    const [status, code, message] = await answerAt(iat)
+    expect([status, code]).toEqual([400, 'encryption_stale'])
+    expect(message).toContain(app.clock.now.toISOString())
+  }
+})
+
+function flipped(part: string): string {
+  if (part === '') return ALPHABET.charAt(randomInt(64))
+  const at = randomInt(part.length)
+  const others = ALPHABET.replace(part.charAt(at), '')
+  return part.slice(0, at) + others.charAt(randomInt(63)) + part.slice(at + 1)
+}
+
+function namesAnotherKey(header: string, kid: string): boolean {
+  try {
+    const bytes = Uint8Array.fromBase64(header, { alphabet: 'base64url' })
+    const parsed = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes))
+    return typeof parsed === 'object' && parsed.kid !== kid
+  } catch {
+    return false
+  }
+}
+
+function curve(namedCurve: string): object {
+  const { publicKey } = generateKeyPairSync('ec', { namedCurve })
+  return publicKey.export({ format: 'jwk' })
+}
+
+function headerOf(message: string): Record<string, unknown> {
+  return JSON.parse(Buffer.from(message.split('.')[0] ?? '', 'base64url').toString())
+}
+
+function withHeader(message: string, changes: object): string {
+  const [, ...rest] = message.split('.')
+  return [encoded(JSON.stringify({ ...headerOf(message), ...changes })), ...rest].join('.')
+}
+
+function encoded(text: string): string {
+  return Buffer.from(text).toString('base64url')
+}

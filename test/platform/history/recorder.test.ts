@@ -1,0 +1,184 @@
+import { expect, test } from 'bun:test'
+import fc from 'fast-check'
+import { createRecorder, type Recorder } from '../../../src/platform/history/recorder.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+const MINUTE = 60_000
+const HOUR = 60 * MINUTE
+const DAY = 24 * HOUR
+const NOON = Date.UTC(2026, 9, 1, 12)
+/** Four buckets for each doubling. */
+const STEP = 2 ** (1 / 4)
+
+test('a minute holds what was asked in it, and the next one begins anew', async () => {
+  await using app = await startAt(NOON)
+  const { recorder, writes } = record(app)
+  answer(recorder, 0.01, 200, 97)
+  answer(recorder, 0.01, 404)
+  answer(recorder, 1, 500)
+  recorder.observe({ seconds: 1, status: 200, isEvent: true })
+  writes.count += 7
+  await nextMinute(app, recorder)
+  answer(recorder, 0.001)
+  await nextMinute(app, recorder)
+  const [first, second] = await recorder.list(1)
+  expect(first).toMatchObject({ at: iso(NOON), requests: 100, errors: 1, events: 1, writes: 7 })
+  expect(first?.p50).toBeWithin(10, 10 * STEP)
+  expect(first?.p99).toBeWithin(1_000, 1_000 * STEP)
+  expect(first?.memory).toBeGreaterThan(1_000_000)
+  expect(second).toMatchObject({ at: iso(NOON + MINUTE), requests: 1, errors: 0, writes: 0 })
+  expect(second?.p99).toBeLessThan(2)
+})
+
+test('times are those of the slowest half and hundredth, a fifth too long at most', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = record(app)
+  const ms = fc.double({ min: 0.5, max: 600_000, noNaN: true })
+  const property = fc.asyncProperty(
+    fc.array(ms, { minLength: 1, maxLength: 300 }),
+    async (list) => {
+      for (const one of list) answer(recorder, one / 1_000)
+      await nextMinute(app, recorder)
+      const sample = (await recorder.list(1)).at(-1)
+      const sorted = list.toSorted((a, b) => a - b)
+      for (const [share, told] of [
+        [0.5, sample?.p50],
+        [0.99, sample?.p99],
+      ] as const) {
+        const exact = sorted[Math.ceil(sorted.length * share) - 1] ?? 0
+        expect(told).toBeWithin(exact * 0.98, exact * STEP * 1.01)
+      }
+    },
+  )
+  await fc.assert(property, { numRuns: 25 })
+})
+
+test('what took no time or an age has a time as well, and nothing has none', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = record(app)
+  await nextMinute(app, recorder)
+  answer(recorder, 0)
+  await nextMinute(app, recorder)
+  answer(recorder, 100 * 3_600)
+  await nextMinute(app, recorder)
+  const times = (await recorder.list(1)).map(({ p50 }) => p50)
+  expect(times.slice(0, 2)).toEqual([0, 0.1])
+  expect(times[2]).toBeGreaterThan(20 * MINUTE)
+})
+
+test('at its end an hour is kept: all that was asked, and the worst minute', async () => {
+  await using app = await startAt(NOON)
+  const { recorder, writes } = record(app)
+  for (let minute = 0; minute < 60; minute++) {
+    answer(recorder, minute === 30 ? 2 : 0.01, minute === 30 ? 500 : 200, 2)
+    writes.count++
+    await nextMinute(app, recorder)
+  }
+  answer(recorder, 0.01)
+  await nextMinute(app, recorder)
+  const [hour, ...others] = await recorder.list(48)
+  expect(others).toEqual([])
+  expect(hour).toMatchObject({ at: iso(NOON), requests: 120, errors: 2, writes: 60 })
+  expect(hour?.p50).toBeWithin(2_000, 2_000 * STEP)
+})
+
+test('minutes are kept for a day and hours for 30', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = record(app)
+  const { samples } = app.services.db.tables
+  const kept = async () => {
+    const rows = await app.services.db.read.select().from(samples)
+    return rows.map(({ span, at }) => `${span} ${(at.getTime() - NOON) / HOUR}`).toSorted()
+  }
+  const endHour = async (days: number) => {
+    app.clock.now = new Date(NOON + days * DAY + HOUR)
+    await recorder.flush()
+  }
+  await endHour(0)
+  const minute = `minute ${59 / 60}`
+  expect(await kept()).toEqual(['hour 0', minute])
+  await endHour(0.875)
+  expect(await kept()).toContain(minute)
+  await endHour(2)
+  expect(await kept()).toEqual(['hour 0', 'hour 21', 'hour 48', `minute ${48 + 59 / 60}`])
+  await endHour(31)
+  expect(await kept()).not.toContain('hour 0')
+})
+
+test('instances are told together, and one that starts again changes nothing', async () => {
+  await using app = await startAt(NOON)
+  const [one, other] = [record(app, 'one').recorder, record(app, 'other').recorder]
+  answer(one, 0.01, 200, 3)
+  answer(other, 0.5, 503, 2)
+  app.clock.advance(MINUTE)
+  await one.flush()
+  await other.flush()
+  await record(app, 'one').recorder.flush()
+  const [sample, ...rest] = await one.list(1)
+  expect(rest).toEqual([])
+  expect(sample).toMatchObject({ requests: 5, errors: 2 })
+  expect(sample?.p99).toBeWithin(500, 500 * STEP)
+  const rows = await app.services.db.read.select().from(app.services.db.tables.samples)
+  const memory = rows.map(({ values }) => values.memory)
+  expect(rows.map(({ instance }) => instance).toSorted()).toEqual(['one', 'other'])
+  expect(sample?.memory).toBe(memory.reduce((sum, bytes) => sum + bytes, 0))
+})
+
+test('the last minutes are those that were kept', async () => {
+  await using app = await startAt(NOON)
+  const { recorder } = record(app)
+  for (let minute = 0; minute < 15; minute++) {
+    answer(recorder, 0.01, minute === 0 ? 500 : 200)
+    await nextMinute(app, recorder)
+  }
+  answer(recorder, 0.01)
+  const last = { minutes: 10, requests: 10, errors: 0, events: 0 }
+  expect(await recorder.lastMinutes(10)).toEqual(last)
+  expect(await recorder.lastMinutes(15)).toMatchObject({ requests: 15, errors: 1 })
+})
+
+test('every request counts, and the console shows it', async () => {
+  await using app = await startAt(NOON)
+  for (const path of ['/health', '/nowhere', '/api/user/faqs/v1']) await app.ask('GET', path)
+  await Bun.sleep(1)
+  const ann = await signInOperator(app)
+  app.clock.advance(MINUTE)
+  await app.services.recorder.flush()
+  const [minute] = await ann.read('metrics')
+  expect(minute).toMatchObject({ at: iso(NOON), errors: 0, events: 0 })
+  expect(minute.requests).toBeGreaterThanOrEqual(3)
+  expect(minute.writes).toBeGreaterThan(0)
+  expect((await ann.read('overview')).traffic.requests).toBe(minute.requests)
+  for (const hours of [0, 721, 'all']) {
+    const { status } = await ann.ask('GET', `metrics?hours=${hours}`)
+    expect([hours, status]).toEqual([hours, 422])
+  }
+})
+
+async function startAt(time: number): Promise<TestApp> {
+  const app = await createTestApp()
+  app.clock.now = new Date(time)
+  return app
+}
+
+function record({ services, clock }: TestApp, instance = '') {
+  const writes = { count: 0 }
+  const countWrites = () => writes.count
+  const recorder = createRecorder({ db: services.db, countWrites, instance, now: () => clock.now })
+  return { recorder, writes }
+}
+
+function answer(recorder: Recorder, seconds: number, status = 200, times = 1) {
+  for (let at = 0; at < times; at++) recorder.observe({ seconds, status, isEvent: false })
+}
+
+/** Lets a minute pass, at whose end it is kept. */
+async function nextMinute({ clock }: TestApp, recorder: Recorder) {
+  clock.advance(MINUTE)
+  await recorder.flush()
+}
+
+function iso(time: number): string {
+  return new Date(time).toISOString()
+}

@@ -1,0 +1,76 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+
+const ORIGIN = 'https://app.example.com'
+const PROFILE = '/api/user/profile/v1'
+const SETTINGS = '/api/user/app_settings/v1'
+
+test('a browser on an origin that is listed may ask, and read the answers and the errors', async () => {
+  await using app = await createTestApp({ CORS_ORIGINS: `https://other.example.com,${ORIGIN}` })
+  const asked = await preflight(app, ORIGIN)
+  expect(asked.status).toBe(204)
+  expect(asked.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+  expect(asked.headers.get('access-control-allow-methods')).toContain('PATCH')
+  const allowed = asked.headers.get('access-control-allow-headers')?.toLowerCase().split(', ')
+  for (const name of ['authorization', 'payload', 'env', 'device', 'timezone', 'idempotency-key']) {
+    expect(allowed).toContain(name)
+  }
+  for (const [path, status] of [
+    [SETTINGS, 200],
+    [PROFILE, 401],
+    ['/nowhere', 404],
+  ] as const) {
+    const reply = await app.ask('GET', path, { headers: { origin: ORIGIN } })
+    expect([path, reply.status]).toEqual([path, status])
+    expect(reply.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+    expect(reply.headers.get('access-control-expose-headers')).toContain('Retry-After')
+    expect(reply.headers.get('access-control-allow-credentials')).toBeNull()
+  }
+})
+
+test('every other origin gets no word of it, and caches are told that origins differ', async () => {
+  await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
+  for (const origin of [`${ORIGIN}.evil.example`, 'null', 'http://app.example.com', '*']) {
+    expect((await preflight(app, origin)).status).toBe(405)
+    const reply = await app.ask('GET', '/api/user/faqs/v1', { headers: { origin } })
+    expect(reply.headers.get('access-control-allow-origin')).toBeNull()
+    expect(reply.headers.get('vary')).toBe('Origin, Accept-Language')
+  }
+})
+
+test('without origins nothing of this is said', async () => {
+  await using app = await createTestApp()
+  const reply = await app.ask('GET', SETTINGS, { headers: { origin: ORIGIN } })
+  expect(reply.headers.get('vary')).toBeNull()
+  expect((await preflight(app, ORIGIN)).status).toBe(405)
+})
+
+test('127: sealed replies can be read by a browser too, where sealing is required as well', async () => {
+  const required = { CORS_ORIGINS: ORIGIN, PAYLOAD_ENCRYPTION: 'required' }
+  await using app = await createTestApp(required, { mode: 'sealed' })
+  expect((await preflight(app, ORIGIN)).status).toBe(204)
+  const reply = await app.ask('GET', SETTINGS, { headers: { origin: ORIGIN } })
+  expect(reply.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+  const refused = await app.ask('GET', SETTINGS, { headers: { origin: ORIGIN, env: 'test' } })
+  expect(refused.status).toBe(403)
+  expect(refused.headers.get('access-control-allow-origin')).toBe(ORIGIN)
+})
+
+test('logs each refused origin once, also after many invented ones, and no malformed one', async () => {
+  await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
+  for (let i = 0; i < 120; i++) await preflight(app, `https://invented-${i}.example`)
+  const long = `https://${'a'.repeat(14_000)}.example`
+  const native = 'capacitor://localhost'
+  for (const origin of [long, native, native, 'https://x\u009b31m', 'nonsense']) {
+    await preflight(app, origin)
+  }
+  const noted = app.lines.flatMap((line) =>
+    line.includes('"origin"') ? [JSON.parse(line).origin] : [],
+  )
+  expect(noted.slice(120)).toEqual([long.slice(0, 200), native])
+})
+
+function preflight(app: TestApp, origin: string) {
+  const headers = { origin, 'access-control-request-method': 'PATCH', env: 'test' }
+  return app.ask('OPTIONS', PROFILE, { headers })
+}

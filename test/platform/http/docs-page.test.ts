@@ -1,0 +1,30 @@
+import { beforeAll, expect, test } from 'bun:test'
+import { CHROMIUM, openView, press, untilShown } from '../../support/browser.ts'
+import { buildExecutable, installExecutable } from '../../support/executable.ts'
+import { register } from '../../support/requests.ts'
+
+const READ = '#operations-Profile-readProfile'
+
+beforeAll(buildExecutable, 60_000)
+
+test.skipIf(CHROMIUM === null)(
+  'a request is tried on the docs page, with a token',
+  async () => {
+    await using homeport = await installExecutable()
+    const server = await homeport.start()
+    const { accessToken } = await register(server, 'ann@example.com')
+    await using view = openView()
+    await view.navigate(`${server.url}/docs`)
+    await press(view, '.btn.authorize')
+    await untilShown(view, '.auth-container input')
+    await view.click('.auth-container input')
+    await view.type(accessToken)
+    for (const button of ['.auth-btn-wrapper .authorize', '.btn-done']) await press(view, button)
+    for (const part of ['.opblock-summary-control', '.try-out__btn', '.execute']) {
+      await press(view, `${READ} ${part}`)
+    }
+    const reply = await untilShown(view, `${READ} .live-responses-table .highlight-code`)
+    expect(reply).toContain('ann@example.com')
+  },
+  30_000,
+)

@@ -1,0 +1,232 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { expectFailure, throwAt } from '../../support/failure.ts'
+import { rawRequest } from '../../support/raw-request.ts'
+
+test('the reply headers stand on successes and failures', async () => {
+  await using app = await createTestApp()
+  for (const path of ['/api/user/app_settings/v1', '/api/user/profile/v1', '/nowhere']) {
+    const { headers } = await app.ask('GET', path)
+    expect(headers.get('x-request-id')).toMatch(/^[0-9a-f-]{36}$/)
+    expect(headers.get('x-content-type-options')).toBe('nosniff')
+    expect(headers.get('content-security-policy')).toBe(
+      "default-src 'none'; frame-ancestors 'none'",
+    )
+    expect(headers.get('cache-control')).toBe(
+      path.includes('settings') ? 'public, max-age=60' : 'no-store',
+    )
+  }
+})
+
+test('no page can be framed by another one', async () => {
+  await using app = await createTestApp()
+  for (const path of [
+    '/',
+    '/docs',
+    '/console',
+    '/console/people',
+    '/auth/verify?token=x',
+    '/auth/reset?token=x',
+  ]) {
+    const { headers } = await app.ask('GET', path, { headers: { accept: 'text/html' } })
+    expect(headers.get('content-type')).toStartWith('text/html')
+    expect([path, headers.get('content-security-policy')]).toEqual([
+      path,
+      expect.stringContaining("frame-ancestors 'none'"),
+    ])
+  }
+})
+
+test('browsers are told to come back by https where TLS is our own, and only there', async () => {
+  const paths = ['/docs', '/docs/style.css', '/docs/json', '/console', '/nowhere', '/health']
+  for (const [environment, expected] of [
+    [{}, null],
+    [{ TLS_DOMAINS: 'api.example.com' }, 'max-age=31536000'],
+  ] as const) {
+    await using app = await createTestApp(environment)
+    for (const path of paths) {
+      const { headers } = await app.ask('GET', path)
+      expect([path, headers.get('strict-transport-security')]).toEqual([path, expected])
+    }
+  }
+})
+
+test('a plain X-Request-Id is taken over, any other is replaced', async () => {
+  await using app = await createTestApp()
+  const idFor = async (id: string) => {
+    const { json, headers } = await app.ask('GET', '/nowhere', { headers: { 'x-request-id': id } })
+    expect(headers.get('x-request-id')).toBe(json.requestId)
+    return json.requestId
+  }
+  expect(await idFor('phone-1.2_3')).toBe('phone-1.2_3')
+  for (const id of ['two words', '<script>', 'x'.repeat(65), '"']) {
+    expect(await idFor(id)).toMatch(/^[0-9a-f-]{36}$/)
+  }
+})
+
+test.each([
+  ['GET', '/nowhere', 404, null],
+  ['POST', '/api/user/profile/v1/', 404, null],
+  ['PUT', '/api/user/profile/v1', 405, 'GET, HEAD, PATCH, DELETE'],
+  ['OPTIONS', '/api/user/app_settings/v1', 405, 'GET, HEAD'],
+  ['POST', '/files/x', 405, 'GET, HEAD'],
+  ['GET', '/api/webhooks/billing/v1', 405, 'POST'],
+])('57: %s %s answers %d', async (method, path, status, allow) => {
+  await using app = await createTestApp()
+  const answer = await app.ask(method, path)
+  expectFailure(answer, status)
+  expect(answer.headers.get('allow')).toBe(allow)
+})
+
+test.each([
+  ['two words', 400],
+  ['test, prod', 400],
+  ['', 200],
+  ['x'.repeat(33), 400],
+  ['prod', 400],
+  ['TEST', 400],
+  ['test', 200],
+])('the header env: %s answers %d', async (env, status) => {
+  await using app = await createTestApp()
+  const answer = await app.ask('GET', '/api/user/app_settings/v1', { headers: { env } })
+  expect(answer.status).toBe(status)
+})
+
+test.each([
+  ['no JSON', '{', 400],
+  ['a byte order mark', '\ufeff{"refreshToken":"x"}', 401],
+  ['broken UTF-8', Buffer.from([0x22, 0xff, 0x22]), 400],
+  ['nothing', '', 400],
+  ['47: depth', '['.repeat(30_000), 400],
+  ['47: depth that is closed', '['.repeat(30_000) + ']'.repeat(30_000), 400],
+  ['47: __proto__', '{"__proto__":{"x":1},"refreshToken":"x"}', 422],
+  ['47: constructor', '{"constructor":{"prototype":{"x":1}}}', 422],
+  ['48: a number that is none', '{"refreshToken":1e400}', 422],
+])('a JSON body of %s', async (_what, body, status) => {
+  await using app = await createTestApp()
+  const headers = { 'content-type': 'application/json' }
+  expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
+  expect(({} as { x?: number }).x).toBeUndefined()
+})
+
+test.each([
+  [undefined, 415],
+  ['text/plain', 415],
+  ['application/x-www-form-urlencoded', 415],
+  ['multipart/form-data; boundary=x', 415],
+  ['application/json; charset=utf-8', 401],
+  ['APPLICATION/JSON', 401],
+])('50: the content type %s', async (type, status) => {
+  await using app = await createTestApp()
+  const body = Buffer.from('{"refreshToken":"x"}')
+  const headers: Record<string, string> = type === undefined ? {} : { 'content-type': type }
+  expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
+})
+
+test('45: two lengths are refused, and open no way around the cap', async () => {
+  await using app = await createTestApp()
+  const body = JSON.stringify({ refreshToken: 'x'.repeat(70_000) })
+  const headers = { 'content-type': 'application/json', 'content-length': '70019, 70019' }
+  expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 400)
+})
+
+test('a Host that is none gets the ordinary answer', async () => {
+  await using app = await createTestApp()
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  for (const host of ['[', 'a b', 'a:99999', '%zz', '<>']) {
+    const reply = await rawRequest(server.port ?? 0, `GET /nope HTTP/1.1\r\nHost: ${host}\r\n`)
+    expect(reply).toMatch(/^HTTP\/1.1 40[04]/)
+  }
+  await server.stop(true)
+})
+
+test('two Host headers are refused', async () => {
+  await using app = await createTestApp()
+  const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
+  for (const second of ['a', 'b']) {
+    const head = `GET /health HTTP/1.1\r\nHost: a\r\nHost: ${second}\r\n`
+    expect(await rawRequest(server.port ?? 0, head)).toStartWith('HTTP/1.1 400')
+  }
+  await server.stop(true)
+})
+
+test('49: half a character is refused, for it could not be kept', async () => {
+  await using app = await createTestApp()
+  const body = '{"email":"a@example.com","password":"\\ud800aaaaaaaa"}'
+  const headers = { 'content-type': 'application/json' }
+  expectFailure(await app.ask('POST', '/api/auth/register/v1', { body, headers }), 422)
+})
+
+test('51: a compressed body is refused and never inflated', async () => {
+  await using app = await createTestApp()
+  const body = Bun.gzipSync(Buffer.from('{"refreshToken":"x"}'))
+  for (const encoding of ['gzip', 'br', 'deflate, identity']) {
+    const headers = { 'content-type': 'application/json', 'content-encoding': encoding }
+    expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 415)
+  }
+})
+
+test('54: whatever a handler throws, the answer is the envelope and says nothing of it', async () => {
+  await using app = await createTestApp()
+  app.expectErrors()
+  const thrown = [new Error('CANARY'), new TypeError('CANARY'), 'CANARY', { message: 'CANARY' }]
+  throwAt(app, thrown)
+  for (const at of thrown.keys()) {
+    const answer = await app.ask('GET', `/throws/${at}`)
+    expectFailure(answer, 500)
+    expect(answer.text).not.toContain('CANARY')
+  }
+  const { status, text: body } = await app.ask('GET', '/throws/0')
+  expect([status, body.includes('stack')]).toEqual([500, false])
+})
+
+test('143: no password and no token reaches the log or an error', async () => {
+  await using app = await createTestApp()
+  const { accessToken, refreshToken } = await app.register('canary@example.com')
+  const secret = 'CANARY-PASSWORD'
+  await app.ask('POST', '/api/auth/login/v1', {
+    json: { email: 'canary@example.com', password: secret },
+  })
+  const invalid = await app.ask('POST', '/api/auth/login/v1', {
+    json: { email: 7, password: secret, [secret]: secret },
+  })
+  expect(invalid.json.details.length).toBeGreaterThan(0)
+  expect(invalid.text.replace(`"path":"${secret}"`, '')).not.toContain(secret)
+  await app.ask('GET', `/files/x?signature=${secret}`, { token: accessToken })
+  await Bun.sleep(5)
+  app.services.log.info({ password: secret, deep: { accessToken } }, 'redacted')
+  const log = app.lines.join('')
+  for (const canary of [secret, accessToken, refreshToken, 'canary@example.com']) {
+    expect(log).not.toContain(canary)
+  }
+})
+
+test('144: one line of JSON a request, whatever the path holds', async () => {
+  await using app = await createTestApp()
+  await app.ask('GET', '/a%0d%0a{"level":"fatal"}\u001b[31m')
+  const written = () => app.lines.filter((line) => line.includes('"method"'))
+  // The line is written after the reply.
+  for (let tries = 0; tries < 200 && written().length === 0; tries++) await Bun.sleep(5)
+  const lines = written()
+  expect(lines).toHaveLength(1)
+  expect(JSON.parse(lines[0] ?? '')).toMatchObject({ level: 'info', method: 'GET', status: 404 })
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: they must not be there
+  expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
+})
+
+/** The reply to a request written by hand. */
+
+test('a reply of 500 and above is a warning in the log, another one is not', async () => {
+  await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
+  const { accessToken: token } = await app.register()
+  const path = '/api/user/attachments/v1?type=supportTicket'
+  const headers = { 'content-type': 'text/plain' }
+  expect((await app.ask('POST', path, { token, body: 'x', headers })).status).toBe(507)
+  expect((await app.ask('GET', '/api/user/nothing/v1')).status).toBe(404)
+  await Bun.sleep(10)
+  const levels = app.lines
+    .map((line) => JSON.parse(line))
+    .map(({ status, level }) => [status, level])
+  expect(levels).toContainEqual([507, 'warn'])
+  expect(levels).toContainEqual([404, 'info'])
+})

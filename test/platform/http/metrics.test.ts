@@ -1,0 +1,103 @@
+import { expect, test } from 'bun:test'
+import { createTestApp } from '../../support/app.ts'
+import { serveApp } from '../../support/served.ts'
+
+/** What nginx, Caddy, HAProxy, Envoy, Traefik and the large CDNs add. */
+const FORWARDING = [
+  'Forwarded',
+  'Via',
+  'X-Forwarded-For',
+  'X-Forwarded-Proto',
+  'X-Forwarded-Host',
+  'X-Forwarded',
+  'X-Original-Forwarded-For',
+  'X-Real-IP',
+  'X-Client-IP',
+  'X-Cluster-Client-IP',
+  'X-ProxyUser-Ip',
+  'X-Azure-ClientIP',
+  'X-Envoy-External-Address',
+  'X-Scheme',
+  'True-Client-IP',
+  'Client-IP',
+  'CF-Connecting-IP',
+  'CF-Ray',
+  'CDN-Loop',
+  'Fastly-Client-IP',
+  'Fly-Client-IP',
+  'DO-Connecting-IP',
+  'X-Amzn-Trace-Id',
+]
+
+test('metrics tell requests by the pattern of their route, and nothing of who asked for what', async () => {
+  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  const { accessToken: token } = await app.register()
+  await app.ask('GET', '/api/user/profile/v1', { token })
+  await app.ask('GET', '/api/user/profile/v1', { token: 'token-of-nobody' })
+  await app.ask('GET', '/files/abcdefghijklmnopqrstuvwxyz.webp')
+  await app.ask('GET', '/no/such/path-of-mine')
+  // A request is counted after its reply.
+  let text = await metricsOf(app)
+  for (let tries = 0; tries < 100 && !text.includes('status="404"'); tries++) {
+    await Bun.sleep(20)
+    text = await metricsOf(app)
+  }
+  for (const labels of [
+    'method="GET",route="/api/user/profile/v1",status="200",code="ok"',
+    'method="GET",route="/api/user/profile/v1",status="401",code="unauthenticated"',
+    'method="GET",route="none",status="404",code="not_found"',
+  ]) {
+    expect(text).toContain(`homeport_http_request_duration_seconds_count{${labels}} 1`)
+  }
+  expect(text).not.toMatch(/path-of-mine|abcdefghij|@|token-of-nobody/)
+})
+
+test('metrics tell changes, mails, rates, backups and the process', async () => {
+  const rates = { RATES_PROVIDER: 'ecb', RATES_URL: 'http://127.0.0.1:1' }
+  await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', ...rates })
+  const value = (text: string, name: string) =>
+    Number(new RegExp(`^${name} (\\S+)$`, 'm').exec(text)?.[1])
+  const before = await metricsOf(app)
+  await app.register()
+  const text = await metricsOf(app)
+  expect(value(text, 'homeport_db_changes_total')).toBeGreaterThan(
+    value(before, 'homeport_db_changes_total'),
+  )
+  for (const name of ['homeport_rates_age_seconds', 'homeport_disk_free_bytes']) {
+    expect(value(text, name)).toBeGreaterThan(0)
+  }
+  for (const name of ['homeport_mails_waiting', 'homeport_billing_events_failed']) {
+    expect(value(text, name)).toBeGreaterThanOrEqual(0)
+  }
+  expect(value(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e7)
+  // Without a backup there is no age.
+  expect(text).not.toMatch(/^homeport_backup_age_seconds /m)
+})
+
+test('metrics are for whoever has the token, and without one for this machine alone', async () => {
+  await using closed = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
+  expect((await closed.ask('GET', '/metrics')).status).toBe(401)
+  await using open = await createTestApp()
+  expect((await open.ask('GET', '/metrics')).status).toBe(404)
+})
+
+test('metrics are not for what a proxy on this machine passes on', async () => {
+  await using app = await createTestApp()
+  await using served = serveApp(app)
+  const prometheus = { 'x-prometheus-scrape-timeout-seconds': '10', 'user-agent': 'Prometheus' }
+  for (const own of [{}, prometheus, { traceparent: '00-0-0-00' }]) {
+    expect([own, (await served.ask('/metrics', own)).status]).toEqual([own, 200])
+  }
+  for (const name of FORWARDING) {
+    const { status } = await served.ask('/metrics', { ...prometheus, [name]: '203.0.113.9' })
+    expect([name, status]).toEqual([name, 404])
+  }
+})
+
+async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {
+  const reply = await app.ask('GET', '/metrics', { token: 'metrics-token' })
+  expect(reply.status).toBe(200)
+  // Of several instances each says its name.
+  const text = reply.text.replaceAll(/homeport_instance="[^"]*",?/g, '')
+  return text.replaceAll(',}', '}').replaceAll('{}', '')
+}

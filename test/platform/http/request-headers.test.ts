@@ -1,0 +1,30 @@
+import { expect, test } from 'bun:test'
+import { matchLanguage } from '../../../src/platform/http/request-headers.ts'
+
+test('distinct language tags leave no memory behind', () => {
+  const available = ['en', 'de', 'pt-BR']
+  const match = (from: number, to: number) => {
+    for (let at = from; at < to; at++) matchLanguage([tagOf(at)], available, 'en')
+  }
+  match(0, 3_000)
+  const before = memory()
+  match(3_000, 40_000)
+  expect(memory() - before).toBeLessThan(4e6)
+})
+
+test('a language is matched regionally, however many tags came before', () => {
+  for (let at = 0; at < 3_000; at++) matchLanguage([tagOf(at)], ['en', 'de'], 'en')
+  expect(matchLanguage(['pt-PT'], ['en', 'pt-BR'], 'en')).toBe('pt-BR')
+  expect(matchLanguage(['de-CH'], ['en', 'de'], 'en')).toBe('de')
+})
+
+function memory(): number {
+  Bun.gc(true)
+  return process.memoryUsage().heapUsed
+}
+
+/** Language tags that are well formed, such as `qkz-Abcd`. */
+function tagOf(at: number): string {
+  const letter = (place: number) => String.fromCharCode(97 + (Math.floor(at / 26 ** place) % 26))
+  return `${letter(0)}${letter(1)}${letter(2)}-${letter(3).toUpperCase()}bcd`
+}

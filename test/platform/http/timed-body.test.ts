@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
+
+test('a body that stalls is given up, with what it has sent counted in its favour', async () => {
+  const { request, send } = openRequest()
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1, grace: 0.05 })
+  send('x'.repeat(600))
+  expect((await chunks.next()).value).toHaveLength(600)
+  send('y')
+  expect((await chunks.next()).value).toHaveLength(1)
+  const idle = openRequest()
+  const stalled = chunksAtMinimumRate(idle.request, { bytesPerSecond: 1_000, grace: 0.05 })
+  idle.send('x')
+  await stalled.next()
+  await expect(stalled.next()).rejects.toThrow('too slowly')
+})
+
+test('the time that we take over a chunk is not counted', async () => {
+  const { request, send } = openRequest()
+  const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1e6, grace: 5 })
+  let now = 0
+  const clock = performance.now
+  performance.now = () => now
+  try {
+    send('x')
+    await chunks.next()
+    now += 60_000
+    send('y')
+    expect((await chunks.next()).value).toHaveLength(1)
+  } finally {
+    performance.now = clock
+  }
+})
+
+test('a whole body is no longer than it has announced', async () => {
+  const { request, send, end } = openRequest()
+  send('four')
+  end()
+  expect(Buffer.from(await readWithMinimumRate(request, 4)).toString()).toBe('four')
+  const longer = openRequest()
+  longer.send('fives')
+  await expect(readWithMinimumRate(longer.request, 4)).rejects.toThrow('must not exceed')
+})
+
+/** A request whose body arrives as the test sends it. */
+function openRequest() {
+  const sink = new TransformStream<Uint8Array, Uint8Array>()
+  const writer = sink.writable.getWriter()
+  const request = new Request('http://localhost/', { method: 'POST', body: sink.readable })
+  const ignore = () => {}
+  return {
+    request,
+    send: (text: string) => void writer.write(Buffer.from(text)).catch(ignore),
+    end: () => void writer.close().catch(ignore),
+  }
+}

@@ -1,0 +1,56 @@
+import { expect, test } from 'bun:test'
+import { createServer, type Socket } from 'node:net'
+import { createMailer, trySmtp } from '../../../src/platform/outbox/mailer.ts'
+
+const MAIL = { to: 'ann@example.com', subject: 'Hello', text: 'Hello', html: '<p>Hello</p>' }
+const PERIOD = 20
+const DEADLINE = 400
+
+test('a delivery to a relay that answers without end fails and closes its connection', async () => {
+  await using relay = await startDrippingRelay()
+  const mailer = createMailer({
+    smtpUrl: relay.url,
+    from: 'a@example.com',
+    folder: '',
+    deadline: DEADLINE,
+  })
+  const mails = Array.from({ length: 6 }, () => mailer.send(MAIL))
+  for (const outcome of await Promise.allSettled(mails)) {
+    expect(String((outcome as PromiseRejectedResult).reason)).toContain('took longer than')
+  }
+  await relay.untilUnused()
+})
+
+test('a check of a relay that answers without end fails', async () => {
+  await using relay = await startDrippingRelay()
+  expect(trySmtp(relay.url, DEADLINE)).rejects.toThrow('took longer than')
+})
+
+/** A mail server that greets, and then sends a line of an answer again and again, which it never ends. */
+async function startDrippingRelay() {
+  const sockets = new Set<Socket>()
+  const server = createServer((socket) => {
+    sockets.add(socket)
+    socket.write('220 hi\r\n')
+    const drip = setInterval(() => socket.write('250-a\r\n'), PERIOD)
+    socket.on('error', () => {})
+    socket.on('close', () => {
+      clearInterval(drip)
+      sockets.delete(socket)
+    })
+  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  server.listen(0, '127.0.0.1', resolve)
+  await promise
+  const { port } = server.address() as { port: number }
+  return {
+    url: `smtp://127.0.0.1:${port}`,
+    async untilUnused() {
+      while (sockets.size > 0) await Bun.sleep(10)
+    },
+    async [Symbol.asyncDispose]() {
+      for (const socket of sockets) socket.destroy()
+      server.close()
+    },
+  }
+}

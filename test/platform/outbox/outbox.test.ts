@@ -1,0 +1,64 @@
+import { expect, test } from 'bun:test'
+import { createOutbox } from '../../../src/platform/outbox/outbox.ts'
+import { createTestApp } from '../../support/app.ts'
+
+const HOUR = 60 * 60 * 1000
+const YEAR = 365 * 24 * HOUR
+
+test('a message is sent soon after its change, whoever left it', async () => {
+  await using app = await createTestApp()
+  const { db, outbox } = app.services
+  const { promise, resolve } = Promise.withResolvers<void>()
+  outbox.deliverWith(async () => resolve())
+  const handling = { priority: 0, userId: null, source: null }
+  await db.write((tx) =>
+    outbox.add(tx, { kind: 'forgotten-password', email: 'ann@example.com' }, handling),
+  )
+  await promise
+})
+
+test('what one instance is sending is not sent by another', async () => {
+  await using app = await createTestApp()
+  const { db, log } = app.services
+  const now = () => app.clock.now
+  const newId = () => crypto.randomUUID()
+  const create = () => createOutbox({ db, key: new Uint8Array(32), now, newId, log })
+  const [first, second] = [create(), create()]
+  let sentBySecond = 0
+  second.deliverWith(async () => void sentBySecond++)
+  const { promise: arrived, resolve: arrive } = Promise.withResolvers<void>()
+  const { promise: mayEnd, resolve: end } = Promise.withResolvers<void>()
+  first.deliverWith(async () => {
+    arrive()
+    await mayEnd
+  })
+  const handling = { priority: 0, userId: null, source: null }
+  await db.write((tx) => first.add(tx, { kind: 'test' }, handling))
+  await arrived
+  await second.flush()
+  expect(sentBySecond).toBe(0)
+  end()
+  await first.flush()
+  expect(await first.count()).toBe(0)
+})
+
+test('a mail that failed while the clock was a year ahead goes out when it is set back', async () => {
+  await using app = await createTestApp()
+  const { outbox } = app.services
+  const tries: Date[] = []
+  outbox.deliverWith(async () => {
+    tries.push(app.clock.now)
+    if (tries.length === 1) throw new Error('the relay is down')
+  })
+  app.clock.advance(YEAR)
+  await app.register('ann@example.com')
+  await outbox.flush()
+  expect([tries.length, await outbox.count()]).toEqual([1, 1])
+  // Within what a try may wait it is not sent early.
+  app.clock.advance(-1)
+  await outbox.flush()
+  expect(tries).toHaveLength(1)
+  app.clock.advance(-YEAR)
+  await outbox.flush()
+  expect([tries.length, await outbox.count()]).toEqual([2, 0])
+})

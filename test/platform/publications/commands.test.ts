@@ -1,0 +1,107 @@
+import { expect, test } from 'bun:test'
+import { join } from 'node:path'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { TYPIST, typeCommand } from '../../support/commands.ts'
+import { signInOperator } from '../../support/operator.ts'
+
+test('settings are set with a note, their versions listed, and an earlier one is published again', async () => {
+  await using app = await createTestApp()
+  const before = await app.services.settings.read()
+  await typeCommand(app, 'settings set', ['hardPaywall=true'], { note: 'Launch' })
+  await typeCommand(app, 'settings set', ['features.limit=7'])
+  const { printed } = await typeCommand(app, 'settings get', [], { history: true })
+  const at = app.clock.now.toISOString()
+  expect(printed.split('\n')).toEqual([
+    `3\t${at}\tcommand`,
+    '\tfeatures.limit: null → {"rules":[],"value":7}',
+    `2\t${at}\tcommand\tLaunch`,
+    '\thardPaywall: false → true',
+    `1\t${at}\tcommand\tAs it was before versions were kept`,
+  ])
+  await typeCommand(app, 'settings rollback', ['1'])
+  expect(await app.services.settings.read()).toEqual(before)
+  const [last] = (await app.services.settings.history()).versions
+  expect(last).toMatchObject({ version: 4, author: null, note: 'Back to version 1' })
+  await expect(typeCommand(app, 'settings rollback', ['9'])).rejects.toMatchObject({
+    code: 'not_found',
+  })
+  for (const wrong of ['0', '-1', '1.5', 'last', '']) {
+    await expect(typeCommand(app, 'settings rollback', [wrong])).rejects.toThrow('as a number')
+  }
+})
+
+test('what settings export prints, import takes back', async () => {
+  await using app = await createTestApp()
+  const { settings } = app.services
+  await typeCommand(app, 'settings set', ['features.paywall=soft', 'underMaintenance=true'])
+  const { printed } = await typeCommand(app, 'settings export')
+  const exported = await settings.read()
+  await typeCommand(app, 'settings unset', ['features.paywall'])
+  expect((await settings.read()).features).toEqual({})
+  await typeCommand(app, 'settings import', [await fileOf(app, printed)], { note: 'Again' })
+  expect(await settings.read()).toEqual(exported)
+  expect((await settings.history()).versions[0]).toMatchObject({ version: 4, note: 'Again' })
+  await expect(typeCommand(app, 'settings unset', ['termsUrl'])).rejects.toMatchObject({
+    code: 'validation_failed',
+  })
+})
+
+test('plans are imported with a note, archived, and rolled back', async () => {
+  await using app = await createTestApp()
+  const { plans } = app.services
+  const first = await plans.list()
+  const file = await fileOf(app, JSON.stringify(first.slice(0, 2)))
+  const imported = await typeCommand(app, 'plans import', [file], { note: 'Fewer' })
+  expect(imported.printed).toBe('Imported 2, archived 1: pro_year.')
+  await typeCommand(app, 'plans archive', ['pro_month'])
+  const { printed } = await typeCommand(app, 'plans list', [], { history: true })
+  const lines = printed.split('\n').filter((line) => !line.startsWith('\t'))
+  expect(lines.map((line) => line.split('\t')[3] ?? '')).toEqual([
+    '',
+    'Fewer',
+    'As it was before versions were kept',
+  ])
+  const back = await typeCommand(app, 'plans rollback', ['1'])
+  expect(back.printed).toBe('Published 3, archived 0.')
+  expect(await plans.list()).toEqual(first)
+})
+
+test('FAQs are imported with a note and rolled back', async () => {
+  await using app = await createTestApp()
+  const { content } = app.services
+  const first = (await content.edition()).faqs
+  const file = await fileOf(app, JSON.stringify(first.slice(1)))
+  await typeCommand(app, 'faqs import', [file], { note: 'One less' })
+  expect((await typeCommand(app, 'faqs list', [], { history: true })).printed).toContain('One less')
+  await typeCommand(app, 'faqs rollback', ['1'])
+  expect(await content.edition()).toEqual({ version: 3, faqs: first })
+  expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
+})
+
+test('who edits in the console is told of what a command has published meanwhile', async () => {
+  await using app = await createTestApp()
+  const ann = await signInOperator(app)
+  const { version, content } = await ann.read('settings')
+  await typeCommand(app, 'settings set', ['hardPaywall=true'])
+  const json = { base: version, note: '', content }
+  expect((await ann.ask('POST', 'settings/publish', { json })).status).toBe(409)
+  const { entries } = await ann.read('audit?action=settings+set')
+  expect(entries).toMatchObject([{ origin: TYPIST, before: { hardPaywall: false } }])
+})
+
+test('kinds have versions of their own', async () => {
+  await using app = await createTestApp()
+  const { settings, plans, content } = app.services
+  await settings.set({ hardPaywall: true })
+  await settings.set({ hardPaywall: false })
+  expect((await settings.edition()).version).toBe(3)
+  expect((await plans.edition()).version).toBe(0)
+  expect((await content.edition()).version).toBe(0)
+  await expect(plans.rollBack(2)).rejects.toMatchObject({ code: 'not_found' })
+})
+
+async function fileOf(app: TestApp, text: string): Promise<string> {
+  const path = join(app.dataDir, 'import.json')
+  await Bun.write(path, text)
+  return path
+}
