@@ -29,7 +29,7 @@ export function createOrphans(deps: {
       if (signal.aborted) return
       const original = originalOf(key)
       while (row.value !== undefined && row.value < original) {
-        if (row.value !== found) await noteMissing(row.value)
+        if (row.value !== found) await reportMissing(row.value)
         row = await keys.next()
       }
       if (row.value === original) found = original
@@ -37,7 +37,7 @@ export function createOrphans(deps: {
     }
     for (; row.value !== undefined; row = await keys.next()) {
       if (signal.aborted) return
-      if (row.value !== found) await noteMissing(row.value)
+      if (row.value !== found) await reportMissing(row.value)
     }
   }
 
@@ -55,7 +55,7 @@ export function createOrphans(deps: {
   }
 
   /** It may have come after the files were listed. */
-  async function noteMissing(key: string) {
+  async function reportMissing(key: string) {
     if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
   }
 

@@ -29,9 +29,9 @@ type AttachmentsDeps = {
 
 export type Attachments = ReturnType<typeof createAttachments>
 
-const SERVED_LIMIT = 5_000
+const MAX_SERVED = 5_000
 /** Another instance may have deleted it meanwhile, in ms. */
-const SERVED_FOR = 5_000
+const SERVED_FOR_MS = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
   const { db, files, staging, prepare, variants, quota, retries, urls } = deps
@@ -230,8 +230,8 @@ export function createAttachments(deps: AttachmentsDeps) {
     const known = served.get(key)
     if (known && performance.now() < known.until) return known.row
     const row = await find(key)
-    if (served.size >= SERVED_LIMIT) served.clear()
-    if (row) served.set(key, { row, until: performance.now() + SERVED_FOR })
+    if (served.size >= MAX_SERVED) served.clear()
+    if (row) served.set(key, { row, until: performance.now() + SERVED_FOR_MS })
     else served.delete(key)
     return row
   }

@@ -10,8 +10,8 @@ type Sum = { files: number; bytes: number }
 const ROWS_AT_ONCE = 2_000
 const LARGEST_SHOWN = 20
 /** Counting millions takes a while: for so long a count stands, in ms. */
-const KEPT_FOR = 10 * 60_000
-const PATIENCE = 500
+const MAX_AGE_MS = 10 * 60_000
+const MAX_WAIT_MS = 500
 
 /** What attachments take up, by type and by user: counted a few rows at a time, beside everything else. */
 export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Date; log: Log }) {
@@ -22,10 +22,10 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
 
   /** What was counted last; null while the first count is under way. It begins anew when that is old. */
   async function read() {
-    if (last === null || Math.abs(now().getTime() - Date.parse(last.countedAt)) > KEPT_FOR) {
+    if (last === null || Math.abs(now().getTime() - Date.parse(last.countedAt)) > MAX_AGE_MS) {
       counting ??= refresh()
       // A small count is waited for.
-      await Promise.race([counting, Bun.sleep(PATIENCE)])
+      await Promise.race([counting, Bun.sleep(MAX_WAIT_MS)])
     }
     return last
   }

@@ -17,7 +17,7 @@ type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => str
 export type OperatorAccounts = ReturnType<typeof createOperatorAccounts>
 export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
 
-const LINK_LIFE = 30 * 60 * 1000
+const LINK_LIFETIME_MS = 30 * 60 * 1000
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 
 /** Who may use the console. A link that works once lets an operator choose how to sign in. */
@@ -25,7 +25,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   const { operators, operatorPasskeys, operatorSessions, operatorTokens } = db.tables
   const { operatorRecoveryCodes } = db.tables
   const known = db.cached('operators', async (from) => (await from.select().from(operators)).length)
-  return { add, reset, remove, changeRole, list, find, findByName, exist, waitingFor, useLink }
+  return { add, reset, remove, changeRole, list, find, findByName, exist, findByLink, consumeLink }
 
   /** Makes an operator and the token of their link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
@@ -105,7 +105,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   }
 
   /** Whom the link of a token is for. Throws `unauthenticated` when it was used or is old. */
-  async function waitingFor(from: Reader, token: string): Promise<OperatorRow> {
+  async function findByLink(from: Reader, token: string): Promise<OperatorRow> {
     const [link] = await from
       .select()
       .from(operatorTokens)
@@ -123,14 +123,14 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   }
 
   /** Uses a link up, as part of the change that sets its operator up. */
-  async function useLink(tx: Tx, token: string): Promise<OperatorRow> {
-    const operator = await waitingFor(tx, token)
+  async function consumeLink(tx: Tx, token: string): Promise<OperatorRow> {
+    const operator = await findByLink(tx, token)
     await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operator.id))
     return operator
   }
 
   async function storeLink(tx: Tx, operatorId: string, token: string) {
-    const expiresAt = new Date(now().getTime() + LINK_LIFE)
+    const expiresAt = new Date(now().getTime() + LINK_LIFETIME_MS)
     const hash = sha256(token)
     await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operatorId))
     await tx.insert(operatorTokens).values({ hash, purpose: 'link', operatorId, expiresAt })

@@ -38,7 +38,7 @@ type OperatorsAdminDeps = {
 }
 
 /** Entries in an export. */
-const EXPORT_LIMIT = 10_000
+const MAX_EXPORTED = 10_000
 
 /** The door of the console, who is inside, and what they did. */
 export function operatorsAdmin(deps: OperatorsAdminDeps) {
@@ -65,7 +65,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
           visitor,
         )
         set.headers['set-cookie'] = sessionCookie(session)
-        await note(request, name, 'operators.set-up')
+        await logSignIn(request, name, 'operators.set-up')
         return data({ name, recoveryCodes })
       },
       { ...json(SetUp) },
@@ -79,12 +79,12 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         const proof = proofIn(body)
         const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {
           const failed = isWrongProof(error) ? await signIn.failedName(proof) : null
-          if (failed) await note(request, failed, 'operators.sign-in-failed', wayOf(proof))
+          if (failed) await logSignIn(request, failed, 'operators.sign-in-failed', methodOf(proof))
           throw error
         })
         const { name, session } = signedIn
         set.headers['set-cookie'] = sessionCookie(session)
-        await note(request, name, 'operators.sign-in', wayOf(proof))
+        await logSignIn(request, name, 'operators.sign-in', methodOf(proof))
         return data({ name })
       },
       { ...json(SignIn) },
@@ -104,7 +104,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .post('/me/sign-out', async ({ request, set }) => {
       const { id, operatorId, name } = operatorOf(request)
       await sessions.end(operatorId, id)
-      await note(request, name, 'operators.sign-out')
+      await logSignIn(request, name, 'operators.sign-out')
       set.headers['set-cookie'] = sessionCookie(null)
       return data(null)
     })
@@ -118,11 +118,11 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         const proof = proofIn(body)
         await signIn.prove(operator, proof, visitorOf(request)).catch(async (error) => {
           if (isWrongProof(error)) {
-            await note(request, operator.name, 'operators.proof-failed', wayOf(proof))
+            await logSignIn(request, operator.name, 'operators.proof-failed', methodOf(proof))
           }
           throw error
         })
-        await note(request, operator.name, 'operators.proof', wayOf(proof))
+        await logSignIn(request, operator.name, 'operators.proof', methodOf(proof))
         return data(null)
       },
       { ...json(Proof) },
@@ -212,7 +212,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       '/audit/export',
       async ({ request, query, set }) => {
         set.headers['content-disposition'] = 'attachment; filename="audit.json"'
-        const { entries } = await audit.list({ ...filterOf(query), limit: EXPORT_LIMIT })
+        const { entries } = await audit.list({ ...filterOf(query), limit: MAX_EXPORTED })
         await record(request, { action: 'audit.export', after: query })
         return entries
       },
@@ -220,7 +220,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     )
 
   /** Records what happens at sign-in and sign-out, with the device. */
-  async function note(request: Request, operator: string, action: string, way: object = {}) {
+  async function logSignIn(request: Request, operator: string, action: string, way: object = {}) {
     const { ip, device } = visitorOf(request)
     const { id } = requestInfo(request)
     await audit.record({ operator, origin: ip, action, after: { device, ...way }, requestId: id })
@@ -233,7 +233,7 @@ function proofIn<Body extends object>(body: Body) {
 }
 
 /** What was shown, by its kind. */
-function wayOf(proof: object) {
+function methodOf(proof: object) {
   return { with: ['passkey', 'password'].find((way) => way in proof) ?? 'code' }
 }
 

@@ -43,7 +43,7 @@ const SECRET_FIELDS = new Set(
 )
 const NONE = new Set<string>()
 /** Longer text is cut in the log, in characters. */
-const TEXT_LIMIT = 2_000
+const MAX_TEXT_LENGTH = 2_000
 
 /** The log of what operators do: entries are added, read, and removed after `keptDays`. */
 export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
@@ -53,7 +53,7 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   async function record(entry: AuditEntry) {
     const { operator, origin, action, target, before, after, requestId, isPublic } = entry
     const secretFields = isPublic ? NONE : SECRET_FIELDS
-    const kept = (values: AuditValues) => shown(values, secretFields) as AuditValues
+    const kept = (values: AuditValues) => redact(values, secretFields) as AuditValues
     await db.write(async (tx) => {
       await tx.insert(auditEntries).values({
         id: newId(),
@@ -98,13 +98,13 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
 }
 
 /** A value without the secret fields in it, at any depth, and with long text cut. */
-function shown(value: unknown, secretFields: Set<string>): unknown {
+function redact(value: unknown, secretFields: Set<string>): unknown {
   if (typeof value === 'string')
-    return value.length > TEXT_LIMIT ? `${value.slice(0, TEXT_LIMIT)}…` : value
-  if (Array.isArray(value)) return value.map((item) => shown(item, secretFields))
+    return value.length > MAX_TEXT_LENGTH ? `${value.slice(0, MAX_TEXT_LENGTH)}…` : value
+  if (Array.isArray(value)) return value.map((item) => redact(item, secretFields))
   if (value === null || typeof value !== 'object') return value
   const entries = Object.entries(value)
   return Object.fromEntries(
-    entries.map(([name, one]) => [name, secretFields.has(name) ? MASK : shown(one, secretFields)]),
+    entries.map(([key, item]) => [key, secretFields.has(key) ? MASK : redact(item, secretFields)]),
   )
 }

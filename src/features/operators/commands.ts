@@ -25,7 +25,7 @@ const operatorsAdd = dataCommand({
     const url = requireConsole(needs)
     return linkOf(url, await needs.operators.accounts.add(name, role), needs)
   },
-  print: sayLink,
+  print: formatSetupLink,
   changes: ({ name }, { role }) => ({ operator: name, role }),
   target: ({ name }) => name,
 })
@@ -41,7 +41,7 @@ const operatorsReset = dataCommand({
     const url = requireConsole(needs)
     return linkOf(url, await needs.operators.accounts.reset(name), needs)
   },
-  print: sayLink,
+  print: formatSetupLink,
   changes: ({ name }) => ({ operator: name }),
   target: ({ name }) => name,
 })
@@ -125,7 +125,7 @@ function requireConsole({ consoleUrl }: Needs): string {
   throw new AppError('unavailable', 'CONSOLE is off: set it to on for a console.')
 }
 
-function sayLink({ name, link, networks }: Link): string {
+function formatSetupLink({ name, link, networks }: Link): string {
   const limit =
     networks.length === 0 ? '' : ` CONSOLE_NETWORKS lets in ${networks.join(', ')} alone: be there.`
   return `Open this within 30 minutes to set ${name} up; it works once.${limit}\n${link}`

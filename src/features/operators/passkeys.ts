@@ -11,8 +11,8 @@ type PasskeysDeps = { db: OperatorsDb; appName: string; now: () => Date }
 
 export type Passkeys = ReturnType<typeof createPasskeys>
 
-const CHALLENGE_LIFE = 5 * 60 * 1000
-const MOST_PASSKEYS = 20
+const CHALLENGE_LIFETIME_MS = 5 * 60 * 1000
+const MAX_PASSKEYS = 20
 
 /** Passkeys (WebAuthn level 3): made for one host, and always with the device's own check of who holds it. */
 export function createPasskeys({ db, appName, now }: PasskeysDeps) {
@@ -54,7 +54,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     if (!verified.registrationInfo) throw refusal()
     const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
     const store = async (tx: Tx) => {
-      if ((await countOf(tx, operatorId)) >= MOST_PASSKEYS) {
+      if ((await countOf(tx, operatorId)) >= MAX_PASSKEYS) {
         throw new AppError('conflict', 'There are 20 passkeys: remove one first.')
       }
       const [known] = await tx.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
@@ -111,7 +111,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       requireUserVerification: true,
     }).catch(asRefusal)
     if (!verified) throw refusal()
-    const settle = async (tx: Tx) => {
+    const complete = async (tx: Tx) => {
       const used = { counter: authenticationInfo.newCounter, lastUsedAt: now() }
       const kept = await tx
         .update(operatorPasskeys)
@@ -120,7 +120,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
         .returning({ id: operatorPasskeys.id })
       if (kept.length === 0) throw refusal()
     }
-    return { operatorId: row.operatorId, credential: row.id, settle }
+    return { operatorId: row.operatorId, credential: row.id, complete }
   }
 
   /** The operator of a passkey, by its id; null for an unknown one. */
@@ -169,7 +169,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
 
   async function newChallenge(purpose: Purpose, operatorId: string | null) {
     const challenge = newToken()
-    const expiresAt = new Date(now().getTime() + CHALLENGE_LIFE)
+    const expiresAt = new Date(now().getTime() + CHALLENGE_LIFETIME_MS)
     await db.write(async (tx) => {
       const hash = sha256(challenge)
       await tx.insert(operatorTokens).values({ hash, purpose, operatorId, expiresAt })

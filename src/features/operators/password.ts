@@ -79,12 +79,12 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: operator.id })
       const { id } = operator
       const codeTry = await limits.reserve([claimOf(PER_CODE, id)])
-      const settle = async (tx: Tx) => {
+      const complete = async (tx: Tx) => {
         if (!(await use(tx, id, code))) throw wrongCredentials({ reason: 'wrong_code', userId: id })
         await attempt.release(tx)
         await codeTry.release(tx)
       }
-      return { operatorId: id, settle }
+      return { operatorId: id, complete }
     })
   }
 
@@ -98,7 +98,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   }
 
   async function use(tx: Tx, id: string, code: string): Promise<boolean> {
-    if (!/^\d{6}$/.test(code)) return useRecoveryCode(tx, id, code)
+    if (!/^\d{6}$/.test(code)) return consumeRecoveryCode(tx, id, code)
     const operator = await accounts.find(tx, id)
     if (!operator?.totpSecret) return false
     const secret = opened(operator.totpSecret)
@@ -108,7 +108,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return true
   }
 
-  async function useRecoveryCode(tx: Tx, id: string, code: string): Promise<boolean> {
+  async function consumeRecoveryCode(tx: Tx, id: string, code: string): Promise<boolean> {
     const hash = hashCode(id, plainRecoveryCode(code))
     const used = await tx
       .delete(operatorRecoveryCodes)

@@ -26,8 +26,8 @@ type OperatorSessionsDeps = { db: OperatorsDb; now: () => Date; newId: () => str
 export type OperatorSessions = ReturnType<typeof createOperatorSessions>
 
 const MINUTE = 60_000
-const IDLE = 12 * 60 * MINUTE
-const LIFE = 7 * 24 * 60 * MINUTE
+const IDLE_LIFETIME_MS = 12 * 60 * MINUTE
+const MAX_LIFETIME_MS = 7 * 24 * 60 * MINUTE
 
 /** Sessions of the console: idle for 12 hours at most, 7 days in all. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
@@ -77,7 +77,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     if (!row) return null
     const at = now()
     const { id, operatorId, name, role, createdAt, lastSeenAt, provenAt } = row
-    const isOver = isBefore(lastSeenAt, at, IDLE) || isBefore(createdAt, at, LIFE)
+    const isOver =
+      isBefore(lastSeenAt, at, IDLE_LIFETIME_MS) || isBefore(createdAt, at, MAX_LIFETIME_MS)
     if (isOver) return null
     if (isBefore(lastSeenAt, at, MINUTE)) {
       await db.write(async (tx) => {
@@ -148,8 +149,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
         .delete(operatorSessions)
         .where(
           or(
-            lt(operatorSessions.lastSeenAt, new Date(at - IDLE)),
-            lt(operatorSessions.createdAt, new Date(at - LIFE)),
+            lt(operatorSessions.lastSeenAt, new Date(at - IDLE_LIFETIME_MS)),
+            lt(operatorSessions.createdAt, new Date(at - MAX_LIFETIME_MS)),
           ),
         )
     })

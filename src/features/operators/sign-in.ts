@@ -32,7 +32,7 @@ type OperatorSignInDeps = {
 /** Stands in the audit log for an operator who does not exist; no operator can have this name. */
 const UNKNOWN = '(unknown)'
 /** Strangers may try for ever: the audit log keeps as many of their failures. */
-const UNKNOWN_RECORDED: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
+const UNKNOWN_RECORD_LIMIT: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
 const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
 
 /** How operators come in: by the link that sets them up, and from then on by what they have chosen. */
@@ -53,19 +53,19 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
 
   /** Whom a link is for, and all that either way to sign in begins with. */
   async function startSetUp(token: string, { ip, origin }: Visitor) {
-    await countVisit(ip)
-    const operator = await accounts.waitingFor(db.read, token)
+    await countAttempt(ip)
+    const operator = await accounts.findByLink(db.read, token)
     const passkey = await passkeys.startRegistration(operator, origin)
     return { name: operator.name, passkey, totp: password.offerTotp(operator.name) }
   }
 
   /** Uses a link up. Returns the token of a session, and the recovery codes of a password. */
   async function setUp(token: string, choice: Choice, visitor: Visitor) {
-    await countVisit(visitor.ip)
-    const operator = await accounts.waitingFor(db.read, token)
+    await countAttempt(visitor.ip)
+    const operator = await accounts.findByLink(db.read, token)
     const { store, codes, credential } = await chosen(operator, choice, visitor)
     const session = await db.write(async (tx) => {
-      const { id } = await accounts.useLink(tx, token)
+      const { id } = await accounts.consumeLink(tx, token)
       await store(tx)
       return sessions.open(tx, id, credential, visitor)
     })
@@ -74,7 +74,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
 
   /** What a browser needs in order to show a passkey of anybody. */
   async function startPasskey({ ip, origin }: Visitor) {
-    await countVisit(ip)
+    await countAttempt(ip)
     return passkeys.startSignIn(null, origin)
   }
 
@@ -83,8 +83,8 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     proof: Proof,
     visitor: Visitor,
   ): Promise<{ name: string; session: string }> {
-    await countVisit(visitor.ip)
-    const { operatorId, settle, credential } =
+    await countAttempt(visitor.ip)
+    const { operatorId, complete, credential } =
       'passkey' in proof
         ? await passkeys.verify(proof.passkey, visitor.origin, null)
         : {
@@ -92,9 +92,9 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
             credential: PASSWORD,
           }
     return db.write(async (tx) => {
-      await settle(tx)
+      await complete(tx)
       const operator = await accounts.find(tx, operatorId)
-      if (!operator) throw removed('invalid_credentials', operatorId)
+      if (!operator) throw operatorRemoved('invalid_credentials', operatorId)
       return {
         name: operator.name,
         session: await sessions.open(tx, operatorId, credential, visitor),
@@ -110,7 +110,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
         ? id && (await accounts.find(db.read, id))
         : await accounts.findByName(db.read, proof.name)
     if (operator) return operator.name
-    const claim = { rule: UNKNOWN_RECORDED, key: '' }
+    const claim = { rule: UNKNOWN_RECORD_LIMIT, key: '' }
     return (await db.write((tx) => limits.allows(tx, claim))) ? UNKNOWN : null
   }
 
@@ -129,9 +129,9 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
       await password.prove(operatorId, proof.code)
       return db.write((tx) => sessions.prove(tx, id, PASSWORD))
     }
-    const { settle, credential } = await passkeys.verify(proof.passkey, origin, operatorId)
+    const { complete, credential } = await passkeys.verify(proof.passkey, origin, operatorId)
     await db.write(async (tx) => {
-      await settle(tx)
+      await complete(tx)
       await sessions.prove(tx, id, credential)
     })
   }
@@ -167,7 +167,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
 
   async function own(operatorId: string): Promise<OperatorRow> {
     const operator = await accounts.find(db.read, operatorId)
-    if (!operator) throw removed('unauthenticated', operatorId)
+    if (!operator) throw operatorRemoved('unauthenticated', operatorId)
     return operator
   }
 
@@ -179,12 +179,15 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return { ...(await passkeys.register(operator, passkey, origin, passkeyName)), codes: [] }
   }
 
-  async function countVisit(ip: string) {
+  async function countAttempt(ip: string) {
     await limits.reserve([{ rule: PER_IP, key: ip }])
   }
 }
 
-function removed(code: 'invalid_credentials' | 'unauthenticated', userId: string): AppError {
+function operatorRemoved(
+  code: 'invalid_credentials' | 'unauthenticated',
+  userId: string,
+): AppError {
   return new AppError(code, 'This operator was removed.', {
     denial: { reason: 'account_deleted', userId },
   })

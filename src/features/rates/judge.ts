@@ -9,12 +9,12 @@ type Verdict =
   | { kind: 'refused'; reason: string }
 
 /** A set has at least this share of the codes of the one before it. */
-const LEAST_CODES = 0.8
+const MIN_CODES_SHARE = 0.8
 /** Beyond this share of doubtful rates the whole set is doubtful. */
-const MOST_HELD = 0.3
+const MAX_HELD_SHARE = 0.3
 /** How far a rate may move: 15 % × √days, 60 % at most (daily moves: p99 1.41 %, greatest 4.15 %). */
 const MOVE_A_DAY = 0.15
-const MOST_MOVE = 0.6
+const MAX_MOVE = 0.6
 const DAYS_AHEAD = 2
 const DAY = 24 * 60 * 60 * 1000
 
@@ -43,7 +43,7 @@ export function judge(
 
   if (set.baseCode !== last.baseCode) return refused('the base has changed')
   if (set.date < last.date) return refused('it is older than the last one')
-  if (count < LEAST_CODES * Object.keys(last.rates).length) return refused('too few currencies')
+  if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
   const jumps = Object.entries(rates).filter(([code, rate]) => {
     const before = last.rates[code]
@@ -51,7 +51,7 @@ export function judge(
       return false
     return !isConfirmed(code, rate, set.date, held)
   })
-  if (jumps.length > MOST_HELD * count) return refused('too many rates have jumped')
+  if (jumps.length > MAX_HELD_SHARE * count) return refused('too many rates have jumped')
   for (const [code] of jumps) rates[code] = last.rates[code] as number
   return {
     kind: 'accepted',
@@ -67,7 +67,7 @@ function isConfirmed(code: string, rate: number, date: string, held: Held | null
 }
 
 function jumped(before: number, rate: number, days: number): boolean {
-  const limit = Math.min(MOST_MOVE, MOVE_A_DAY * Math.sqrt(days))
+  const limit = Math.min(MAX_MOVE, MOVE_A_DAY * Math.sqrt(days))
   return Math.abs(rate / before - 1) > limit
 }
 

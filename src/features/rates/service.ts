@@ -114,8 +114,8 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       const at = now()
       if (fetched.kind === 'unchanged') {
         const newest = await newestSet(tx, provider)
-        await note(tx, provider, { succeededAt: at })
-        if (newest) await note(tx, 'current', { setId: newest.id })
+        await upsertFeed(tx, provider, { succeededAt: at })
+        if (newest) await upsertFeed(tx, 'current', { setId: newest.id })
         return { outcome: 'unchanged' }
       }
       const { set, etag, lastModified } = fetched
@@ -124,7 +124,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
       const verdict = judge(set, last, state?.held ?? null, canServe, at)
       if (verdict.kind === 'refused') return { outcome: 'refused', reason: verdict.reason }
       await store(tx, set, verdict.rates)
-      await note(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
+      await upsertFeed(tx, provider, { etag, lastModified, succeededAt: at, held: verdict.held })
       if (last?.date === set.date) return { outcome: 'unchanged' }
       return { outcome: 'stored', date: set.date, held: Object.keys(verdict.held?.rates ?? {}) }
     })
@@ -146,10 +146,10 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     await tx
       .insert(rates)
       .values(Object.entries(good).map(([code, rate]) => ({ setId, code, rate })))
-    await note(tx, 'current', { setId })
+    await upsertFeed(tx, 'current', { setId })
   }
 
-  async function note(
+  async function upsertFeed(
     tx: Tx,
     provider: string,
     changes: Partial<Omit<typeof rateFeeds.$inferInsert, 'provider'>>,

@@ -12,10 +12,10 @@ export type DecodedHeic = Disposable & {
 type IsTooLarge = (width: number, height: number) => boolean
 
 /** Enough for the 48 megapixels of a phone; a lie about the size of a picture ends here. */
-const MEMORY_LIMIT = 400 * 1024 * 1024
+const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE = 65_536
 /** Larger than any profile of a camera. */
-const PROFILE_LIMIT = 64 * 1024
+const MAX_PROFILE_BYTES = 64 * 1024
 
 const { grow } = WebAssembly.Memory.prototype
 let library: Promise<Libheif> | null = null
@@ -74,7 +74,7 @@ async function loadLibrary(): Promise<Libheif> {
 /** The library grows its memory up to 2 GiB, and takes no option for less. */
 function limitMemory() {
   WebAssembly.Memory.prototype.grow = function (pages) {
-    isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE > MEMORY_LIMIT
+    isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE > MAX_MEMORY_BYTES
     if (isMemoryRefused) throw new RangeError('too large')
     return grow.call(this, pages)
   }
@@ -100,7 +100,7 @@ function withoutPadding({ channels }: Decoded, rowBytes: number, height: number)
 /** Whether the embedded ICC profile is the one of phones by Apple. */
 function hasDisplayP3(heif: Libheif, { $$: { ptr } }: Handle): boolean {
   const size = heif._heif_image_handle_get_raw_color_profile_size(ptr)
-  if (size === 0 || size > PROFILE_LIMIT) return false
+  if (size === 0 || size > MAX_PROFILE_BYTES) return false
   // An error takes 12 bytes: two numbers and a pointer.
   const error = heif._malloc(size + 16)
   heif._heif_image_handle_get_raw_color_profile(error, ptr, error + 16)

@@ -27,10 +27,10 @@ const LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 
 /** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
-const IDLE_TIMEOUT = 60_000
+const IDLE_TIMEOUT_MS = 60_000
 /** Pictures that wait: in all, of one person or IP, and for how long, in ms. */
 const QUEUE = { queueLimit: 64, queueShare: 16 }
-const MAX_WAIT = 60_000
+const MAX_WAIT_MS = 60_000
 /** What the smallest picture costs, in pixels, and what a small one costs at most: a larger one takes more than half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
@@ -39,7 +39,7 @@ const PIXELS_PER_MS = 8_000
 /** A PNG with a palette takes as long as another picture of so many times its pixels. */
 const PALETTE_FACTOR = 4
 /** The holder of the places of all variants. */
-const STRANGERS = ['strangers']
+const VARIANTS_HOLDER = ['variants']
 
 /**
  * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
@@ -70,7 +70,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
 
   async function makeInTurn(job: ImageJob, requester: Requester): Promise<ImageResult> {
     const cost = await costOf(job)
-    using _place = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT))
+    using _place = await takeTurn(requester, cost, AbortSignal.timeout(MAX_WAIT_MS))
     using _room = await space.reserve(MAX_FILE_BYTES)
     if (isStopped) throw busy()
     clearTimeout(idle)
@@ -92,13 +92,13 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     if (userId !== null) return takePlace([`ip ${ip}`, `user ${userId}`], cost, patience)
     using turns = new DisposableStack()
     turns.use(await takeVariantTurn([`ip ${ip}`], cost, patience))
-    turns.use(await takePlace(STRANGERS, cost, patience))
+    turns.use(await takePlace(VARIANTS_HOLDER, cost, patience))
     return turns.move()
   }
 
   async function makeWith(worker: ImageWorker, job: ImageJob) {
     const result = await worker.make(job)
-    rest(worker)
+    returnWorker(worker)
     return result
   }
 
@@ -132,7 +132,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     return worker
   }
 
-  function rest(worker: ImageWorker) {
+  function returnWorker(worker: ImageWorker) {
     const { jobs, peak } = worker.usage()
     const isSpent = jobs >= JOBS_PER_WORKER || peak > MEMORY_PER_WORKER
     if (isSpent || !worker.isAlive()) {
@@ -140,7 +140,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
       stopWorker(worker)
     } else idleWorkers.push(worker)
     clearTimeout(idle)
-    idle = setTimeout(() => idleWorkers.splice(0).forEach(stopWorker), IDLE_TIMEOUT).unref()
+    idle = setTimeout(() => idleWorkers.splice(0).forEach(stopWorker), IDLE_TIMEOUT_MS).unref()
   }
 
   function stopWorker(worker: ImageWorker) {

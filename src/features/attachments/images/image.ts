@@ -23,9 +23,9 @@ export type ImageResult =
   | { kind: 'too_large' }
   | { kind: 'too_slow' }
 
-const PIXEL_LIMIT = 64_000_000
+const MAX_PIXELS = 64_000_000
 /** A picture of one long row costs as much as a large one, and in memory more. */
-const SIDE_LIMIT = 16_384
+const MAX_SIDE = 16_384
 const LARGE_HEIC = 24_000_000
 /** Before the process is ended from outside. */
 const TIMEOUT_SECONDS = 9
@@ -68,7 +68,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
 
   function open(input: string | DecodedHeic): Sharp {
     if (typeof input === 'string') {
-      return sharp(input, { limitInputPixels: PIXEL_LIMIT, failOn: 'error' })
+      return sharp(input, { limitInputPixels: MAX_PIXELS, failOn: 'error' })
     }
     const { data, width, height, channels } = input
     return sharp(data, { raw: { width, height, channels } })
@@ -82,7 +82,7 @@ async function openHeic(path: string): Promise<DecodedHeic | null> {
 }
 
 function isTooLarge(width: number, height: number): boolean {
-  return width * height > PIXEL_LIMIT || Math.max(width, height) > SIDE_LIMIT
+  return width * height > MAX_PIXELS || Math.max(width, height) > MAX_SIDE
 }
 
 function boxOf(job: ImageJob) {

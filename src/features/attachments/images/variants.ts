@@ -32,8 +32,8 @@ const QUALITY = 80
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
 /** For how long a refusal stands, in ms: a picture stays as it is, but may have met a busy machine, and an owner makes room. */
-const UNREADABLE_FOR = 10 * 60 * 1000
-const NO_SPACE_FOR = 60 * 1000
+const UNREADABLE_FOR_MS = 10 * 60 * 1000
+const NO_SPACE_FOR_MS = 60 * 1000
 const MAX_REFUSALS = 5_000
 
 /** Pictures in the widths that apps show them in, each made once and kept beside its original. */
@@ -80,7 +80,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     const code = error instanceof AppError ? error.code : null
     const isOfPicture = code === 'image_unreadable' || code === 'image_too_large'
     if (error instanceof AppError && (isOfPicture || code === 'insufficient_storage')) {
-      const until = now().getTime() + (isOfPicture ? UNREADABLE_FOR : NO_SPACE_FOR)
+      const until = now().getTime() + (isOfPicture ? UNREADABLE_FOR_MS : NO_SPACE_FOR_MS)
       refusals.set(key, { error, until })
     }
     throw error

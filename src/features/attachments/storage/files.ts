@@ -24,7 +24,7 @@ export type Files = {
 /** Uploads and pictures made of them are no larger. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
 /** Whoever has opened a file has begun to read it by then, and reads to its end, in ms. */
-const READ_BEGINS = 20
+const READ_START_DELAY_MS = 20
 
 /** On the local disk: under `folder`, each key on the prefix of its first letter. */
 export function createFiles(folder: string): Files {
@@ -51,7 +51,7 @@ export function createFiles(folder: string): Files {
   async function remove(key: string) {
     hidden.add(key)
     if (Date.now() < heldUntil) return
-    await Bun.sleep(READ_BEGINS)
+    await Bun.sleep(READ_START_DELAY_MS)
     await rm(pathOf(key), { force: true })
     hidden.delete(key)
   }

@@ -23,22 +23,22 @@ export type S3Client = ReturnType<typeof createS3Client>
 /** Watches one try of a request: `signal` aborts it unless `moved` is called in time. */
 type Watch = { signal: AbortSignal; moved: () => void }
 
-const DEADLINE = 10_000
+const DEADLINE_MS = 10_000
 /** A try may take so many times the deadline in all: a store that sends a byte now and then makes progress without end. */
-const LONGEST = 12
-const TRIES = 3
-const BACKOFF = 200
+const MAX_DEADLINES = 12
+const MAX_ATTEMPTS = 3
+const BACKOFF_MS = 200
 /** Nothing may decompress a body on the way: its length would no longer be the announced one. */
 const PLAIN = { 'accept-encoding': 'identity' }
 /** As far as clocks may differ, in seconds. */
-const URL_LIFE = 15 * 60
+const URL_LIFETIME_SECONDS = 15 * 60
 /** What may still wait to be sent when the last byte was handed over, and the slowest line, in bytes a ms. */
-const SEND_BUFFER = 4 * 1024 * 1024
-const SLOWEST_LINE = 250
+const SEND_BUFFER_BYTES = 4 * 1024 * 1024
+const MIN_BYTES_PER_MS = 250
 /** Refusals of a request that may be accepted the next time. */
-const PASSING = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
+const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
 /** HEAD does not tell whether it is the object or the bucket. */
-const MISSING = /^(GET|DELETE) NoSuchKey$|^HEAD /
+const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
 const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
@@ -46,7 +46,7 @@ const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
  * Objects of a bucket. What fails for a reason that may pass is tried three times; what fails in the end is
  * `unavailable`, with the store's answer as the cause.
  */
-export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3Settings) {
+export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
   return { put, get, head, remove, list }
@@ -55,9 +55,9 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3
   async function put(key: string, path: string): Promise<void> {
     const { size } = await stat(path)
     const headers = { 'content-md5': await md5Of(path), 'content-length': String(size) }
-    const buffered = Math.min(size, SEND_BUFFER) / SLOWEST_LINE
+    const buffered = Math.min(size, SEND_BUFFER_BYTES) / MIN_BYTES_PER_MS
     await withRetries(deadlineMs + buffered, (watch) =>
-      send('PUT', key, watch, { headers, body: leaving(path, watch) }),
+      send('PUT', key, watch, { headers, body: readChunks(path, watch) }),
     )
   }
 
@@ -68,7 +68,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3
       if (reply === null) return null
       const announced = lengthOf(reply, key)
       using _room = await reserve(announced)
-      const size = await write(path, arriving(reply, announced, watch))
+      const size = await write(path, limitChunks(reply, announced, watch))
       if (size === announced) return size
       throw new StoreFault(`${size} of ${announced} bytes of ${key} arrived`, true)
     })
@@ -117,27 +117,27 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE, ...account }: S3
     { signal }: Watch,
     content?: Pick<BunFetchRequestInit, 'headers' | 'body'>,
   ): Promise<Response | null> {
-    const url = s3.presign(folder + key, { method, expiresIn: URL_LIFE })
+    const url = s3.presign(folder + key, { method, expiresIn: URL_LIFETIME_SECONDS })
     const init = { method, signal, redirect: 'manual', decompress: false, headers: PLAIN } as const
     const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
     if (reply.ok) return reply
     const { status } = reply
     const error = (await readLimited(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
     const [, code = '', reason = ''] = ERROR.exec(error) ?? []
-    if (status === 404 && MISSING.test(`${method} ${code}`)) return null
+    if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const answer = `S3 answered ${method} of ${key} with ${status} ${code} ${reason}`.trimEnd()
-    throw new StoreFault(answer, status >= 500 || PASSING.test(`${status} ${code}`))
+    throw new StoreFault(answer, status >= 500 || TRANSIENT.test(`${status} ${code}`))
   }
 }
 
 /** A failure of the store, of the network to it, or its refusal. */
 class StoreFault extends Error {
-  readonly mayPass: boolean
+  readonly isTransient: boolean
 
-  constructor(message: string, mayPass: boolean) {
+  constructor(message: string, isTransient: boolean) {
     super(message)
     this.name = 'StoreFault'
-    this.mayPass = mayPass
+    this.isTransient = isTransient
   }
 }
 
@@ -152,19 +152,19 @@ function throwFault(error: unknown): never {
 /** Does `work` until it succeeds, three times at most. Each try ends when nothing moves for `deadline` ms, or at its longest. */
 async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
-    if (tries > 1) await Bun.sleep(BACKOFF * 4 ** (tries - 2) * (0.5 + Math.random()))
+    if (tries > 1) await Bun.sleep(BACKOFF_MS * 4 ** (tries - 2) * (0.5 + Math.random()))
     const controller = new AbortController()
     const timer = setTimeout(() => {
       controller.abort(new Error(`S3 made no progress for ${Math.round(deadline)} ms`))
     }, deadline)
     const longest = setTimeout(() => {
-      controller.abort(new Error(`S3 took longer than ${Math.round(deadline * LONGEST)} ms`))
-    }, deadline * LONGEST)
+      controller.abort(new Error(`S3 took longer than ${Math.round(deadline * MAX_DEADLINES)} ms`))
+    }, deadline * MAX_DEADLINES)
     try {
       return await work({ signal: controller.signal, moved: () => void timer.refresh() })
     } catch (error) {
       if (!(error instanceof StoreFault)) throw error
-      if (error.mayPass && tries < TRIES) continue
+      if (error.isTransient && tries < MAX_ATTEMPTS) continue
       throw new AppError('unavailable', 'The storage is unavailable. Try again in a moment.', {
         retryAfterSeconds: 5,
         cause: error,
@@ -179,7 +179,7 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
 }
 
 /** The chunks of a file on their way out. A `BunFile` as a body would be read into memory whole for TLS. */
-async function* leaving(path: string, { moved }: Watch): AsyncGenerator<Uint8Array> {
+async function* readChunks(path: string, { moved }: Watch): AsyncGenerator<Uint8Array> {
   for await (const chunk of Bun.file(path).stream()) {
     moved()
     yield chunk
@@ -195,7 +195,7 @@ function lengthOf({ headers }: Response, key: string): number {
 }
 
 /** Ends where more arrives than was announced. */
-async function* arriving({ body }: Response, announced: number, { moved }: Watch) {
+async function* limitChunks({ body }: Response, announced: number, { moved }: Watch) {
   let size = 0
   try {
     for await (const chunk of body ?? []) {

@@ -123,14 +123,14 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
   function find(key: string) {
     const path = join(folder, key)
     const found = lstatSync(path, { throwIfNoEntry: false })
-    forget(key)
+    untrack(key)
     if (!found?.isFile()) return null
-    note(key, found.size, now())
+    track(key, found.size, now())
     return { file: Bun.file(path), size: found.size }
   }
 
   function drop(key: string) {
-    forget(key)
+    untrack(key)
     rmSync(join(folder, key), { force: true })
   }
 
@@ -149,12 +149,12 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     return entry !== undefined && now() - entry.usedAt < IN_USE_MS
   }
 
-  function note(key: string, size: number, usedAt: number) {
+  function track(key: string, size: number, usedAt: number) {
     entries.set(key, { size, usedAt })
     bytes += size
   }
 
-  function forget(key: string) {
+  function untrack(key: string) {
     bytes -= entries.get(key)?.size ?? 0
     entries.delete(key)
   }
@@ -176,7 +176,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
       .map((name) => ({ name, stats: lstatSync(join(folder, name)) }))
       .toSorted((a, b) => a.stats.mtimeMs - b.stats.mtimeMs)
     for (const { name, stats } of found) {
-      if (KEY.test(name)) note(name, stats.size, stats.mtimeMs)
+      if (KEY.test(name)) track(name, stats.size, stats.mtimeMs)
       else if (name.endsWith(PARTIAL) && now() - stats.mtimeMs > HOUR_MS) drop(name)
     }
     evict()

@@ -1,6 +1,6 @@
 import { equalInConstantTime, hmac } from '../../../lib/crypto.ts'
 
-const LIFE = 15 * 60 * 1000
+const LIFETIME_MS = 15 * 60 * 1000
 
 export type UrlSigner = ReturnType<typeof createUrlSigner>
 
@@ -9,7 +9,7 @@ export function createUrlSigner(key: Uint8Array, now: () => Date) {
   return { sign, verify }
 
   function sign(fileKey: string): { query: string; expiresAt: Date } {
-    const expiresAt = new Date(now().getTime() + LIFE)
+    const expiresAt = new Date(now().getTime() + LIFETIME_MS)
     const expires = String(expiresAt.getTime())
     const signature = hmac(key, `${fileKey}.${expires}`)
     return { query: new URLSearchParams({ expires, signature }).toString(), expiresAt }

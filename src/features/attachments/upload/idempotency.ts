@@ -12,11 +12,11 @@ export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
 
 export type Retries = ReturnType<typeof createRetries>
 
-const LIFE = 24 * 60 * 60 * 1000
+const LIFETIME_MS = 24 * 60 * 60 * 1000
 /** Answers of one user, of up to ten files each; a phone sends an upload again long before so many others. */
 const MAX_PER_USER = 100
 /** At once: an earlier version kept any number of them. */
-const MAX_DROPPED = 50
+const MAX_DROPPED_AT_ONCE = 50
 
 type Running = { fingerprint: string; stored: Promise<Stored[]> }
 
@@ -77,7 +77,7 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
         fileName,
         itemType,
       }))
-      const expiresAt = new Date(now().getTime() + LIFE)
+      const expiresAt = new Date(now().getTime() + LIFETIME_MS)
       await tx
         .insert(uploadRetries)
         .values({ userId, retryKey, fingerprint, answer, expiresAt })
@@ -98,7 +98,7 @@ export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date 
       .from(uploadRetries)
       .where(eq(uploadRetries.userId, userId))
       .orderBy(desc(uploadRetries.expiresAt), desc(uploadRetries.retryKey))
-      .limit(MAX_DROPPED)
+      .limit(MAX_DROPPED_AT_ONCE)
       .offset(MAX_PER_USER)
     for (const { retryKey } of older) await tx.delete(uploadRetries).where(isSame(userId, retryKey))
   }

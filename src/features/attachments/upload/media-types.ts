@@ -16,7 +16,7 @@ const EXTENSIONS: Record<string, string> = {
 }
 
 /** Bytes. */
-const JSON_LIMIT = 256 * 1024
+const MAX_JSON_BYTES = 256 * 1024
 const SLICE = 256 * 1024
 
 export function extensionOf(itemType: string): string {
@@ -37,7 +37,7 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
   if (type) return type.mime in EXTENSIONS ? type.mime : null
   if (!(await isText(path))) return null
   // Parsing holds the loop: a longer JSON is text as well.
-  return size <= JSON_LIMIT && isJson(await Bun.file(path).text())
+  return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
     ? 'application/json'
     : 'text/plain'
 }

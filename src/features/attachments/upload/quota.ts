@@ -11,7 +11,7 @@ type Variant = AttachmentsDb['tables']['variants']['$inferSelect']
 export type Quota = ReturnType<typeof createQuota>
 
 /** Bytes of the variants of one picture: six of a photo in WebP and JPEG, or a large one in PNG. */
-const VARIANTS_LIMIT = 8 * 1024 * 1024
+const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**
  * How much a user may store: `maxBytes` in `maxCount` files. Variants count, but others ask for them: they give way to
@@ -23,7 +23,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
 
   /** Refuses an upload before a byte of it is read, where there is no room for even one. */
   async function check(userId: string) {
-    await ensure(db.read, userId, 1, 1)
+    await ensureRoom(db.read, userId, 1, 1)
   }
 
   /**
@@ -32,26 +32,26 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
    */
   async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
     const size = rows.reduce((sum, { size }) => sum + size, 0)
-    const left = await ensure(tx, userId, rows.length, size)
-    return await shrink(tx, await variantsOf(tx, userId), left)
+    const left = await ensureRoom(tx, userId, rows.length, size)
+    return await evict(tx, await variantsOf(tx, userId), left)
   }
 
   /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of those that are gone for it. */
   async function takeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
     const { bytes } = await sumOf(tx, userId)
-    const limit = Math.min(VARIANTS_LIMIT, maxBytes - bytes)
+    const limit = Math.min(MAX_VARIANT_BYTES, maxBytes - bytes)
     if (variant.size > limit) throw noSpace()
     const others = (await variantsOf(tx, userId)).filter((other) => other.key !== variant.key)
     const siblings = others.filter(({ original }) => original === key)
-    const gone = await shrink(tx, siblings, VARIANTS_LIMIT - variant.size)
+    const gone = await evict(tx, siblings, MAX_VARIANT_BYTES - variant.size)
     const remaining = others.filter((other) => !gone.includes(other.key))
-    gone.push(...(await shrink(tx, remaining, maxBytes - bytes - variant.size)))
+    gone.push(...(await evict(tx, remaining, maxBytes - bytes - variant.size)))
     await tx.insert(variants).values(variant).onConflictDoNothing()
     return gone
   }
 
   /** Removes the first of `rows` until the others take `limit` bytes at most; returns the keys. */
-  async function shrink(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
+  async function evict(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
     let used = rows.reduce((sum, { size }) => sum + size, 0)
     const gone: string[] = []
     for (const { key, size } of rows) {
@@ -74,7 +74,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   }
 
   /** How many bytes are left to variants after so many more files. */
-  async function ensure(from: Reader, userId: string, files: number, size: number) {
+  async function ensureRoom(from: Reader, userId: string, files: number, size: number) {
     const own = await sumOf(from, userId)
     const left = maxBytes - own.bytes - size
     if (own.files + files <= maxCount && left >= 0) return left

@@ -14,8 +14,8 @@ import { MAX_FILES } from '../model.ts'
 import { MAX_FILE_BYTES } from '../storage/files.ts'
 import type { Staged, Staging } from './staging.ts'
 
-const REQUEST_LIMIT = 64 * 1024 * 1024
-const PARTS_LIMIT = 50
+const MAX_REQUEST_BYTES = 64 * 1024 * 1024
+const MAX_PARTS = 50
 /** A phone in a tunnel may pause; a sender who stalls for longer gives his place to others. */
 const SLOWEST = { bytesPerSecond: MIN_RATE, grace: 30 }
 
@@ -25,7 +25,7 @@ export type Upload = Staged & { fileName: string }
 /** The bytes that an upload may bring: those it announces, else as many as are allowed. Throws when it announces more. */
 export function sizeOf(request: Request): number {
   rejectEncodedBody(request)
-  const limit = isForm(request) ? REQUEST_LIMIT : MAX_FILE_BYTES
+  const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES
   rejectTooLong(request, limit)
   return announcedLength(request) ?? limit
 }
@@ -94,7 +94,7 @@ function parserOf(contentType: string): BusboyInstance {
         fileName !== undefined || type === 'application/octet-stream',
       limits: {
         files: MAX_FILES,
-        parts: PARTS_LIMIT,
+        parts: MAX_PARTS,
         fileSize: MAX_FILE_BYTES + 1,
         fieldSize: 4_096,
       },
@@ -110,7 +110,7 @@ async function* limited(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8
   let size = 0
   for await (const chunk of chunks) {
     size += chunk.byteLength
-    if (size > REQUEST_LIMIT) throw tooLarge(REQUEST_LIMIT)
+    if (size > MAX_REQUEST_BYTES) throw tooLarge(MAX_REQUEST_BYTES)
     yield chunk
   }
 }

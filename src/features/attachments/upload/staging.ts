@@ -11,7 +11,7 @@ export type Staging = ReturnType<typeof createStaging>
 
 const HEAD_BYTES = 4_100
 /** Temporary files older than this belong to nobody, in ms. */
-const ABANDONED_AFTER = 60 * 60 * 1000
+const ABANDONED_AFTER_MS = 60 * 60 * 1000
 
 /** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
 export function createStaging(folder: string, space: DiskSpace) {
@@ -62,7 +62,8 @@ export function createStaging(folder: string, space: DiskSpace) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)
       const found = await stat(path).catch(() => null)
-      if (found && now.getTime() - found.mtimeMs > ABANDONED_AFTER) await rm(path, { force: true })
+      if (found && now.getTime() - found.mtimeMs > ABANDONED_AFTER_MS)
+        await rm(path, { force: true })
     }
   }
 }
