@@ -34,8 +34,8 @@ const DIRECTORIES = `
   features/rates
   features/settings
   features/users features/users/accounts features/users/credentials features/users/email
-    features/users/profile features/users/routes features/users/sessions features/users/social
-    features/users/two-factor
+    features/users/pages features/users/profile features/users/routes features/users/sessions
+    features/users/social features/users/two-factor
   lib
   platform/db platform/db/postgres platform/db/sqlite
   platform/encryption

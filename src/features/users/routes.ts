@@ -1,7 +1,7 @@
 import { Elysia } from 'elysia'
+import { pageRoutes } from './pages/routes.ts'
 import { accountRoutes } from './routes/account.ts'
 import type { UserRoutesDeps } from './routes/deps.ts'
-import { pageRoutes } from './routes/pages.ts'
 import { signInRoutes } from './routes/sign-in.ts'
 import { twoFactorRoutes } from './routes/two-factor.ts'
 

@@ -1,5 +1,5 @@
 import type { Timer } from '../../lib/timer.ts'
-import type { UserOutbox } from './outbox-messages.ts'
+import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'
 
 export function userTimers({ users, outbox }: { users: Users; outbox: UserOutbox }): Timer[] {

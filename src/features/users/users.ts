@@ -14,7 +14,7 @@ import { createPasswordProof } from './credentials/password-proof.ts'
 import { createEmailAddresses, type MailLinks } from './email/email-addresses.ts'
 import { render } from './email/mail-texts.ts'
 import { createNotices } from './email/notices.ts'
-import type { UserOutbox } from './outbox-messages.ts'
+import type { UserOutbox } from './email/outbox-messages.ts'
 import type { UserProfile } from './profile/model.ts'
 import type { UsersDb } from './schema.ts'
 import { createDevices } from './sessions/devices.ts'
@@ -193,6 +193,8 @@ export function createUsers(deps: UsersDeps) {
     tx.afterCommit(() => {
       log.warn({ userId, sessionId }, 'refresh token reuse: the session is ended')
     })
-    await notices.tell(tx, await accounts.find(tx, userId), 'token-reused', { detail: device })
+    await notices.enqueueNotice(tx, await accounts.find(tx, userId), 'token-reused', {
+      detail: device,
+    })
   }
 }

@@ -23,7 +23,7 @@ export function createAccountSecurity({
   oneTimeTokens,
 }: AccountSecurityDeps) {
   const { users, recoveryCodes, knownDevices } = db.tables
-  return { secure, signOut, endOtherSessions, removeStrangersSignIns }
+  return { secure, signOut, endOtherSessions, removeUntrustedSignIns }
 
   /**
    * Ends the sessions of a user but `keptSession` (null: all) and voids the one-time tokens and pending
@@ -59,7 +59,7 @@ export function createAccountSecurity({
    * set up before anybody had verified the address, and links of people whose provider does not own it,
    * whose word was once enough. The caller sets a new password and secures the account.
    */
-  async function removeStrangersSignIns(
+  async function removeUntrustedSignIns(
     tx: Tx,
     { id: userId, emailKey, emailVerifiedAt }: Account,
   ) {

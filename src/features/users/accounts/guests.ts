@@ -2,10 +2,9 @@ import { and, eq, gte, lt, notExists } from 'drizzle-orm'
 import { AppError } from '../../../lib/errors.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
-import type { RequestOrigin } from '../request-origin.ts'
 import type { UsersDb } from '../schema.ts'
 import type { Sessions } from '../sessions/sessions.ts'
-import type { SignIn } from '../sessions/sign-in.ts'
+import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
 import type { AccountDefaults, Accounts } from './accounts.ts'
 
 type GuestsDeps = {

@@ -16,7 +16,7 @@ export type Purpose = (typeof PURPOSES)[number]
 const MINUTE = 60_000
 
 /** How long a token of each purpose lives, in ms. */
-export const LIFE: Record<Purpose, number> = {
+export const LIFETIME_MS: Record<Purpose, number> = {
   'verify-email': 24 * 60 * MINUTE,
   'change-email': 24 * 60 * MINUTE,
   'cancel-email-change': 24 * 60 * MINUTE,
@@ -50,7 +50,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     const secret = randomBytes(32).toString('base64url')
     // Nobody can change the id: the hash is of the whole token.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
-    const expiresAt = new Date(now().getTime() + LIFE[purpose])
+    const expiresAt = new Date(now().getTime() + LIFETIME_MS[purpose])
     const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
     await tx.insert(oneTimeTokens).values(row)
     return token

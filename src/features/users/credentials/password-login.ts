@@ -7,9 +7,8 @@ import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import { type EmailAddresses, requireMailbox } from '../email/email-addresses.ts'
-import type { RequestOrigin } from '../request-origin.ts'
 import type { UsersDb } from '../schema.ts'
-import type { SignIn } from '../sessions/sign-in.ts'
+import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
 import { type PasswordProof, wrongCredentials } from './password-proof.ts'
 
 type PasswordLoginDeps = {
@@ -96,7 +95,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     origin: RequestOrigin,
     bearerId: string | null,
   ) {
-    const { user, settle } = await proof.attempt(email, password, origin.ip)
+    const { user, releaseRateLimit } = await proof.attempt(email, password, origin.ip)
     const rehash = passwords.isOutdated(user.passwordHash ?? '')
       ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
       : null
@@ -106,7 +105,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       if (current?.passwordHash !== user.passwordHash)
         throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
       if (rehash) await tx.update(users).set({ passwordHash: rehash }).where(eq(users.id, user.id))
-      await settle(tx)
+      await releaseRateLimit(tx)
       return signIn.finishSignIn(tx, current, origin.device, bearerId)
     })
     return signIn.answer(result, origin.baseUrl)
@@ -127,11 +126,11 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
 
   /** Sets the password with the token of a mail, which proves the address, and ends all sessions. */
   async function set(token: string, password: string) {
-    const asked = await addresses.ownerOfReset(db.read, token)
+    const asked = await addresses.findResetOwner(db.read, token)
     await check(password, 'newPassword', asked.email ?? '', asked.name)
     const passwordHash = await passwords.hash(password, [asked.id])
     await db.write(async (tx) => {
-      const user = await addresses.takeReset(tx, token)
+      const user = await addresses.consumeResetToken(tx, token)
       await tx.update(users).set({ passwordHash }).where(eq(users.id, user.id))
       await accountSecurity.secure(tx, user.id, null)
       await proof.forgetFailures(tx, user)

@@ -27,7 +27,7 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
   return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
 
-  /** The account that an address and a password belong to; `settle` ends the count, as part of the change. */
+  /** The account that an address and a password belong to; `releaseRateLimit` ends the count, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)
@@ -37,14 +37,14 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
       const matches = await verify(password, user?.passwordHash ?? null)
       if (!user) throw wrongCredentials({ reason: 'unknown_account' })
       if (!matches) throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
-      return { user, settle: release }
+      return { user, releaseRateLimit: release }
     })
   }
 
   /** The same for somebody who is not about to sign in. */
   async function prove(email: string, password: string, ip: string): Promise<Account> {
-    const { user, settle } = await attempt(email, password, ip)
-    await db.write(settle)
+    const { user, releaseRateLimit } = await attempt(email, password, ip)
+    await db.write(releaseRateLimit)
     return user
   }
 

@@ -7,10 +7,10 @@ import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
 import type { OneTimeTokens, Purpose } from '../credentials/one-time-tokens.ts'
 import type { RecheckPassword } from '../credentials/password-proof.ts'
-import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
+import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
 /** What links in mails begin with, up to and with `auth`: in the app, and as pages. One of them is there. */
 export type MailLinks = { app: string | null; page: string | null }
@@ -52,8 +52,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     forgot,
     sendReset,
     requireLink,
-    ownerOfReset,
-    takeReset,
+    findResetOwner,
+    consumeResetToken,
   }
 
   /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
@@ -108,9 +108,12 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
       // Older apps do not know this link.
       const link = `${links.page ?? links.app}/cancel?token=${token}`
-      const isTold = await notices.tell(tx, user, 'email-change-requested', { detail: email, link })
+      const isEnqueued = await notices.enqueueNotice(tx, user, 'email-change-requested', {
+        detail: email,
+        link,
+      })
       // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
-      if (!isTold && user.emailVerifiedAt !== null) throw tooManyChanges()
+      if (!isEnqueued && user.emailVerifiedAt !== null) throw tooManyChanges()
     })
   }
 
@@ -146,7 +149,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     throw invalidLink()
   }
 
-  async function ownerOfReset(from: Reader, token: string): Promise<Account> {
+  async function findResetOwner(from: Reader, token: string): Promise<Account> {
     const row = await oneTimeTokens.find(from, 'reset-password', token)
     if (!row) throw invalidLink()
     return accounts.find(from, row.userId)
@@ -156,10 +159,10 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
    * Uses up the token of a reset. Who holds it has read the mail: the address is verified, and
    * what a stranger may have set up goes.
    */
-  async function takeReset(tx: Tx, token: string): Promise<Account> {
+  async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.take(tx, 'reset-password', token)
     if (!row) throw invalidLink()
-    await accountSecurity.removeStrangersSignIns(tx, await accounts.find(tx, row.userId))
+    await accountSecurity.removeUntrustedSignIns(tx, await accounts.find(tx, row.userId))
     await confirm(tx, row.userId, row.email)
     return accounts.find(tx, row.userId)
   }
@@ -179,7 +182,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await tx.update(users).set(changes).where(eq(users.id, userId))
     // A verification link that the old address got confirms no other address.
     await oneTimeTokens.revoke(tx, userId)
-    await notices.tell(tx, user, 'email-changed', { detail: email })
+    await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })
   }
 
   async function sendLink(

@@ -2,8 +2,8 @@ import { emailKeyOf } from '../../../lib/email-address.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
 import type { Account } from '../accounts/accounts.ts'
-import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
 import type { MailKind } from './mail-texts.ts'
+import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
 type NoticesDeps = { limits: Limits; outbox: UserOutbox }
 
@@ -18,10 +18,10 @@ const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
 /** Mails that tell the owner of an account what happened to it. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
-  return { tell }
+  return { enqueueNotice }
 
   /** Leaves a notice to the account's own address as part of the change; false when too many were sent. */
-  async function tell(
+  async function enqueueNotice(
     tx: Tx,
     { id: userId, email, emailVerifiedAt, locale }: Account,
     mail: MailKind,

@@ -1,5 +1,5 @@
-import type { Outbox } from '../../platform/outbox/outbox.ts'
-import type { MailKind } from './email/mail-texts.ts'
+import type { Outbox } from '../../../platform/outbox/outbox.ts'
+import type { MailKind } from './mail-texts.ts'
 
 /**
  * What people's changes leave to be done after the commit: a mail, the end of a grant that Apple has to be

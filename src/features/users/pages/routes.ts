@@ -3,13 +3,13 @@ import { AppError } from '../../../lib/errors.ts'
 import { readBody } from '../../../platform/http/body.ts'
 import { STATUS } from '../../../platform/http/errors.ts'
 import { sendPage } from '../../../platform/http/page.ts'
-import { deletePage, resultPage, type TokenPage, tokenPage } from '../page-templates.ts'
-import { type PageTexts, pageTexts } from '../page-texts.ts'
-import type { UserRoutesDeps } from './deps.ts'
+import type { UserRoutesDeps } from '../routes/deps.ts'
+import { deletePage, resultPage, type TokenPage, tokenPage } from './templates.ts'
+import { type PageTexts, pageTexts } from './texts.ts'
 
-type Asked = Pick<Context, 'set' | 'request'>
+type RequestContext = Pick<Context, 'set' | 'request'>
 
-const FORM_LIMIT = 4 * 1024
+const MAX_FORM_BYTES = 4 * 1024
 const hidden = { detail: { hide: true } }
 const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
 
@@ -18,57 +18,69 @@ export function pageRoutes(deps: UserRoutesDeps) {
   const { users, ipOf, deleteAccount, appName, languageOf, translate } = deps
   const { addresses, passwordLogin, proof, twoFactor } = users
   return new Elysia({ name: 'auth-pages' })
-    .get('/auth/verify', (asked) => open(asked, 'verify', asked.query.token), tokenQuery)
-    .post('/auth/verify', (asked) => submit(asked, 'verify', ({ verified }) => verified), unparsed)
-    .get('/auth/cancel', (asked) => open(asked, 'cancel', asked.query.token), tokenQuery)
+    .get('/auth/verify', (context) => open(context, 'verify', context.query.token), tokenQuery)
     .post(
-      '/auth/cancel',
-      (asked) => submit(asked, 'cancel', ({ cancelled }) => cancelled),
+      '/auth/verify',
+      (context) => submit(context, 'verify', ({ verified }) => verified),
       unparsed,
     )
-    .get('/auth/reset', (asked) => open(asked, 'reset', asked.query.token), tokenQuery)
-    .post('/auth/reset', (asked) => submit(asked, 'reset', ({ wasReset }) => wasReset), unparsed)
-    .get('/account/delete', (asked) => page(asked, deletePage(textsFor(asked))), hidden)
+    .get('/auth/cancel', (context) => open(context, 'cancel', context.query.token), tokenQuery)
+    .post(
+      '/auth/cancel',
+      (context) => submit(context, 'cancel', ({ cancelled }) => cancelled),
+      unparsed,
+    )
+    .get('/auth/reset', (context) => open(context, 'reset', context.query.token), tokenQuery)
+    .post(
+      '/auth/reset',
+      (context) => submit(context, 'reset', ({ wasReset }) => wasReset),
+      unparsed,
+    )
+    .get('/account/delete', (context) => page(context, deletePage(textsFor(context))), hidden)
     .post(
       '/account/delete',
-      (asked) => submitDeletion(asked, ipOf(asked.request, asked.server)),
+      (context) => submitDeletion(context, ipOf(context.request, context.server)),
       unparsed,
     )
 
   /** The form of a link, or what is wrong with the link: nothing is used up by looking. */
-  async function open(asked: Asked, name: TokenPage, token = '') {
-    const texts = textsFor(asked)
-    const error = await failureOf(() => addresses.requireLink(name, token), asked)
-    if (error) return page(asked, resultPage(error.sentence), error.status)
-    return page(asked, tokenPage(texts, name, token))
+  async function open(context: RequestContext, name: TokenPage, token = '') {
+    const texts = textsFor(context)
+    const error = await failureOf(() => addresses.requireLink(name, token), context)
+    if (error) return page(context, resultPage(error.sentence), error.status)
+    return page(context, tokenPage(texts, name, token))
   }
 
   /** Does what a link is for. A field that was refused can be corrected; a link that is used up cannot. */
-  async function submit(asked: Asked, name: TokenPage, done: (texts: PageTexts) => string) {
-    const texts = textsFor(asked)
-    const form = await readForm(asked.request)
+  async function submit(
+    context: RequestContext,
+    name: TokenPage,
+    done: (texts: PageTexts) => string,
+  ) {
+    const texts = textsFor(context)
+    const form = await readForm(context.request)
     const token = form('token')
     const error = await failureOf(async () => {
       if (name === 'verify') await addresses.verify(token)
       else if (name === 'cancel') await addresses.cancelChange(token)
       else await passwordLogin.set(token, form('newPassword'))
-    }, asked)
-    if (!error) return page(asked, resultPage(done(texts)))
+    }, context)
+    if (!error) return page(context, resultPage(done(texts)))
     const { sentence, status } = error
     const isOver = status === STATUS.unauthenticated
     const again = isOver ? resultPage(sentence) : tokenPage(texts, name, token, sentence)
-    return page(asked, again, status)
+    return page(context, again, status)
   }
 
-  async function submitDeletion(asked: Asked, ip: string) {
-    const texts = textsFor(asked)
-    const form = await readForm(asked.request)
+  async function submitDeletion(context: RequestContext, ip: string) {
+    const texts = textsFor(context)
+    const form = await readForm(context.request)
     const error = await failureOf(async () => {
       const userId = await prove(form('email'), form('password'), form('code'), ip)
       await deleteAccount(userId)
-    }, asked)
-    if (!error) return page(asked, resultPage(texts.deleted))
-    return page(asked, deletePage(texts, form('email'), error.sentence), error.status)
+    }, context)
+    if (!error) return page(context, resultPage(texts.deleted))
+    return page(context, deletePage(texts, form('email'), error.sentence), error.status)
   }
 
   /** The user of a password and, where two-factor is on, of a code. */
@@ -78,17 +90,21 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return user.id
   }
 
-  function textsFor({ request }: Asked): PageTexts {
+  function textsFor({ request }: RequestContext): PageTexts {
     return pageTexts(languageOf(request))
   }
 
-  function page({ set, request }: Asked, content: ReturnType<typeof resultPage>, status = 200) {
+  function page(
+    { set, request }: RequestContext,
+    content: ReturnType<typeof resultPage>,
+    status = 200,
+  ) {
     const frame = { language: languageOf(request), appName, footer: Bun.escapeHTML(appName) }
     return sendPage(set, { ...content, ...frame }, status)
   }
 
   /** What went wrong, in the language of the page; null when nothing did. */
-  async function failureOf(work: () => Promise<unknown>, { request }: Asked) {
+  async function failureOf(work: () => Promise<unknown>, { request }: RequestContext) {
     try {
       await work()
       return null
@@ -104,7 +120,7 @@ const tokenQuery = { query: TokenQuery, ...hidden }
 const unparsed = { parse: 'none', ...hidden } as const
 
 async function readForm(request: Request): Promise<(field: string) => string> {
-  const bytes = await readBody(request, FORM_LIMIT)
+  const bytes = await readBody(request, MAX_FORM_BYTES)
   const form = new URLSearchParams(Buffer.from(bytes).toString('utf8'))
   return (field) => form.get(field) ?? ''
 }

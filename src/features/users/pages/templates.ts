@@ -1,4 +1,4 @@
-import type { PageTexts } from './page-texts.ts'
+import type { PageTexts } from './texts.ts'
 
 export type TokenPage = 'verify' | 'cancel' | 'reset'
 

@@ -17,7 +17,7 @@ import type { UserRoutesDeps } from './deps.ts'
 
 const tags = ['Signing in']
 /** With a token or without: a guest who sends one keeps what is theirs. */
-const AS_GUEST = [{}, { bearer: [] }]
+const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 
 /** Every way to get a session, and out of it. */
 export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
@@ -41,7 +41,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         detail: {
           tags,
           operationId: 'register',
-          security: AS_GUEST,
+          security: OPTIONAL_GUEST_TOKEN,
           summary: 'Create an account and sign in',
           description:
             "Answers a session. With a guest's token in `Authorization` that account is upgraded: its id, files and purchases stay.",
@@ -63,7 +63,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         detail: {
           tags,
           operationId: 'login',
-          security: AS_GUEST,
+          security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in',
           description:
             "Answers a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the account takes over what the guest has, once the sign-in is done.",
@@ -87,7 +87,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         detail: {
           tags,
           operationId: 'passTwoFactor',
-          security: AS_GUEST,
+          security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in: the second step',
           description:
             'Takes the challenge of the first step, and a code. Five wrong codes end the challenge. The account takes over what a guest has whose token was sent in `Authorization`, with the first step or with this one.',
@@ -109,7 +109,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
         detail: {
           tags,
           operationId: 'signInSocially',
-          security: AS_GUEST,
+          security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in with Google or Apple',
           description:
             "Takes the id token of Google or Apple. An account with the same verified address is linked, where the provider is in charge of that address (Apple; Google for gmail.com and Workspace) or a token of that account is sent; with a guest's token that account is upgraded or merged.",

@@ -7,7 +7,7 @@ import type { SessionEndings } from './session-endings.ts'
 type DevicesDeps = { db: UsersDb; endings: SessionEndings; now: () => Date }
 
 /** As many as there may be sessions. */
-const DEVICES_LIMIT = 20
+const MAX_DEVICES = 20
 
 export type Devices = ReturnType<typeof createDevices>
 
@@ -63,8 +63,8 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
       .insert(knownDevices)
       .values({ userId, device, seenAt })
       .onConflictDoUpdate({ target: [knownDevices.userId, knownDevices.device], set: { seenAt } })
-    const others = known.map((one) => one.device).filter((name) => name !== device)
-    const forgotten = others.slice(DEVICES_LIMIT - 1)
+    const others = known.map(({ device: name }) => name).filter((name) => name !== device)
+    const forgotten = others.slice(MAX_DEVICES - 1)
     if (forgotten.length > 0) {
       await tx.delete(knownDevices).where(and(isOwn, inArray(knownDevices.device, forgotten)))
     }

@@ -13,14 +13,14 @@ export type SessionEnd = Extract<
 
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
-const SESSIONS_LIMIT = 20
+const MAX_SESSIONS = 20
 /** An access token outlives its session by 15 minutes at most: the log keeps what is older. */
-const ENDS_KEPT = 5_000
+const MAX_RECENT_ENDS = 5_000
 
 /** Every way in which sessions end, each as part of a change. Access and refresh tokens die with their session. */
 export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
   const { sessions, knownDevices } = db.tables
-  const recentEnds = createRecentMap<string, SessionEnd>(ENDS_KEPT)
+  const recentEnds = createRecentMap<string, SessionEnd>(MAX_RECENT_ENDS)
   return { endOne, endOneOf, endOthers, endAll, endExpired, evictOldest, reasonOf }
 
   async function endOne(tx: Tx, sessionId: string, reason: SessionEnd) {
@@ -60,7 +60,7 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
       .from(sessions)
       .where(eq(sessions.userId, userId))
       .orderBy(asc(sessions.lastUsedAt))
-    for (const { id } of open.slice(0, Math.max(0, open.length + 1 - SESSIONS_LIMIT))) {
+    for (const { id } of open.slice(0, Math.max(0, open.length + 1 - MAX_SESSIONS))) {
       await endOne(tx, id, 'revoked')
     }
   }
@@ -77,12 +77,15 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
         .where(and(isSame, lt(seenAt, session.lastUsedAt)))
     }
     tx.afterCommit(() => {
-      for (const session of ended) noteEnd(session, reason)
+      for (const session of ended) recordEnd(session, reason)
     })
     return ended.length
   }
 
-  function noteEnd({ id: sessionId, userId }: { id: string; userId: string }, reason: SessionEnd) {
+  function recordEnd(
+    { id: sessionId, userId }: { id: string; userId: string },
+    reason: SessionEnd,
+  ) {
     recentEnds.set(sessionId, reason)
     // Thousands a night end by age, which a log of a few days cannot explain anyway.
     if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')

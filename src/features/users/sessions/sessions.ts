@@ -8,15 +8,15 @@ import type { SessionEndings } from './session-endings.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
 const DAY = 24 * 60 * 60 * 1000
-const IDLE_LIFE = 60 * DAY
-const ABSOLUTE_LIFE = 365 * DAY
+const IDLE_LIFETIME_MS = 60 * DAY
+const MAX_LIFETIME_MS = 365 * DAY
 
 /** How long after its successor was first used a refresh token may come again, in ms. */
-const RETRY_WINDOW = 60_000
+const RETRY_WINDOW_MS = 60_000
 /** Each refresh leaves a row for as long as the session lasts: so many at first, and one more in each interval, in ms. */
 const REFRESHES = { burst: 100, interval: 15_000 }
 /** Requests of two processes that share a session overlap by no more, in ms. */
-const OVERLAP = 5_000
+const OVERLAP_MS = 5_000
 
 type SessionsDeps = {
   /** Whether a session that is refreshed too often has to wait. */
@@ -63,7 +63,7 @@ export function createSessions(deps: SessionsDeps) {
   async function open(tx: Tx, userId: string, { name, sealed }: Device): Promise<TokenGrant> {
     const at = now()
     const id = newId()
-    const expiresAt = new Date(at.getTime() + ABSOLUTE_LIFE)
+    const expiresAt = new Date(at.getTime() + MAX_LIFETIME_MS)
     const times = { createdAt: at, lastUsedAt: at, expiresAt }
     await tx.insert(sessions).values({ id, userId, device: name, sealed, generation: 0, ...times })
     const refreshToken = tokens.mintRefresh()
@@ -80,8 +80,8 @@ export function createSessions(deps: SessionsDeps) {
       throw notSignedIn({ reason: endings.reasonOf(sessionId), userId, sessionId })
     }
     if (row.expiresAt <= now()) throw notSignedIn({ reason: 'session_expired', userId, sessionId })
-    if (claims.sealed && !sealed) throw openedSealed()
-    if (row.firstUsedAt === null) await noteFirstUse(claims)
+    if (claims.sealed && !sealed) throw sealingRequired()
+    if (row.firstUsedAt === null) await recordFirstUse(claims)
     return claims
   }
 
@@ -100,8 +100,11 @@ export function createSessions(deps: SessionsDeps) {
       const { session, generation } = found
       const named = { userId: session.userId, sessionId: session.id }
       const family = { ...named, sealed: session.sealed }
-      if (session.sealed && !sealed) throw openedSealed()
-      if (session.expiresAt <= at || session.lastUsedAt.getTime() + IDLE_LIFE <= at.getTime()) {
+      if (session.sealed && !sealed) throw sealingRequired()
+      if (
+        session.expiresAt <= at ||
+        session.lastUsedAt.getTime() + IDLE_LIFETIME_MS <= at.getTime()
+      ) {
         await endings.endOne(tx, session.id, 'session_expired')
         return { denial: { reason: 'session_expired', ...named } } as const
       }
@@ -109,8 +112,8 @@ export function createSessions(deps: SessionsDeps) {
         const usedAt = await firstUse(tx, session.id, generation + 1)
         const age = usedAt === null ? 0 : at.getTime() - usedAt.getTime()
         const isSecondInRow = usedAt !== null && session.repeatedGeneration === generation - 1
-        if (isSecondInRow && age <= OVERLAP) throw refreshedElsewhere()
-        if (isSecondInRow || age > RETRY_WINDOW) {
+        if (isSecondInRow && age <= OVERLAP_MS) throw refreshedElsewhere()
+        if (isSecondInRow || age > RETRY_WINDOW_MS) {
           await endings.endOne(tx, session.id, 'token_reused')
           await onTokenReuse(tx, { ...family, device: session.device })
           return { denial: { reason: 'token_reused', ...named } } as const
@@ -140,7 +143,7 @@ export function createSessions(deps: SessionsDeps) {
   /** Removes sessions that are too old or were idle for too long. */
   async function sweep(signal: AbortSignal) {
     const at = now()
-    const idleSince = new Date(at.getTime() - IDLE_LIFE)
+    const idleSince = new Date(at.getTime() - IDLE_LIFETIME_MS)
     for await (const range of keyRanges(db.read, sessions, sessions.id)) {
       if (signal.aborted) return
       await db.write((tx) => endings.endExpired(tx, range, at, idleSince))
@@ -172,7 +175,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /** While the disk is full or locked, reading goes on: the next use is noted then. */
-  async function noteFirstUse(claims: AccessClaims) {
+  async function recordFirstUse(claims: AccessClaims) {
     try {
       await db.write((tx) => markUsed(tx, claims, now()))
     } catch (error) {
@@ -201,7 +204,7 @@ export function createSessions(deps: SessionsDeps) {
   }
 }
 
-function openedSealed(): AppError {
+function sealingRequired(): AppError {
   return new AppError(
     'encryption_required',
     'This session was opened sealed: seal its requests too.',

@@ -2,16 +2,18 @@ import { and, eq } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { Device } from '../../../platform/http/request-headers.ts'
 import type { Account, Accounts } from '../accounts/accounts.ts'
-import { bearerIdIn, LIFE, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
+import { bearerIdIn, LIFETIME_MS, type OneTimeTokens } from '../credentials/one-time-tokens.ts'
 import type { Notices } from '../email/notices.ts'
 import type { UserProfile } from '../profile/model.ts'
-import type { RequestOrigin } from '../request-origin.ts'
 import type { UsersDb } from '../schema.ts'
 import { type TwoFactor, wrongCode } from '../two-factor/two-factor.ts'
 import type { Devices } from './devices.ts'
 import type { SessionEndings } from './session-endings.ts'
 import type { Sessions, TokenGrant } from './sessions.ts'
 import { ACCESS_TOKEN_TTL_SECONDS, notSignedIn, type Tokens } from './tokens.ts'
+
+/** Where a request comes from. `baseUrl`: what file URLs in the reply begin with. */
+export type RequestOrigin = { ip: string; device: Device; baseUrl: string }
 
 type SignInDeps = {
   db: UsersDb
@@ -33,7 +35,7 @@ type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
-const TRIES = 5
+const MAX_ATTEMPTS = 5
 
 /** The last step of every way to sign in. */
 export function createSignIn(deps: SignInDeps) {
@@ -73,7 +75,7 @@ export function createSignIn(deps: SignInDeps) {
   async function answer(result: SignInResult, baseUrl: string) {
     if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
     const { challengeToken } = result
-    const expiresIn = LIFE['two-factor'] / 1000
+    const expiresIn = LIFETIME_MS['two-factor'] / 1000
     const methods = ['totp', 'recovery_code']
     return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
   }
@@ -92,7 +94,7 @@ export function createSignIn(deps: SignInDeps) {
       const pending = await oneTimeTokens.find(tx, 'two-factor', challengeToken)
       if (!pending) throw notSignedIn({ reason: 'unknown_token' })
       if (!(await twoFactor.check(tx, pending.userId, code))) {
-        await oneTimeTokens.fail(tx, pending, TRIES)
+        await oneTimeTokens.fail(tx, pending, MAX_ATTEMPTS)
         return null
       }
       await oneTimeTokens.take(tx, 'two-factor', challengeToken)
@@ -112,7 +114,7 @@ export function createSignIn(deps: SignInDeps) {
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
-    if (isNew) await notices.tell(tx, user, 'new-device', { detail: device.name })
+    if (isNew) await notices.enqueueNotice(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
   }
 

@@ -10,7 +10,7 @@ import { createRecentMap } from '../../../lib/recent-map.ts'
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TYPE = 'at+jwt'
 /** About 1 KB each. */
-const TOKENS_KEPT = 5_000
+const MAX_CACHED_TOKENS = 5_000
 
 export type AccessClaims = {
   userId: string
@@ -36,7 +36,7 @@ export type Tokens = ReturnType<typeof createTokens>
 
 /** Access tokens (JWT, RFC 9068, ES256) and opaque refresh tokens of 256 bits. */
 export function createTokens({ keys, refreshKey, issuer, audience, now }: TokensDeps) {
-  const verified = createRecentMap<string, Verified>(TOKENS_KEPT)
+  const verified = createRecentMap<string, Verified>(MAX_CACHED_TOKENS)
   return { mintAccess, verifyAccess, mintRefresh, successorOf }
 
   /** What it has signed itself is not checked again. */
@@ -101,7 +101,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       // A fault of ours says nothing of the token.
       if (!(error instanceof errors.JOSEError)) throw error
       throw error instanceof errors.JWTExpired
-        ? tokenExpired({ reason: 'expired', ...namedIn(error.payload) })
+        ? tokenExpired({ reason: 'expired', ...subjectOf(error.payload) })
         : notSignedIn({ reason: reasonOf(error) })
     }
   }
@@ -123,7 +123,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
 }
 
 /** Whom a token with a good signature names. */
-function namedIn({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
+function subjectOf({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
   return typeof sid === 'string' && sub ? { userId: sub, sessionId: sid } : {}
 }
 

@@ -6,9 +6,9 @@ type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: strin
 export type AppleGrants = ReturnType<typeof createAppleGrants>
 
 export const APPLE_URL = 'https://appleid.apple.com'
-const TIMEOUT = 10_000
-const BODY_LIMIT = 64 * 1024
-const SECRET_LIFE = 5 * 60
+const TIMEOUT_MS = 10_000
+const MAX_BODY_BYTES = 64 * 1024
+const SECRET_LIFETIME_SECONDS = 5 * 60
 
 /**
  * Exchanges an authorization code for the refresh token that later revokes the grant, as the App Store
@@ -21,7 +21,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
   /** The refresh token of the grant. Throws when Apple does not give it. */
   async function exchange(code: string, clientId: string): Promise<string> {
     const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
-    const answer = JSON.parse((await readLimited(reply, BODY_LIMIT)) ?? '{}')
+    const answer = JSON.parse((await readLimited(reply, MAX_BODY_BYTES)) ?? '{}')
     const { refresh_token: token } = answer as { refresh_token?: unknown }
     if (typeof token !== 'string') throw new Error('Apple gave no refresh token')
     return token
@@ -38,7 +38,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
       redirect: 'error',
       decompress: false,
       headers: { 'accept-encoding': 'identity' },
-      signal: AbortSignal.timeout(TIMEOUT),
+      signal: AbortSignal.timeout(TIMEOUT_MS),
       body: new URLSearchParams({
         client_id: clientId,
         client_secret: await clientSecret(clientId),
@@ -58,7 +58,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
       .setSubject(clientId)
       .setAudience(APPLE_URL)
       .setIssuedAt(at)
-      .setExpirationTime(at + SECRET_LIFE)
+      .setExpirationTime(at + SECRET_LIFETIME_SECONDS)
       .sign(await importPKCS8(privateKey, 'ES256'))
   }
 }

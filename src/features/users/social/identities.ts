@@ -2,7 +2,7 @@ import { and, asc, eq } from 'drizzle-orm'
 import { emailKeyOf } from '../../../lib/email-address.ts'
 import { unseal } from '../../../lib/seal.ts'
 import type { Tx } from '../../../platform/db/db.ts'
-import { PRIORITY, type UserOutbox } from '../outbox-messages.ts'
+import { PRIORITY, type UserOutbox } from '../email/outbox-messages.ts'
 import type { UsersDb } from '../schema.ts'
 import { alwaysOwns, type ProviderName } from './identity-providers.ts'
 

@@ -47,11 +47,11 @@ export function knownProviders(google: string[], apple: string[]): IdentityProvi
 
 const ALGORITHMS = ['RS256', 'ES256']
 /** An unknown key asks the provider again, but not more often than this, in ms. */
-const COOLDOWN = 30_000
-const KEYS_LIFE = 10 * 60_000
-const TIMEOUT = 5_000
-const CLOCK_TOLERANCE = 60
-const KEYS_LIMIT = 256 * 1024
+const COOLDOWN_MS = 30_000
+const KEYS_LIFETIME_MS = 10 * 60_000
+const TIMEOUT_MS = 5_000
+const CLOCK_TOLERANCE_SECONDS = 60
+const MAX_KEYS_BYTES = 256 * 1024
 
 /** Checks native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(
@@ -71,7 +71,7 @@ export function createIdTokenVerifier(
         issuer: issuers,
         audience: clientIds,
         currentDate: now(),
-        clockTolerance: CLOCK_TOLERANCE,
+        clockTolerance: CLOCK_TOLERANCE_SECONDS,
         requiredClaims: ['sub', 'exp', 'iat'],
       })
       const { sub, aud, email_verified: verified, hd, nonce: claimed } = payload
@@ -105,9 +105,9 @@ function isText(claim: unknown): claim is string {
 
 function remoteKeys(url: string) {
   return createRemoteJWKSet(new URL(url), {
-    cooldownDuration: COOLDOWN,
-    cacheMaxAge: KEYS_LIFE,
-    timeoutDuration: TIMEOUT,
+    cooldownDuration: COOLDOWN_MS,
+    cacheMaxAge: KEYS_LIFETIME_MS,
+    timeoutDuration: TIMEOUT_MS,
     headers: { 'accept-encoding': 'identity' },
     [customFetch]: fetchKeys,
   })
@@ -116,7 +116,7 @@ function remoteKeys(url: string) {
 /** Takes no more of the reply than keys need. */
 async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const reply = await fetch(url, { ...options, decompress: false })
-  const body = await readLimited(reply, KEYS_LIMIT)
+  const body = await readLimited(reply, MAX_KEYS_BYTES)
   if (body === null)
     throw new Error('the keys of the identity provider are too long, or compressed')
   return new Response(body, { status: reply.status })

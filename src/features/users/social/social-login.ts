@@ -9,9 +9,8 @@ import type { AccountSecurity } from '../accounts/account-security.ts'
 import type { Account, AccountDefaults, Accounts } from '../accounts/accounts.ts'
 import type { EmailAddresses } from '../email/email-addresses.ts'
 import type { Notices } from '../email/notices.ts'
-import type { RequestOrigin } from '../request-origin.ts'
 import type { UsersDb } from '../schema.ts'
-import type { SignIn } from '../sessions/sign-in.ts'
+import type { RequestOrigin, SignIn } from '../sessions/sign-in.ts'
 import type { AppleGrants } from './apple-grants.ts'
 import type { Identities } from './identities.ts'
 import type { ProvenIdentity, ProviderName, VerifyIdToken } from './identity-providers.ts'
@@ -89,7 +88,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
         .limit(1)
       const hasPassword = user.passwordHash !== null && user.emailKey !== null
       const loginType = hasPassword ? 'email' : other?.provider
-      if (loginType === undefined) throw lastWayIn()
+      if (loginType === undefined) throw onlySignInMethod()
       await tx.update(users).set({ loginType, updatedAt: now() }).where(eq(users.id, userId))
       await accountSecurity.secure(tx, userId, sessionId)
     })
@@ -144,7 +143,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     if (!user || user.emailVerifiedAt === null) return null
     if (!ownsAddress && user.id !== bearerId) return null
     await link(tx, identity, user.id)
-    await notices.tell(tx, user, 'provider-linked', { detail: NAMES[provider] })
+    await notices.enqueueNotice(tx, user, 'provider-linked', { detail: NAMES[provider] })
     return user
   }
 
@@ -190,6 +189,6 @@ function notLinked(): AppError {
   return new AppError('not_found', 'Not found.')
 }
 
-function lastWayIn(): AppError {
+function onlySignInMethod(): AppError {
   return new AppError('conflict', 'This is the only way to sign in: set a password by mail first.')
 }

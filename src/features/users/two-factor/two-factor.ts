@@ -78,14 +78,14 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** The recovery codes of a confirmation that comes again. Throws `conflict` for every other one. */
+  /** The recovery codes of a confirmation that comes again. Throws `conflict` for every other code. */
   async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
     const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
     const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
     if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null) throw isOn()
     if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw isOn()
     const codes = confirmedCodes(user)
-    const known = new Set(codes.map((one) => hashCode(id, one)))
+    const known = new Set(codes.map((code) => hashCode(id, code)))
     const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
     // Others were made since.
     if (!kept.every(({ hash }) => known.has(hash))) throw isOn()
@@ -114,7 +114,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
 
   async function replaceCodes(tx: Tx, userId: string, codes: string[]) {
     await tx.delete(recoveryCodes).where(eq(recoveryCodes.userId, userId))
-    const rows = codes.map((one) => ({ userId, hash: hashCode(userId, one) }))
+    const rows = codes.map((code) => ({ userId, hash: hashCode(userId, code) }))
     await tx.insert(recoveryCodes).values(rows)
   }
 
