@@ -1,10 +1,10 @@
 import { and, eq } from 'drizzle-orm'
 import { differencesBetween, sidesOf } from '../lib/differences.ts'
+import { DAY_MS } from '../lib/durations.ts'
 import type { Log } from '../lib/log.ts'
 import { encodePng } from '../lib/png.ts'
 import type { Services } from '../server/services.ts'
 
-const DAY = 24 * 60 * 60 * 1000
 const PASSWORD = 'correct horse battery'
 const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
 
@@ -69,7 +69,7 @@ async function deliver(
   daysAgo: number,
   at: number,
 ) {
-  const time = now().getTime() - Math.max(daysAgo, 0) * DAY
+  const time = now().getTime() - Math.max(daysAgo, 0) * DAY_MS
   await billing.recordInternalEvent(type, time, {
     app_user_id: userId,
     environment: 'PRODUCTION',
@@ -80,7 +80,7 @@ async function deliver(
     original_transaction_id: `demo-${at}`,
     transaction_id: `demo-${at}`,
     purchased_at_ms: time,
-    expiration_at_ms: time + 30 * DAY,
+    expiration_at_ms: time + 30 * DAY_MS,
     cancel_reason: type === 'CANCELLATION' ? 'UNSUBSCRIBE' : undefined,
     price: 9.99,
   })

@@ -4,6 +4,7 @@ import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
 import { UsageError } from '../lib/command.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
+import { DAY_MS } from '../lib/durations.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
 import type { Timer } from '../lib/timer.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
@@ -12,7 +13,7 @@ import { DataError } from './data-error.ts'
 import { databasePath } from './open-sqlite.ts'
 
 /** Who was deleted since is still in them. */
-const KEPT_MS = 30 * 24 * 60 * 60 * 1000
+const KEPT_MS = 30 * DAY_MS
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
 /** A copy of the database from before its schema changed. */

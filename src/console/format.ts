@@ -1,10 +1,12 @@
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../lib/durations.ts'
+
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'short' })
 const NUMBER = new Intl.NumberFormat()
 const RELATIVE = new Intl.RelativeTimeFormat(undefined, { numeric: 'auto' })
 const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
-  ['day', 86_400_000],
-  ['hour', 3_600_000],
-  ['minute', 60_000],
+  ['day', DAY_MS],
+  ['hour', HOUR_MS],
+  ['minute', MINUTE_MS],
 ]
 
 /** An instant in the time zone of whoever looks. */

@@ -1,3 +1,4 @@
+import { DAY_MS, HOUR_MS } from './durations.ts'
 /**
  * A clock on the wall, which may jump, and one that only ever runs, both in ms. `lastKnown`: the newest time that was
  * recorded before the start; null where nothing was.
@@ -7,9 +8,8 @@ export type Clocks = { wall: () => number; steady: () => number; lastKnown: numb
 /** What is due is judged by these. */
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
 
-const DAY = 24 * 60 * 60 * 1000
 /** A clock that was set ahead by mistake is set back within this time, or it was no mistake. */
-const BELIEVED_AFTER = 60 * 60 * 1000
+const BELIEVED_AFTER = HOUR_MS
 /** Less than this is a busy process, not a clock that was set. */
 const JUMP = 2 * 60 * 1000
 
@@ -22,7 +22,7 @@ const JUMP = 2 * 60 * 1000
 export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
   let steadyBefore = clocks.steady()
-  const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY
+  const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
   let doubtedUntil = isLongAgo ? steadyBefore + BELIEVED_AFTER : Number.NEGATIVE_INFINITY
   const waiting = new Set<T>()
   return { take, isClockDoubted: () => clocks.steady() < doubtedUntil }
@@ -30,7 +30,7 @@ export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks
   function take(): { due: T[]; jump: number } {
     const [wall, steady] = [clocks.wall(), clocks.steady()]
     const jump = wall - wallBefore - (steady - steadyBefore)
-    if (jump > DAY) doubtedUntil = steady + BELIEVED_AFTER
+    if (jump > DAY_MS) doubtedUntil = steady + BELIEVED_AFTER
     if (jump < -JUMP) waiting.clear()
     const due = timers.filter((timer) => isDue(timer, wallBefore, wall))
     wallBefore = wall

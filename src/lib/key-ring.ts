@@ -1,4 +1,5 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
+import { DAY_MS } from './durations.ts'
 import { AppError } from './errors.ts'
 import { createSemaphore } from './semaphore.ts'
 
@@ -36,7 +37,7 @@ type KeyRingDeps = {
 }
 
 /** How long before its use a key is published, in ms. */
-const PUBLISH_AHEAD = 24 * 60 * 60 * 1000
+const PUBLISH_AHEAD = DAY_MS
 
 /** The P-256 keys of one use: the current one, one that is to come, older ones that are still accepted. */
 export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyRingDeps) {

@@ -1,13 +1,13 @@
 import { type Clocks, createDueTimers } from './due-timers.ts'
+import { MINUTE_MS } from './durations.ts'
 import type { Log } from './log.ts'
 
-const MINUTE = 60_000
 const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
 /** From then on the log warns, in ms. */
 export const NOTABLE_SKEW = 5_000
 /** From then on nothing is deleted by age: others of the instances, whose clocks are right, do it. In ms. */
-const MAX_SKEW = MINUTE
+const MAX_SKEW = MINUTE_MS
 
 const DOUBTED =
   'the clock is more than a day ahead of the last recorded time: what deletes by age waits for an hour'
@@ -72,7 +72,7 @@ export function startTimers(
     const dueTimers = createDueTimers(timers, { ...clocks, lastKnown })
     if (dueTimers.isClockDoubted()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, DOUBTED)
     while (!stopping.signal.aborted) {
-      await pause(MINUTE - (clocks.wall() % MINUTE), stopping.signal)
+      await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
       const { due, jump } = dueTimers.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock has jumped')
       const mayDelete = await agreesWithOthers()
@@ -143,7 +143,7 @@ export function startTimers(
 }
 
 function minuteOf(time: Date): Date {
-  return new Date(Math.floor(time.getTime() / MINUTE) * MINUTE)
+  return new Date(Math.floor(time.getTime() / MINUTE_MS) * MINUTE_MS)
 }
 
 /** Waits `ms` or until `signal` aborts, whichever comes first. */

@@ -1,9 +1,10 @@
 import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
+import { DAY_MS } from '../lib/durations.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import type { Secrets } from '../secrets.ts'
 
 /** Apps pin the key that they seal for, and are updated slowly: a month. */
-const SEALED_REQUESTS_ACCEPTED_MS = 30 * 24 * 60 * 60 * 1000
+const SEALED_REQUESTS_ACCEPTED_MS = 30 * DAY_MS
 
 /** The keys that sign access tokens and those that open sealed requests; replaced ones are accepted for a while. */
 export async function createKeyRings(secrets: Secrets, now: () => Date) {

@@ -1,9 +1,10 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { HOUR_MS } from '../../lib/durations.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 
-const CLOCK_SLACK = 60 * 60 * 1000
+const CLOCK_SLACK = HOUR_MS
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
 /** The second is what earlier versions have left. */
 const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/

@@ -1,10 +1,11 @@
 import type { Config } from '../../config.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { newestBackup } from '../backup/backups.ts'
 import { createBackupState } from '../backup/timers.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
-const OLD_BACKUP = 2 * 24 * 60 * 60 * 1000
+const OLD_BACKUP = 2 * DAY_MS
 
 /** Whether there is a recent backup, and whether the schedule writes them. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {

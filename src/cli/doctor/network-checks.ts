@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
 import { feedOf } from '../../features/rates/providers.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { trySmtp } from '../../platform/outbox/mailer.ts'
 import { readOwnCertificate } from '../tls/own-certificate.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
@@ -10,8 +11,7 @@ import type { ServerState } from './server-state.ts'
 const TIMEOUT = 10_000
 /** Tokens and codes of authenticator apps count in half minutes. */
 const CLOCK_TOLERANCE = 20_000
-const DAY = 24 * 60 * 60 * 1000
-const EXPIRES_SOON = 14 * DAY
+const EXPIRES_SOON = 14 * DAY_MS
 
 /** What has to be asked of others. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {

@@ -1,3 +1,4 @@
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
 import { withDeadline } from '../../lib/with-deadline.ts'
@@ -13,13 +14,12 @@ type RenewalDeps = {
   waits?: { check: number; retries: number[]; deadline: number }
 }
 
-const MINUTE = 60_000
 /** How often is looked, and when it is tried again after a failure: authorities count failures. */
 const WAITS = {
-  check: 6 * 60 * MINUTE,
-  retries: [MINUTE, 5 * MINUTE, 20 * MINUTE, 60 * MINUTE],
+  check: 6 * HOUR_MS,
+  retries: [MINUTE_MS, 5 * MINUTE_MS, 20 * MINUTE_MS, HOUR_MS],
   /** For one try: an authority that answers without end must not stop all later ones. */
-  deadline: 10 * MINUTE,
+  deadline: 10 * MINUTE_MS,
 }
 /** Renewed when so much of its time is left. */
 const LEFT = 1 / 3

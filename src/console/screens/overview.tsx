@@ -1,11 +1,11 @@
 import type { ComponentChildren } from 'preact'
+import { DAY_MS } from '../../lib/durations.ts'
 import { bytes, number, plural, upTo1000, words } from '../format.ts'
 import { linkTo } from '../router.ts'
 import type { Overview } from '../types.ts'
 import { Ago, Badge, Card, Title, type Tone } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
-const DAY = 86_400_000
 const STATES: Record<string, [word: string, tone: Tone]> = {
   ok: ['works', 'good'],
   off: ['off', 'plain'],
@@ -15,7 +15,7 @@ const STATES: Record<string, [word: string, tone: Tone]> = {
 
 /** What works and yet wants somebody to look at it. */
 function todoIn({ events, mails, backup, rates, timers }: Overview): string[] {
-  const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY
+  const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const points: [isSo: boolean, text: string][] = [
     [
       events.failed > 0,
@@ -48,7 +48,7 @@ function Health({ of }: { of: Overview }) {
   const minutes = traffic.minutes
   const isLow = disk.freeBytes < disk.minFreeBytes * 2
   const todo = todoIn(of)
-  const isOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY
+  const isOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
   return (
     <>
       <p

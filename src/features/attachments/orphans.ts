@@ -1,4 +1,5 @@
 import { asc, gt, inArray } from 'drizzle-orm'
+import { HOUR_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { originalOf } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -6,7 +7,6 @@ import type { Files } from './storage/files.ts'
 
 export type Orphans = ReturnType<typeof createOrphans>
 
-const HOUR_MS = 60 * 60 * 1000
 const PAGE = 1_000
 
 /** Removes files, and copies of them, that have no row, and says loudly which rows have no file. */

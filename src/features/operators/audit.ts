@@ -1,4 +1,5 @@
 import { and, desc, eq, gte, lt } from 'drizzle-orm'
+import { DAY_MS } from '../../lib/durations.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
 /** What was done, by whom and to what. */
@@ -30,7 +31,6 @@ export type AuditFilter = {
 type AuditDeps = { db: OperatorsDb; keptDays: number; now: () => Date; newId: () => string }
 
 const PAGE_SIZE = 50
-const DAY = 24 * 60 * 60 * 1000
 const MASK = '[secret]'
 /** Fields that may hold a secret, by their whole name: an app's `tokenShop` is none of them. */
 const SECRET_FIELDS = new Set(
@@ -90,7 +90,7 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   }
 
   async function sweep() {
-    const oldest = new Date(now().getTime() - keptDays * DAY)
+    const oldest = new Date(now().getTime() - keptDays * DAY_MS)
     await db.write(async (tx) => {
       await tx.delete(auditEntries).where(lt(auditEntries.at, oldest))
     })

@@ -1,5 +1,6 @@
 import { and, desc, eq, isNull, lt, or } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type Role } from './accounts.ts'
@@ -25,9 +26,8 @@ type OperatorSessionsDeps = { db: OperatorsDb; now: () => Date; newId: () => str
 
 export type OperatorSessions = ReturnType<typeof createOperatorSessions>
 
-const MINUTE = 60_000
-const IDLE_LIFETIME_MS = 12 * 60 * MINUTE
-const MAX_LIFETIME_MS = 7 * 24 * 60 * MINUTE
+const IDLE_LIFETIME_MS = 12 * HOUR_MS
+const MAX_LIFETIME_MS = 7 * DAY_MS
 
 /** Sessions of the console: idle for 12 hours at most, 7 days in all. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
@@ -80,7 +80,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     const isOver =
       isBefore(lastSeenAt, at, IDLE_LIFETIME_MS) || isBefore(createdAt, at, MAX_LIFETIME_MS)
     if (isOver) return null
-    if (isBefore(lastSeenAt, at, MINUTE)) {
+    if (isBefore(lastSeenAt, at, MINUTE_MS)) {
       await db.write(async (tx) => {
         const seen = { lastSeenAt: at }
         await tx.update(operatorSessions).set(seen).where(eq(operatorSessions.hash, hash))

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../lib/durations.ts'
 import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
 
@@ -16,7 +17,6 @@ const MAX_HELD_SHARE = 0.3
 const MOVE_A_DAY = 0.15
 const MAX_MOVE = 0.6
 const DAYS_AHEAD = 2
-const DAY = 24 * 60 * 60 * 1000
 
 /**
  * Judges a published set against the last good one of the same provider. Currencies that are no ISO
@@ -38,7 +38,8 @@ export function judge(
   if (!isCurrency(set.baseCode)) return refused('the base is no currency')
   if (count === 0) return refused('there are no rates')
   if (!canServe({ ...set, rates })) return refused('the currency that is served is missing')
-  if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY) return refused('the date is ahead')
+  if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY_MS)
+    return refused('the date is ahead')
   if (last === null) return { kind: 'accepted', rates, held: null }
 
   if (set.baseCode !== last.baseCode) return refused('the base has changed')
@@ -72,7 +73,7 @@ function jumped(before: number, rate: number, days: number): boolean {
 }
 
 function daysBetween(from: string, to: string): number {
-  return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / DAY))
+  return Math.max(1, Math.round((Date.parse(to) - Date.parse(from)) / DAY_MS))
 }
 
 function refused(reason: string): Verdict {

@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../lib/durations.ts'
 import { type Feed, FeedError } from './feed.ts'
 import type { RateSet } from './model.ts'
 
@@ -81,7 +82,7 @@ export function berlinTime(date: string, hour: number): Date {
   })
   const asUtc = new Date(`${date}T${String(hour).padStart(2, '0')}:00:00.000Z`)
   const offset = Number(clock.format(asUtc)) - hour
-  return new Date(asUtc.getTime() - offset * 60 * 60 * 1000)
+  return new Date(asUtc.getTime() - offset * HOUR_MS)
 }
 
 type Xml = Record<string, unknown>

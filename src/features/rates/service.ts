@@ -1,4 +1,5 @@
 import { desc, eq } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
@@ -33,10 +34,8 @@ type RefreshOutcome =
 
 export type Rates = ReturnType<typeof createRates>
 
-const MINUTE = 60_000
-const DAY = 24 * 60 * MINUTE
-const RETRIES = [MINUTE, 5 * MINUTE, 15 * MINUTE, 60 * MINUTE]
-const STALE_AFTER = 4 * DAY
+const RETRIES = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
+const STALE_AFTER = 4 * DAY_MS
 /** By then of a working day, in UTC, the day's rates have been published. */
 const PUBLISHED_BY = 15
 

@@ -1,8 +1,9 @@
 import { lt, sql } from 'drizzle-orm'
+import { HOUR_MS } from '../../lib/durations.ts'
 import type { EncryptionDb } from './schema.ts'
 
 /** Clocks of instances differ: whoever is behind still takes what whoever is ahead has forgotten, in ms. */
-const CLOCK_SLACK = 60 * 60 * 1000
+const CLOCK_SLACK = HOUR_MS
 
 export type Replays = ReturnType<typeof createReplays>
 

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, gte, lt, lte } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { HistoryDb, Sample } from './schema.ts'
 
 type RecorderDeps = {
@@ -14,10 +15,7 @@ type Answered = { seconds: number; status: number; isEvent: boolean }
 
 export type Recorder = ReturnType<typeof createRecorder>
 
-const MINUTE = 60_000
-const HOUR = 60 * MINUTE
-const DAY = 24 * HOUR
-const KEPT = { minute: DAY, hour: 30 * DAY }
+const KEPT = { minute: DAY_MS, hour: 30 * DAY_MS }
 /** Four buckets for each doubling, from 0.1 ms up to half an hour. */
 const BUCKETS = 96
 const LEAST = 0.1
@@ -42,12 +40,12 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   /** Keeps the minute that has just ended, and at the end of an hour the hour. */
   async function flush() {
     const sample = take()
-    const minute = startOf(now(), MINUTE) - MINUTE
+    const minute = startOf(now(), MINUTE_MS) - MINUTE_MS
     await db.write(async (tx) => {
       const values = { span: 'minute', at: new Date(minute), instance, values: sample }
       await tx.insert(samples).values(values).onConflictDoNothing()
     })
-    const hour = startOf(now(), HOUR) - HOUR
+    const hour = startOf(now(), HOUR_MS) - HOUR_MS
     if (hour > lastHour) await flushHour(hour)
     lastHour = hour
   }
@@ -61,7 +59,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
         and(
           eq(samples.span, 'minute'),
           gte(samples.at, at),
-          lt(samples.at, new Date(from + HOUR)),
+          lt(samples.at, new Date(from + HOUR_MS)),
           eq(samples.instance, instance),
         ),
       )
@@ -85,7 +83,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
   /** What was kept of the last `hours`: of every minute for a day and less, else of every hour. Instances are joined. */
   async function list(hours: number): Promise<(Sample & { at: string })[]> {
     const span = hours <= 24 ? 'minute' : 'hour'
-    const since = new Date(now().getTime() - hours * HOUR)
+    const since = new Date(now().getTime() - hours * HOUR_MS)
     const rows = await db.read
       .select()
       .from(samples)

@@ -1,5 +1,6 @@
 import { and, eq, gt, lt, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
+import { DAY_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { LimitsDb } from './schema.ts'
@@ -17,7 +18,6 @@ export type Limits = ReturnType<typeof createLimits>
 
 type Row = { count: number; until: Date }
 
-const DAY = 24 * 60 * 60 * 1000
 /** Clocks are set back by less than this, in seconds, without counting anew. */
 const CLOCK_SLACK = 60 * 60
 
@@ -85,7 +85,7 @@ export function createLimits({
 
   async function sweep() {
     await db.write(async (tx) => {
-      await tx.delete(limits).where(lt(limits.until, new Date(now().getTime() - DAY)))
+      await tx.delete(limits).where(lt(limits.until, new Date(now().getTime() - DAY_MS)))
     })
   }
 
@@ -129,7 +129,7 @@ function inWindow(rule: WindowRule, row: Row | undefined, at: Date): Row {
 function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   const { free, maxDelay } = rule
   if (row && isInForce(row, rule, at)) throw tooManyAttempts(row.until, at)
-  const isRecent = row && at.getTime() - row.until.getTime() < DAY
+  const isRecent = row && at.getTime() - row.until.getTime() < DAY_MS
   const count = isRecent ? row.count + 1 : 1
   const delay = count < free ? 0 : Math.min(2 ** (count - free), maxDelay)
   return { count, until: after(at, delay) }

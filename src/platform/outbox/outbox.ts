@@ -1,5 +1,6 @@
 import { asc, eq, gt, inArray, lte, or, sql } from 'drizzle-orm'
 import { hmac } from '../../lib/crypto.ts'
+import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { seal, unseal } from '../../lib/seal.ts'
 import type { Tx } from '../db/db.ts'
@@ -29,14 +30,13 @@ export class PermanentRefusal extends Error {
 /** How many messages are on their way at once. */
 export const SENDERS = 4
 
-const MINUTE = 60_000
 /** Waits before the next tries, in ms; after the last one the message is given up. */
-const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE)
-const LONGEST_WAIT = Math.max(...RETRIES) + 60 * MINUTE
+const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS)
+const LONGEST_WAIT = Math.max(...RETRIES) + HOUR_MS
 const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
 /** For so long a message is with whoever sends it: when nothing was heard by then, it is sent again, in ms. */
-const CLAIM = 2 * MINUTE
+const CLAIM = 2 * MINUTE_MS
 
 /** Sends to the outside what changes have left here, after their commit and until it succeeds. */
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {

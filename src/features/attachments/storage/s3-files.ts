@@ -2,6 +2,7 @@ import { lstatSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncPath } from '../../../lib/durable-file.ts'
+import { HOUR_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
 import type { DiskSpace } from './disk-space.ts'
 import type { Files } from './files.ts'
@@ -16,7 +17,6 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-const HOUR_MS = 60 * 60 * 1000
 /** A file may be read by its name for so long after it was opened, in ms. */
 const IN_USE_MS = 60 * 1000
 const SWEPT_AT_ONCE = 500

@@ -1,4 +1,5 @@
 import { and, asc, desc, eq, lt } from 'drizzle-orm'
+import { DAY_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -12,7 +13,7 @@ export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
 
 export type Retries = ReturnType<typeof createRetries>
 
-const LIFETIME_MS = 24 * 60 * 60 * 1000
+const LIFETIME_MS = DAY_MS
 /** Answers of one user, of up to ten files each; a phone sends an upload again long before so many others. */
 const MAX_PER_USER = 100
 /** At once: an earlier version kept any number of them. */

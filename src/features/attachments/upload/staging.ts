@@ -1,6 +1,7 @@
 import { open, readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../lib/durable-file.ts'
+import { HOUR_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
 import { type DiskSpace, noSpace } from '../storage/disk-space.ts'
 
@@ -11,7 +12,7 @@ export type Staging = ReturnType<typeof createStaging>
 
 const HEAD_BYTES = 4_100
 /** Temporary files older than this belong to nobody, in ms. */
-const ABANDONED_AFTER_MS = 60 * 60 * 1000
+const ABANDONED_AFTER_MS = HOUR_MS
 
 /** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
 export function createStaging(folder: string, space: DiskSpace) {

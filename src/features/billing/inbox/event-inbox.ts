@@ -1,5 +1,6 @@
 import { and, asc, eq, gt, lt, ne, type Placeholder, sql } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
+import { DAY_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -33,7 +34,7 @@ export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 export type Billing = ReturnType<typeof createBilling>
 
 const RETRY_LIMIT = 1_000
-const TELEMETRY_LIFE = 30 * 24 * 60 * 60 * 1000
+const TELEMETRY_LIFE = 30 * DAY_MS
 /** The body of an event that said nothing. */
 const NOTHING = Buffer.from('{}')
 

@@ -1,3 +1,4 @@
+import { DAY_MS } from '../../../lib/durations.ts'
 import type { BillingEvent } from '../inbox/event.ts'
 
 /** An event with its place in time: the provider's, or that of its receipt where the provider's is no good. */
@@ -6,7 +7,6 @@ export type OrderedEvent = BillingEvent & { orderedAt: number }
 /** What the order of events is made of. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
-const DAY = 24 * 60 * 60 * 1000
 const EARLIEST = Date.UTC(2000, 0)
 const LATEST = Date.UTC(2100, 0)
 
@@ -61,7 +61,7 @@ export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boo
 export function orderedTime(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
   const others = [purchasedAt, expiresAt, graceExpiresAt, autoResumeAt]
-  const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY
+  const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY_MS
   const isOff = !isUsable || others.some((time) => time !== null && !isPlausible(time))
   return { orderedAt: isUsable ? at : receivedAt, isOff }
 }

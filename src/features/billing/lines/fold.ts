@@ -1,7 +1,7 @@
+import { DAY_MS } from '../../../lib/durations.ts'
 import { compareEvents, type OrderedEvent } from './event-order.ts'
 import { EMPTY_LINE, type Line } from './line.ts'
 
-const DAY = 24 * 60 * 60 * 1000
 /** Periods that end by themselves. */
 const WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
@@ -126,7 +126,7 @@ function reconciled(line: Line, event: OrderedEvent): Line {
 /** At most a day, and nothing where no entitlement is named. It never shortens a purchase. */
 function temporary(line: Line, event: OrderedEvent): Line {
   if (!line.isTemporary) return line
-  const limit = event.orderedAt + DAY
+  const limit = event.orderedAt + DAY_MS
   return {
     ...line,
     willRenew: false,

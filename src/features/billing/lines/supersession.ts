@@ -1,6 +1,5 @@
+import { DAY_MS } from '../../../lib/durations.ts'
 import type { Line } from './line.ts'
-
-const DAY = 24 * 60 * 60 * 1000
 
 /**
  * Lines of one customer and environment that end because another one began: on the Play Store a changed
@@ -29,11 +28,11 @@ export function supersede<T extends Line>(lines: T[]): T[] {
   /** The line that began first of all that replace this one. */
   function replacementOf(line: T): T | undefined {
     const { startedAt, purchasedAt, changedAt, changedTo } = line
-    if (line.isTemporary) return firstFrom(purchases, startedAt - DAY, line)
-    const from = Math.max((changedAt ?? 0) - DAY, (purchasedAt ?? startedAt) + 1)
+    if (line.isTemporary) return firstFrom(purchases, startedAt - DAY_MS, line)
+    const from = Math.max((changedAt ?? 0) - DAY_MS, (purchasedAt ?? startedAt) + 1)
     if (changedTo !== null) return firstFrom(byProduct.get(changedTo) ?? [], from, line)
     const found = firstFrom(onPlayStore, from, line)
-    return found && found.startedAt <= (changedAt ?? 0) + DAY ? found : undefined
+    return found && found.startedAt <= (changedAt ?? 0) + DAY_MS ? found : undefined
   }
 }
 

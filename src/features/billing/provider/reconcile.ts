@@ -1,4 +1,5 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
+import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import type { Line } from '../lines/line.ts'
@@ -16,8 +17,6 @@ type ReconcileDeps = {
 
 export type Reconcile = ReturnType<typeof createReconcile>
 type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
-const HOUR = 60 * 60 * 1000
-const DAY = 24 * HOUR
 const BATCH = 500
 const MOST_A_RUN = 2_000
 
@@ -101,7 +100,7 @@ export function createReconcile({
 function isOverdue({ endedAt, expiresAt, graceExpiresAt }: Line, now: number): boolean {
   if (endedAt !== null || expiresAt === null) return false
   const end = Math.max(expiresAt, graceExpiresAt ?? 0)
-  return end < now - HOUR && end > now - 60 * DAY
+  return end < now - HOUR_MS && end > now - 60 * DAY_MS
 }
 
 function isSameLine(line: Line, { productId, store, environment }: ReportedSubscription): boolean {

@@ -1,4 +1,5 @@
 import { and, eq, gte, lt, notExists } from 'drizzle-orm'
+import { DAY_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
 import type { Limits, WindowRule } from '../../../platform/limits/limits.ts'
@@ -55,7 +56,7 @@ export function createGuests(deps: GuestsDeps) {
 
   /** Removes guests whose devices, files and access to purchases are all 90 days in the past. */
   async function sweep(signal: AbortSignal) {
-    const cutoff = new Date(now().getTime() - IDLE_DAYS * 24 * 60 * 60 * 1000)
+    const cutoff = new Date(now().getTime() - IDLE_DAYS * DAY_MS)
     const isIn = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))
     const wasSeen = and(eq(knownDevices.userId, users.id), gte(knownDevices.seenAt, cutoff))
     const recentSessions = db.read.select().from(sessions).where(isIn)

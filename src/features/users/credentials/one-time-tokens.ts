@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { and, asc, eq, lt, ne } from 'drizzle-orm'
 import { sha256 } from '../../../lib/crypto.ts'
+import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
@@ -13,15 +14,13 @@ export const PURPOSES = [
 ] as const
 export type Purpose = (typeof PURPOSES)[number]
 
-const MINUTE = 60_000
-
 /** How long a token of each purpose lives, in ms. */
 export const LIFETIME_MS: Record<Purpose, number> = {
-  'verify-email': 24 * 60 * MINUTE,
-  'change-email': 24 * 60 * MINUTE,
-  'cancel-email-change': 24 * 60 * MINUTE,
-  'reset-password': 30 * MINUTE,
-  'two-factor': 5 * MINUTE,
+  'verify-email': DAY_MS,
+  'change-email': DAY_MS,
+  'cancel-email-change': DAY_MS,
+  'reset-password': 30 * MINUTE_MS,
+  'two-factor': 5 * MINUTE_MS,
 }
 
 /** Sign-ins under way on several devices, and every mail that tells of a change of address. */

@@ -1,4 +1,5 @@
 import { and, eq, isNull, sql } from 'drizzle-orm'
+import { DAY_MS, MINUTE_MS } from '../../../lib/durations.ts'
 import { AppError } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { keyRanges } from '../../../platform/db/key-ranges.ts'
@@ -7,12 +8,11 @@ import type { UsersDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
 import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens.ts'
 
-const DAY = 24 * 60 * 60 * 1000
-const IDLE_LIFETIME_MS = 60 * DAY
-const MAX_LIFETIME_MS = 365 * DAY
+const IDLE_LIFETIME_MS = 60 * DAY_MS
+const MAX_LIFETIME_MS = 365 * DAY_MS
 
 /** How long after its successor was first used a refresh token may come again, in ms. */
-const RETRY_WINDOW_MS = 60_000
+const RETRY_WINDOW_MS = MINUTE_MS
 /** Each refresh leaves a row for as long as the session lasts: so many at first, and one more in each interval, in ms. */
 const REFRESHES = { burst: 100, interval: 15_000 }
 /** Requests of two processes that share a session overlap by no more, in ms. */

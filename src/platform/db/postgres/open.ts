@@ -1,3 +1,4 @@
+import { HOUR_MS } from '../../../lib/durations.ts'
 import type { OpenDb, Reader } from '../db.ts'
 import { createSharedCache } from './cached.ts'
 import { asAppError } from './errors.ts'
@@ -21,7 +22,7 @@ type Pools = { reads: Pool; changes: Pool }
 /** How long the server's answer is waited for, in ms. */
 const DEADLINE = 3_000
 /** A slot further ahead than this, in ms, was claimed by a wrong clock: it would hold every run until then. */
-const CLAIM_TRUST = 60 * 60 * 1000
+const CLAIM_TRUST = HOUR_MS
 /** Only the later slot of a timer wins, and only one claim of it; that may be asked again when its answer was lost. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
