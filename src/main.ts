@@ -12,7 +12,7 @@ if (command === 'image-worker') {
   await runCheckpoint(rest)
 } else if (command === 'copy-database') {
   const { runCopyDatabase } = await import('./cli/copy-database.ts')
-  runCopyDatabase(rest)
+  await runCopyDatabase(rest)
 } else {
   const { run } = await import('./cli/run.ts')
   process.exit(await run(process.argv.slice(2)))

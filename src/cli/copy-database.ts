@@ -1,17 +1,17 @@
 import { dirname } from 'node:path'
-import { describeFull } from '../lib/disk-full.ts'
+import { describeFull } from '../lib/free-space.ts'
 import { copyOpenDatabase, isIntact } from '../platform/db/sqlite/open.ts'
 import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { EXIT } from './command.ts'
 
 /** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */
-export function runCopyDatabase([from = '', to = '']: string[]): never {
+export async function runCopyDatabase([from = '', to = '']: string[]): Promise<never> {
   try {
     copyOpenDatabase(from, to)
   } catch (error) {
     const fault = openingFault(error)
     if (fault === null) throw error
-    const why = fault.kind === 'full' ? whyFull(dirname(to)) : 'see its disk and its owner'
+    const why = fault.kind === 'full' ? await whyFull(dirname(to)) : 'see its disk and its owner'
     process.stderr.write(
       `No copy of the database fits into ${dirname(to)} (${fault.code}): ${why}.\n`,
     )
@@ -22,7 +22,7 @@ export function runCopyDatabase([from = '', to = '']: string[]): never {
   process.exit(EXIT.failed)
 }
 
-function whyFull(folder: string): string {
-  const { state, advice } = describeFull(folder)
+async function whyFull(folder: string): Promise<string> {
+  const { state, advice } = await describeFull(folder)
   return `its disk ${state}, ${advice}`
 }

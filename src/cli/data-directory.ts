@@ -1,8 +1,8 @@
-import { constants, existsSync, statfsSync, statSync } from 'node:fs'
+import { constants, existsSync, statSync } from 'node:fs'
 import { access, mkdir, stat } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import type { Config } from '../config.ts'
-import { describeFull } from '../lib/disk-full.ts'
+import { describeFull, freeSpace } from '../lib/free-space.ts'
 import type { Log } from '../lib/log.ts'
 import { setNativeDir } from '../lib/native.ts'
 import { userName } from '../lib/user-name.ts'
@@ -60,7 +60,7 @@ export async function openData(
   try {
     return await openLocked(config, log, overrides, options)
   } catch (error) {
-    throw asDataError(firstOf(error), config)
+    throw await asDataError(firstOf(error), config)
   }
 }
 
@@ -69,9 +69,9 @@ export async function requireData(config: Config) {
   const { dataDir, databaseUrl } = config
   // The server has them; the directory is for work under way.
   if (databaseUrl !== null) return
-  const found = await stat(databasePath(config)).catch((error) => {
+  const found = await stat(databasePath(config)).catch(async (error) => {
     if (codeOf(error) === 'ENOENT') return null
-    throw asDataError(error, config)
+    throw await asDataError(error, config)
   })
   if (found === null) {
     throw new DataError(
@@ -152,7 +152,7 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
 }
 
 /** What the file system says of the data directory, in a sentence; anything else stays as it is. */
-function asDataError(error: unknown, { dataDir }: Config): unknown {
+async function asDataError(error: unknown, { dataDir }: Config): Promise<unknown> {
   if (error instanceof DataError) return error
   if (error instanceof DatabaseRefusal) return new DataError(error.message)
   const fault = openingFault(error)
@@ -160,8 +160,8 @@ function asDataError(error: unknown, { dataDir }: Config): unknown {
   if (fault.kind === 'read_only') {
     return new DataError(`${dataDir} is read-only: mount its disk writable and start again.`)
   }
-  if (fault.kind === 'full' || isFull(dataDir)) {
-    const { state, advice } = describeFull(dataDir)
+  if (fault.kind === 'full' || (await isFull(dataDir))) {
+    const { state, advice } = await describeFull(dataDir)
     return new DataError(`The disk of ${dataDir} ${state}: ${advice} and start again.`)
   }
   const owner = ownerOf(dataDir)
@@ -185,10 +185,10 @@ function foreign(dataDir: string, uid: number): string {
 }
 
 /** The database does not always say why it could not write. */
-function isFull(dataDir: string): boolean {
+async function isFull(dataDir: string): Promise<boolean> {
   if (!existsSync(dataDir)) return false
-  const { bavail, bsize, files, ffree } = statfsSync(dataDir)
-  return bavail * bsize < MIN_START_BYTES || (files > 0 && ffree === 0)
+  const { bytes, inodes } = await freeSpace(dataDir)
+  return bytes < MIN_START_BYTES || inodes === 0
 }
 
 /** What went wrong first: closing what was open may have failed for the same reason. */

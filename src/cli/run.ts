@@ -1,8 +1,8 @@
 import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
 import { type Options, UsageError } from '../lib/command.ts'
-import { describeFull } from '../lib/disk-full.ts'
 import { AppError } from '../lib/errors.ts'
+import { describeFull } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { openingFault } from '../platform/db/sqlite/storage-error.ts'
@@ -29,7 +29,7 @@ export async function run(argv: string[]): Promise<number> {
     await program.parseAsync(words, { from: 'user' })
     return exitCode
   } catch (error) {
-    return explain(error)
+    return await explain(error)
   }
 }
 
@@ -92,7 +92,7 @@ function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   return readConfig(chosen, undefined, serviceVariables(own.dataDir))
 }
 
-function explain(thrown: unknown): number {
+async function explain(thrown: unknown): Promise<number> {
   const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
@@ -102,7 +102,7 @@ function explain(thrown: unknown): number {
   const { code, path } = error as { code?: string; path?: string }
   if (openingFault(error)?.kind === 'full') {
     const disk = path ? `The disk of ${path}` : 'A disk'
-    const { state, advice } = describeFull(path ?? null)
+    const { state, advice } = await describeFull(path ?? null)
     return say(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }
   // Of a request it is the URL, which may have a key in it.

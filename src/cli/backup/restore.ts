@@ -1,9 +1,10 @@
-import { existsSync, statfsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
+import { freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
@@ -80,8 +81,7 @@ async function replaceData(
   const { dataDir } = config
   using _lock = await lockData(config)
   await finishRestore(dataDir)
-  const { bavail, bsize } = statfsSync(dataDir)
-  if (bavail * bsize < size) {
+  if ((await freeSpace(dataDir)).bytes < size) {
     throw new DataError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
   const hasData = config.databaseUrl === null && existsSync(databasePath(config))

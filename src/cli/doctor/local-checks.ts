@@ -1,6 +1,7 @@
-import { existsSync, type StatsFs, statfsSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
+import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { NOTABLE_SKEW } from '../../lib/timer.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
@@ -63,7 +64,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function disk() {
-    return judgeDisk(statfsSync(dataDir), minFreeBytes)
+    return judgeDisk(await freeSpace(dataDir), minFreeBytes)
   }
 
   async function folders() {
@@ -115,19 +116,14 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 }
 
-/** Some file systems have no limit of inodes: they tell 0 in all. */
-export function judgeDisk(
-  { bavail, bsize, files, ffree }: Pick<StatsFs, 'bavail' | 'bsize' | 'files' | 'ffree'>,
-  minFreeBytes: number,
-): Finding {
-  const free = bavail * bsize
-  const isShortOfInodes = files > 0 && ffree < FEW_INODES
-  const text = `${megabytes(free)}${isShortOfInodes ? ` and ${ffree} inodes` : ''} free`
-  if (free < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
-  if (files > 0 && ffree === 0) {
+export function judgeDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): Finding {
+  const isShortOfInodes = inodes !== null && inodes < FEW_INODES
+  const text = `${megabytes(bytes)}${isShortOfInodes ? ` and ${inodes} inodes` : ''} free`
+  if (bytes < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
+  if (inodes === 0) {
     return failed(text, 'Remove files that are not needed: no new one can be made ("df -i").')
   }
-  if (free < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
+  if (bytes < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
   if (isShortOfInodes) return warning(text, 'Each file takes one: see "df -i".')
   return ok(text)
 }

@@ -1,8 +1,8 @@
-import { statfs } from 'node:fs/promises'
 import type { Server } from 'bun'
 import { Elysia, t } from 'elysia'
 import type { Config } from '../../config.ts'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
+import { freeSpace } from '../../lib/free-space.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
 import type { TimerRun } from '../../lib/timer.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
@@ -55,7 +55,7 @@ export type Overview = Awaited<ReturnType<typeof overview>>
 
 async function overview(deps: HealthAdminDeps) {
   const { config, db, version, readiness, eventSearch, rates, outbox, recorder, now } = deps
-  const { bavail, bsize } = await statfs(config.dataDir)
+  const { bytes: freeBytes } = await freeSpace(config.dataDir)
   const [newest] = (await deps.backups?.list())?.backups ?? []
   const { updatedAt } = await rates.read()
   return {
@@ -70,7 +70,7 @@ async function overview(deps: HealthAdminDeps) {
       isConfigured: config.webhookTokens.length > 0,
     },
     rates: { updatedAt, isRefreshed: rates.isRefreshed },
-    disk: { freeBytes: bavail * bsize, minFreeBytes: config.minFreeBytes },
+    disk: { freeBytes, minFreeBytes: config.minFreeBytes },
     database: { bytes: await db.size(), place: db.place },
     mails: { waiting: await outbox.count(), isConfigured: config.smtpUrl !== null },
     backup: {

@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { freeSpace } from '../../lib/free-space.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
 import type { Part, Readiness } from '../../platform/http/health.ts'
 
@@ -56,18 +56,12 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
     {
       name: 'homeport_disk_free_bytes',
       help: 'Free space on the disk of DATA_DIR',
-      read: async () => {
-        const { bavail, bsize } = await statfs(dataDir)
-        return bavail * bsize
-      },
+      read: async () => (await freeSpace(dataDir)).bytes,
     },
     {
       name: 'homeport_disk_free_inodes',
       help: 'Files that the disk of DATA_DIR can still take; absent where there is no limit',
-      read: async () => {
-        const { files, ffree } = await statfs(dataDir)
-        return files === 0 ? null : ffree
-      },
+      read: async () => (await freeSpace(dataDir)).inodes,
     },
     {
       name: 'homeport_pictures_unfinished',

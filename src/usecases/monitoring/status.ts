@@ -1,5 +1,5 @@
-import { statfs } from 'node:fs/promises'
 import { AppError } from '../../lib/errors.ts'
+import { freeSpace } from '../../lib/free-space.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import type { HostState } from './host-state.ts'
@@ -28,7 +28,7 @@ export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 export function createStatus(deps: StatusDeps) {
   const { version, servingSince, dataDir, db, now } = deps
   return async () => {
-    const { bavail, bsize } = await statfs(dataDir)
+    const { bytes: freeBytes } = await freeSpace(dataDir)
     // Side by side: a silent server is waited for once.
     const [parts, people, events, messagesWaiting, databaseBytes, ratesUpdatedAt, backup] =
       await Promise.all([
@@ -54,7 +54,7 @@ export function createStatus(deps: StatusDeps) {
       dataDir,
       database: db.place,
       databaseBytes,
-      freeBytes: bavail * bsize,
+      freeBytes,
       backup,
       ratesUpdatedAt,
       ratesAgeHours: ratesUpdatedAt === null ? null : ageInHours(ratesUpdatedAt),

@@ -1,7 +1,8 @@
-import { rm, statfs, writeFile } from 'node:fs/promises'
+import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { makeFolder } from '../../../lib/durable-file.ts'
 import { AppError } from '../../../lib/errors.ts'
+import { freeSpace } from '../../../lib/free-space.ts'
 
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
@@ -48,8 +49,7 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
   }
 
   async function freeBytes(): Promise<number> {
-    const { bavail, bsize } = await statfs(folder)
-    return bavail * bsize
+    return (await freeSpace(folder)).bytes
   }
 }
 

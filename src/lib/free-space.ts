@@ -1,0 +1,33 @@
+import { existsSync } from 'node:fs'
+import { statfs } from 'node:fs/promises'
+import { dirname } from 'node:path'
+
+export type FreeSpace = {
+  bytes: number
+  /** How many more files fit; null on a file system without such a limit. */
+  inodes: number | null
+}
+
+/** Below this the disk counts as full: a failed write has freed its own inodes by the time we look. */
+const FEW_INODES = 1_000
+
+/** What still fits on the disk that holds `path`. */
+export async function freeSpace(path: string): Promise<FreeSpace> {
+  const { bavail, bsize, files, ffree } = await statfs(path)
+  return { bytes: bavail * bsize, inodes: files === 0 ? null : ffree }
+}
+
+/** Why nothing more fits on the disk of `path`, which may not exist yet, and what to do about it. */
+export async function describeFull(path: string | null) {
+  const inodes = path === null ? null : (await freeSpace(existingParent(path))).inodes
+  return inodes !== null && inodes < FEW_INODES
+    ? {
+        state: 'has no free inodes',
+        advice: 'remove files that are not needed ("df -i" counts them)',
+      }
+    : { state: 'is full', advice: 'free some space' }
+}
+
+function existingParent(path: string): string {
+  return existsSync(path) || path === dirname(path) ? path : existingParent(dirname(path))
+}
