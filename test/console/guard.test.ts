@@ -123,7 +123,7 @@ test('a reader sees all, and changes nothing but what is their own', async () =>
     ({ path, tags, isSafe, isDoor, isOwn }, { status, json }) => {
       const isSeen = (isSafe && !tags.includes('step-up')) || path.includes('/preview/')
       if (isSeen || isDoor || isOwn) return expect(status).not.toBe(403)
-      expect([status, json.message]).toEqual([403, 'A reader may not do this.'])
+      expect([status, json.message]).toEqual([403, 'Readers cannot do this.'])
     },
   )
 })
@@ -133,7 +133,7 @@ test('an operator may do all but say who may', async () => {
   const operator = await signInOperator(app, { name: 'olga', role: 'operator' })
   await each(app, lasting(app), asked(operator), ({ tags, name }, { status, json }) => {
     if (!tags.includes('owner')) return expect([name, status]).not.toEqual([name, 403])
-    expect([status, json.message]).toEqual([403, 'Only an owner may do this.'])
+    expect([status, json.message]).toEqual([403, 'Only owners can do this.'])
   })
 })
 

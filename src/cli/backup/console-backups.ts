@@ -64,6 +64,6 @@ export function createConsoleBackups(config: Config): Backups {
   async function run(args: string[], signal: AbortSignal): Promise<string> {
     const { isGood, out, err } = await runProgram(args, signal)
     if (isGood) return out
-    throw new AppError('conflict', err || `The ${args[0]} did not end well.`)
+    throw new AppError('conflict', err || `The ${args[0]} failed.`)
   }
 }

@@ -103,7 +103,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       async ({ request, params }) => {
         const id = restoreDots(params.id)
         if (reconcile === null) {
-          throw new AppError('unavailable', 'The provider cannot be asked: RC_API_KEY is not set.')
+          throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
         }
         const report = await reconcile.one(id, AbortSignal.timeout(RECONCILE_TIME))
         const { customers, corrected, failed } = report

@@ -25,9 +25,12 @@ export type Faq = FaqImport & { id: string; position: number }
 export const FaqReply = strict(
   {
     _id: id('of the question'),
-    question: t.String({ description: 'as a person asks it', examples: ['How do I cancel?'] }),
+    question: t.String({
+      description: 'the question in the user’s words',
+      examples: ['How do I cancel?'],
+    }),
     answer: t.String({ description: 'plain text', examples: ['In the settings of your store.'] }),
-    category: t.String({ description: 'what it is listed under', examples: ['Billing'] }),
+    category: t.String({ description: 'the group that it is listed in', examples: ['Billing'] }),
   },
   'Faq',
   'a question with its answer, in one language',

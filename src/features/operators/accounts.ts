@@ -36,7 +36,8 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     }
     const token = newToken()
     await db.write(async (tx) => {
-      if (await byName(tx, name)) throw new AppError('conflict', `There is an operator ${name}.`)
+      if (await byName(tx, name))
+        throw new AppError('conflict', `There is already an operator ${name}.`)
       const id = newId()
       await tx.insert(operators).values({ id, name, role, createdAt: now() })
       await storeLink(tx, id, token)
@@ -115,7 +116,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     if (!operator) {
       throw new AppError(
         'unauthenticated',
-        'This link does not work: it was used, replaced by a newer one, or is older than 30 minutes.',
+        'This link has expired: it was used, replaced by a newer one, or is older than 30 minutes.',
         { denial: { reason: 'unknown_token' } },
       )
     }
@@ -155,7 +156,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   async function requireOtherOwner(tx: Tx) {
     const owners = await tx.select().from(operators).where(eq(operators.role, 'owner'))
     if (owners.length > 1) return
-    throw new AppError('conflict', 'The last owner cannot go: make another one first.')
+    throw new AppError('conflict', 'This is the last owner. Add another owner first.')
   }
 
   async function require(tx: Tx, name: string): Promise<OperatorRow> {

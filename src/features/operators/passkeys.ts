@@ -55,10 +55,10 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     const { id, publicKey, counter, transports = [] } = verified.registrationInfo.credential
     const store = async (tx: Tx) => {
       if ((await countOf(tx, operatorId)) >= MAX_PASSKEYS) {
-        throw new AppError('conflict', 'There are 20 passkeys: remove one first.')
+        throw new AppError('conflict', 'You already have 20 passkeys. Remove one first.')
       }
       const [known] = await tx.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
-      if (known) throw new AppError('conflict', 'This passkey is registered already.')
+      if (known) throw new AppError('conflict', 'This passkey is already registered.')
       await tx.insert(operatorPasskeys).values({
         id,
         operatorId,
@@ -145,7 +145,8 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
       .delete(operatorPasskeys)
       .where(and(eq(operatorPasskeys.id, id), eq(operatorPasskeys.operatorId, operatorId)))
       .returning({ id: operatorPasskeys.id })
-    if (removed.length === 0) throw new AppError('not_found', 'There is no such passkey.')
+    if (removed.length === 0)
+      throw new AppError('not_found', 'This passkey has already been removed.')
   }
 
   async function countOf(tx: Tx, operatorId: string): Promise<number> {

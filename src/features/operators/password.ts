@@ -121,7 +121,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     const text = opened(sealed) ?? ''
     const at = text.lastIndexOf(' ')
     if (text.slice(0, at) === name) return text.slice(at + 1)
-    throw new AppError('malformed_request', 'Scan the code again.')
+    throw new AppError('malformed_request', 'Scan the QR code again.')
   }
 
   /** Null for what we have not sealed, or with a key that was lost since. */

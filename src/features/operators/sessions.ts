@@ -103,7 +103,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
         .where(and(eq(operatorSessions.id, id), eq(operatorSessions.operatorId, operatorId)))
         .returning({ device: operatorSessions.device, ip: operatorSessions.ip }),
     )
-    if (!ended) throw new AppError('not_found', 'There is no such session.')
+    if (!ended) throw new AppError('not_found', 'This session has already ended.')
     return ended
   }
 

@@ -161,7 +161,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
       if (operator?.passwordHash || (await passkeys.countOf(tx, operatorId)) > 0) {
         return sessions.endOpenedWith(tx, operatorId, id)
       }
-      throw new AppError('conflict', 'This is the only way to sign in: add another passkey first.')
+      throw new AppError('conflict', 'This is your only way to sign in. Add another passkey first.')
     })
   }
 

@@ -14,7 +14,7 @@ const list = <T extends TSchema>(item: T, description: string, example: string[]
 
 const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
   maxItems: 50,
-  description: 'more product ids that this plan is bought by, such as those of another store',
+  description: 'further product ids that buy this plan, such as those of another store',
   examples: [['com.example.pro.monthly']],
 })
 
@@ -25,10 +25,10 @@ const fieldsWith = <Text extends TSchema>(
   code: t.String({
     minLength: 1,
     maxLength: 100,
-    description: 'identifies the plan; it never changes',
+    description: 'the id of the plan; never change it',
     examples: ['pro_month'],
   }),
-  name: Text({ description: 'what the plan is called', examples: ['Pro'] }),
+  name: Text({ description: 'the name that users see', examples: ['Pro'] }),
   type: text('the kind of plan', 'subscription'),
   duration: text('what one payment lasts', 'month'),
   source: text('where it is bought', 'revenuecat'),
@@ -40,9 +40,9 @@ const fieldsWith = <Text extends TSchema>(
     'the price at the billing provider; empty for none',
     'price_example_pro_month',
   ),
-  trialDays: count('days that are free at the beginning', 7),
+  trialDays: count('length of the free trial', 7),
   capabilities: list(t.String({ maxLength: 500 }), 'what the plan unlocks', ['trackApp']),
-  seatLimit: count('people that may use it', 5),
+  seatLimit: count('how many users may share it', 5),
   appLimit: count('apps', 10),
   keywordLimit: count('keywords', 500),
   apiRequestLimit: count('API requests a month', 10_000),
@@ -51,13 +51,18 @@ const fieldsWith = <Text extends TSchema>(
   storefrontLimit: count('storefronts', 20),
   price: t.Number({ minimum: 0, description: 'in `currency`', examples: [9.99] }),
   currency: text('ISO 4217', 'usd'),
-  isEnterprise: flag('whether it is sold by talking, not by the app'),
+  isEnterprise: flag('whether the sales team sells it, not the app'),
   description: Text({ description: 'one sentence about it', examples: ['Everything to grow.'] }),
-  badge: Text({ description: 'a word to stand out; empty for none', examples: ['Popular'] }),
-  highlighted: flag('whether the app should point at it'),
-  features: list(Text({ description: 'one line of the list' }), 'what is in it, line by line', [
-    'Ten apps',
-  ]),
+  badge: Text({
+    description: 'a short label such as Popular; empty for none',
+    examples: ['Popular'],
+  }),
+  highlighted: flag('whether apps highlight it'),
+  features: list(
+    Text({ description: 'one line of the list' }),
+    'what the plan includes, line by line',
+    ['Ten apps'],
+  ),
 })
 
 /** A plan as `plans import` takes it and as it is kept. */

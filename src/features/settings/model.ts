@@ -16,12 +16,9 @@ const build = (description: string, example: number) =>
 
 const Platform = strict(
   {
-    latestVersion: version('the newest version in the store: an older app offers it', '2.4.0'),
+    latestVersion: version('the newest version in the store; older apps offer the update', '2.4.0'),
     latestBuildNumber: build('its build number', 240),
-    supportedVersion: version(
-      'the oldest version that works: an app below it must be updated',
-      '2.0.0',
-    ),
+    supportedVersion: version('the oldest supported version; older apps must be updated', '2.0.0'),
     supportedBuildNumber: build('its build number', 200),
   },
   'AppVersions',
@@ -29,7 +26,7 @@ const Platform = strict(
 )
 
 const fields = {
-  supportEmail: text('where people get help', 'support@example.com'),
+  supportEmail: text('where users get help', 'support@example.com'),
   playStoreLink: text(
     'the app in the Play Store',
     'https://play.google.com/store/apps/details?id=com.example.app',
@@ -40,11 +37,11 @@ const fields = {
   ios: Platform,
   android: Platform,
   underMaintenance: t.Boolean({
-    description: 'whether to ask people to come back later',
+    description: 'whether apps ask users to come back later',
     examples: [false],
   }),
   hardPaywall: t.Boolean({
-    description: 'whether nothing works without a subscription',
+    description: 'whether apps require a subscription',
     examples: [false],
   }),
 }

@@ -129,7 +129,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         const { id, email, createdAt } = await directory.find(params.id)
         if (body.confirm !== (email ?? id)) {
           throw new AppError('validation_failed', 'Nothing was deleted.', {
-            details: [{ path: 'confirm', message: 'must be the address of the account' }],
+            details: [{ path: 'confirm', message: 'must be the account’s e-mail address or id' }],
           })
         }
         await deleteAccount(id)

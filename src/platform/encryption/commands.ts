@@ -7,8 +7,8 @@ type Rotation = { use: Use; atOnce: boolean }
 
 /** What ends at once with the keys of a use. */
 export const LOST = {
-  enc: 'apps that pin the keys of today cannot seal for this server until they are updated',
-  sig: 'every access token ends now, and apps refresh theirs',
+  enc: 'apps that pin the current keys cannot encrypt requests until they are updated',
+  sig: 'every access token expires now, and apps have to refresh theirs',
 }
 
 const keysList = dataCommand({

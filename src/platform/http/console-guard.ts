@@ -99,7 +99,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
       const operator = token === null ? null : await checkSession(token)
       if (!operator) {
         const reason = token === null ? 'missing' : 'session_ended'
-        throw new AppError('unauthenticated', 'Sign in to the console first.', {
+        throw new AppError('unauthenticated', 'Your session ended. Sign in to continue.', {
           denial: { reason },
         })
       }
@@ -163,13 +163,13 @@ function requireRoleFor(request: Request, role: 'operator' | 'owner') {
   if (own === 'owner' || own === role || pathOf(request).startsWith(OWN)) return
   throw new AppError(
     'forbidden',
-    role === 'owner' ? 'Only an owner may do this.' : 'A reader may not do this.',
+    role === 'owner' ? 'Only owners can do this.' : 'Readers cannot do this.',
   )
 }
 
 function requireProof(request: Request) {
   if (proven.has(request)) return
-  throw new AppError('forbidden', 'Confirm that it is you: show your passkey or a code.', {
+  throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
     details: [{ path: 'operator', message: 'step_up_required' }],
   })
 }

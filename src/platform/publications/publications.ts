@@ -105,7 +105,7 @@ function requireBase(base: number | undefined, last: number) {
   if (base === undefined || base === last) return
   throw new AppError(
     'conflict',
-    `Version ${last} was published meanwhile, and yours is of ${base}.`,
+    `Version ${last} was published while you were editing version ${base}.`,
     {
       details: [{ path: 'base', message: `must be ${last}` }],
     },

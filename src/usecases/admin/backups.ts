@@ -65,6 +65,6 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
 
   function required(): Backups {
     if (backups !== null) return backups
-    throw new AppError('unavailable', 'Backups are made where the server runs.')
+    throw new AppError('unavailable', 'Only the running server can make backups.')
   }
 }

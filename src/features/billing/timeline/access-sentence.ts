@@ -2,7 +2,6 @@ import type { LineAccess } from '../lines/access.ts'
 
 /** What is known of a person's purchases in one environment. `lines`: the best one first. */
 type Facts = {
-  userId: string
   environment: 'production' | 'sandbox'
   /** No event has ever named the person. */
   isUnknown: boolean
@@ -28,23 +27,20 @@ const STORES: Record<string, string> = {
 
 /** Why access is on or off, in one sentence. Times are UTC. */
 export function explainAccess(facts: Facts): string {
-  const { userId, environment, isUnknown, heldBy, lines, hasOther, planOf } = facts
-  if (isUnknown) return `Access is off: no billing event has ever named ${userId}.`
+  const { environment, isUnknown, heldBy, lines, hasOther, planOf } = facts
+  if (isUnknown) return 'Access is off: we have no purchase for this account.'
   if (heldBy !== null) {
-    return `Access is off: what was bought belongs to ${heldBy} now, whom the latest event of the same customer names.`
+    return `Access is off: the purchases now belong to ${heldBy}, as the customer’s latest event says.`
   }
   const [best] = lines
   if (best === undefined) {
-    const names = { production: 'production', sandbox: 'the sandbox' }
-    const own = names[environment]
-    const other = environment === 'production' ? names.sandbox : names.production
-    return hasOther
-      ? `Access is off: there are purchases in ${other} only, none in ${own}.`
-      : `Access is off: events name ${userId}, but none of them is about a purchase of theirs.`
+    if (!hasOther) return 'Access is off: we have events for this account, but no purchase.'
+    const other = environment === 'production' ? 'test' : 'production'
+    return `Access is off: this account has ${other} purchases only.`
   }
   if (!best.active) return `Access is off: ${nameOf(best)} ${whyOff(best)}.`
   const plan = planOf(best)
-  const gap = plan === null ? ', but no plan on sale names this product, so no plan is given' : ''
+  const gap = plan === null ? ', but no plan on sale includes this product' : ''
   return `Access is on${planned(plan)}: ${nameOf(best)} ${whyOn(best)}${gap}.`
 }
 
@@ -59,13 +55,15 @@ function nameOf({ productId, store }: LineAccess): string {
 
 function whyOn(line: LineAccess): string {
   const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = line
-  if (effectiveEnd === null || isForGood(effectiveEnd)) return 'was bought for good'
+  if (effectiveEnd === null || isForGood(effectiveEnd)) return 'never expires'
   const end = dayOf(effectiveEnd)
   if (status === 'in_grace_period') {
-    return `could not be charged, and has time until ${dayOf(graceExpiresAt)} to be paid`
+    return `is in its grace period until ${dayOf(graceExpiresAt)}, because payment failed`
   }
-  if (status === 'in_billing_retry') return `could not be charged, and is paid until ${end}`
-  if (line.isTemporary) return `is granted until ${end}, while the store cannot be asked`
+  if (status === 'in_billing_retry')
+    return `is paid until ${end}, but payment for the next period failed`
+  if (line.isTemporary)
+    return `is granted until ${end}, because the store could not confirm the purchase`
   const kind = status === 'trialing' ? 'is in its trial' : 'is paid'
   if (willRenew) return `${kind} until ${end} and will renew`
   const since =
@@ -82,13 +80,13 @@ function whyOff(line: LineAccess): string {
   }
   const end = dayOf(effectiveEnd)
   if (line.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR') {
-    return `ended on ${end}, because it could not be charged`
+    return `ended on ${end} because payment failed`
   }
   if (line.unsubscribeDetectedAt !== null) {
-    return `ended on ${end}, after it was cancelled on ${dayOf(line.unsubscribeDetectedAt)}`
+    return `ended on ${end} after it was cancelled on ${dayOf(line.unsubscribeDetectedAt)}`
   }
   if (line.endedAt !== null) return `ended on ${end}`
-  return `was paid until ${end}, and no event has said that it was renewed`
+  return `was paid until ${end}, and we received no renewal`
 }
 
 /** Years of five digits, which mean never. */
@@ -98,7 +96,7 @@ export function isForGood(ms: number): boolean {
 
 /** `6 July 2026, 14:00 UTC`. */
 function dayOf(ms: number | null): string {
-  if (ms === null) return 'an unknown day'
+  if (ms === null) return 'an unknown date'
   const date = new Date(ms)
   const day = date.toLocaleDateString('en-GB', {
     day: 'numeric',

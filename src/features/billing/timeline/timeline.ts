@@ -82,7 +82,6 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
     const judged = lineAccessAt(lines, now().getTime(), price)
     const sentence = explainAccess({
-      userId,
       environment,
       isUnknown: holder === null,
       heldBy: holder?.heldBy ?? null,

@@ -20,82 +20,82 @@ const paused = (fields = {}) =>
   lifecycle(U, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, ...fields })
 
 const STORIES: Record<string, Story> = {
-  'nobody has named the person': [
+  'no event mentions the user': [
     1,
-    `Access is off: no billing event has ever named ${U}.`,
-    [lifecycle('somebody else', 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30 })],
+    'Access is off: we have no purchase for this account.',
+    [lifecycle('another user', 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30 })],
   ],
-  'what was named is no purchase of theirs': [
+  'the user has events but no purchase': [
     1,
-    `Access is off: events name ${U}, but none of them is about a purchase of theirs.`,
+    'Access is off: we have events for this account, but no purchase.',
     [{ type: 'TRANSFER', at: 0, transferred_from: ['z'], transferred_to: [U] }],
   ],
-  'there is only the sandbox': [
+  'all purchases are in the sandbox': [
     1,
-    'Access is off: there are purchases in the sandbox only, none in production.',
+    'Access is off: this account has test purchases only.',
     [initial({ environment: 'SANDBOX' })],
   ],
-  'it is paid and will renew': [
+  'the purchase is paid and will renew': [
     1,
     `${ON} ${PRO} is paid until 31 October 2026, 00:00 UTC and will renew.`,
     [initial()],
   ],
-  'it was renewed': [
+  'the purchase was renewed': [
     31,
     `${ON} ${PRO} is paid until 30 November 2026, 00:00 UTC and will renew.`,
     [initial(), renewal(30, 60)],
   ],
-  'it is in its trial': [
+  'the trial is running': [
     1,
     `${ON} ${PRO} is in its trial until 8 October 2026, 12:00 UTC and will renew.`,
     [initial({ period_type: 'TRIAL', expiration_day: 7.5 })],
   ],
-  'it was cancelled and is paid for a while': [
+  'the cancelled period is still paid': [
     6,
     `${ON} ${PRO} is paid until 31 October 2026, 00:00 UTC and will not renew (cancelled on 6 October 2026, 00:00 UTC).`,
     [initial(), cancellation(5, 'UNSUBSCRIBE')],
   ],
-  'the cancellation was taken back': [
+  'the cancellation was reverted': [
     7,
     `${ON} ${PRO} is paid until 31 October 2026, 00:00 UTC and will renew.`,
     [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
   ],
-  'it ends by itself': [
+  'the purchase does not renew': [
     1,
     `${ON} prod_example_pro from a promotion is paid until 31 October 2026, 00:00 UTC and will not renew.`,
     [initial({ type: 'NON_RENEWING_PURCHASE', store: 'PROMOTIONAL' })],
   ],
-  'it was bought for good': [
+  'the purchase never expires': [
     9_000,
-    `${ON} ${PRO} was bought for good.`,
+    `${ON} ${PRO} never expires.`,
     [initial({ type: 'NON_RENEWING_PURCHASE', expiration_day: null })],
   ],
-  'it could not be charged and has time': [
+  'payment failed and the grace period is running': [
     31,
-    `${ON} ${PRO} could not be charged, and has time until 16 November 2026, 00:00 UTC to be paid.`,
+    `${ON} ${PRO} is in its grace period until 16 November 2026, 00:00 UTC, because payment failed.`,
     [initial(), issue(30, 46), cancellation(30, 'BILLING_ERROR')],
   ],
-  'it could not be charged and is tried again': [
+  'payment failed and the store retries': [
     31,
-    `${ON} prod_example_pro from Stripe could not be charged, and is paid until 30 November 2026, 00:00 UTC.`,
+    `${ON} prod_example_pro from Stripe is paid until 30 November 2026, 00:00 UTC, but payment for the next period failed.`,
     [initial({ store: 'STRIPE' }), issue(30, null, { store: 'STRIPE', expiration_day: 60 })],
   ],
-  'it is granted while the store cannot be asked': [
+  'access is temporary because the store cannot confirm': [
     0.5,
-    `${ON} ${PRO} is granted until 2 October 2026, 00:00 UTC, while the store cannot be asked.`,
+    `${ON} ${PRO} is granted until 2 October 2026, 00:00 UTC, because the store could not confirm the purchase.`,
     [{ ...initial({ expiration_day: 5 }), type: 'TEMPORARY_ENTITLEMENT_GRANT' }],
   ],
-  'no plan names the product': [
+  'no plan includes the product': [
     1,
-    'Access is on: other from the App Store is paid until 31 October 2026, 00:00 UTC and will renew, but no plan on sale names this product, so no plan is given.',
+    'Access is on: other from the App Store is paid until 31 October 2026, 00:00 UTC and will renew, but no plan on sale includes this product.',
     [initial({ product_id: 'other' })],
   ],
-  'neither product nor store is known': [
+  'product and store are unknown': [
     1,
-    'Access is on: a purchase is paid until 31 October 2026, 00:00 UTC and will renew, but no plan on sale names this product, so no plan is given.',
+    'Access is on: a purchase is paid until 31 October 2026, 00:00 UTC and will renew, but no plan on sale includes this product.',
     [initial({ product_id: undefined, store: undefined })],
   ],
-  'it was refunded': [
+  'the purchase was refunded': [
     6,
     `Access is off: ${PRO} was refunded on 6 October 2026, 00:00 UTC.`,
     [
@@ -104,42 +104,42 @@ const STORIES: Record<string, Story> = {
       expiration(5.01, 'CUSTOMER_SUPPORT'),
     ],
   ],
-  'it is paused and resumes': [
+  'the purchase is paused and resumes': [
     31,
     'Access is off: prod_example_pro from the Play Store was paused on 31 October 2026, 00:00 UTC and resumes on 30 November 2026, 00:00 UTC.',
     [initial(play), paused({ auto_resume_day: 60 }), expiration(30, 'SUBSCRIPTION_PAUSED', play)],
   ],
-  'it is paused, nobody knows until when': [
+  'the purchase is paused without an end': [
     31,
     'Access is off: prod_example_pro from the Play Store was paused on 31 October 2026, 00:00 UTC.',
     [initial(play), expiration(30, 'SUBSCRIPTION_PAUSED', play)],
   ],
-  'it ended, for it could not be charged': [
+  'the purchase ended after a failed payment': [
     47,
-    `Access is off: ${PRO} ended on 16 November 2026, 00:00 UTC, because it could not be charged.`,
+    `Access is off: ${PRO} ended on 16 November 2026, 00:00 UTC because payment failed.`,
     [initial(), issue(30, 46), expiration(46, 'BILLING_ERROR')],
   ],
-  'it ended, for the cancellation says that it could not be charged': [
+  'the cancellation names a failed payment': [
     31,
-    `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC, because it could not be charged.`,
+    `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC because payment failed.`,
     [initial(), cancellation(29, 'BILLING_ERROR'), expiration(30, 'BILLING_ERROR')],
   ],
-  'it ended after it was cancelled': [
+  'the purchase ended after a cancellation': [
     31,
-    `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC, after it was cancelled on 6 October 2026, 00:00 UTC.`,
+    `Access is off: ${PRO} ended on 31 October 2026, 00:00 UTC after it was cancelled on 6 October 2026, 00:00 UTC.`,
     [initial(), cancellation(5, 'UNSUBSCRIBE'), expiration(30, 'UNSUBSCRIBE')],
   ],
-  'it ended, nobody says why': [
+  'the purchase ended without a reason': [
     21,
     `Access is off: ${PRO} ended on 21 October 2026, 00:00 UTC.`,
     [initial(), expiration(20, 'UNKNOWN')],
   ],
-  'no event has said that it was renewed': [
+  'no renewal was received': [
     31,
-    `Access is off: ${PRO} was paid until 31 October 2026, 00:00 UTC, and no event has said that it was renewed.`,
+    `Access is off: ${PRO} was paid until 31 October 2026, 00:00 UTC, and we received no renewal.`,
     [initial()],
   ],
-  'the best of two counts': [
+  'the user has two purchases': [
     31,
     `${ON} ${PRO} is paid until 9 January 2027, 00:00 UTC and will not renew.`,
     [
@@ -152,14 +152,14 @@ const STORIES: Record<string, Story> = {
       expiration(30, 'UNSUBSCRIBE'),
     ],
   ],
-  'it ends in a year that no app can read': [
+  'the purchase ends after the year 9999': [
     1,
-    `${ON} ${PRO} was bought for good.`,
+    `${ON} ${PRO} never expires.`,
     [initial({ expiration_at_ms: Date.UTC(12_000, 0), expiration_day: undefined })],
   ],
 }
 
-test.each(Object.entries(STORIES))('when %s, the sentence says so', async (_name, story) => {
+test.each(Object.entries(STORIES))('explains access when %s', async (_name, story) => {
   const [day, sentence, events] = story
   await using app = await createTestApp()
   await tell(app, events, day)
@@ -183,18 +183,18 @@ test.each([
   expect(sentence).toStartWith(`${ON} prod_example_pro from ${name} is paid until`)
 })
 
-test('each environment is explained on its own', async () => {
+test('explains each environment separately', async () => {
   await using app = await createTestApp()
   await tell(app, [initial()], 1)
   const { timeline } = app.services
   expect(await timeline.explain(U, 'sandbox')).toBe(
-    'Access is off: there are purchases in production only, none in the sandbox.',
+    'Access is off: this account has production purchases only.',
   )
   await tell(app, [initial({ environment: 'SANDBOX', original_transaction_id: 'S' })], 1)
   expect(await timeline.explain(U, 'sandbox')).toStartWith('Access is on')
 })
 
-test('what another person holds is theirs, and both are told', async () => {
+test('a transferred purchase belongs to its new owner', async () => {
   await using app = await createTestApp()
   const [ann, bob] = [(await app.register()).user._id, (await app.register()).user._id]
   const events = [
@@ -204,7 +204,7 @@ test('what another person holds is theirs, and both are told', async () => {
   await tell(app, events, 2)
   const { timeline } = app.services
   expect(await timeline.explain(ann, 'production')).toBe(
-    `Access is off: what was bought belongs to ${bob} now, whom the latest event of the same customer names.`,
+    `Access is off: the purchases now belong to ${bob}, as the customer’s latest event says.`,
   )
   expect(await timeline.explain(bob, 'production')).toStartWith('Access is on')
   const { heldBy, ids, lines } = await timeline.read(ann, 'production')
