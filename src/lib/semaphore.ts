@@ -1,24 +1,24 @@
 type Semaphore = <T>(work: () => Promise<T>) => Promise<T>
 
 type SemaphoreRules = {
-  /** How many pieces of work run side by side. */
+  /** How many pieces of work run at once. */
   limit: number
   /** How many more wait, in order. */
   queueLimit: number
-  /** How long one waits at most, in ms. Who would wait longer is refused at once, unless it `waitsToTheEnd`. */
+  /** How long work waits at most, in ms. With `ignoreEstimate` it waits even when the estimate is longer. */
   maxWait?: number
-  waitsToTheEnd?: boolean
-  /** What is thrown where no more may wait. */
+  ignoreEstimate?: boolean
+  /** What is thrown when no more work may wait. */
   onFull: () => Error
 }
 
-/** How much the latest duration counts in the average. */
+/** The weight of the latest duration in the average. */
 const WEIGHT = 0.2
 
-/** Lets a few pieces of work run side by side and some more wait for their turn. */
+/** Runs a few pieces of work at once and queues some more. */
 export function createSemaphore(rules: SemaphoreRules): Semaphore {
   const { limit, queueLimit, maxWait = Number.POSITIVE_INFINITY, onFull } = rules
-  const { waitsToTheEnd = false } = rules
+  const { ignoreEstimate = false } = rules
   let running = 0
   let average: number | null = null
   const waiting: (() => void)[] = []
@@ -31,7 +31,7 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
     } finally {
       const took = performance.now() - start
       average = average === null ? took : average + WEIGHT * (took - average)
-      // The place is handed over, so that nobody can slip in between.
+      // The slot is handed over directly, so that no other work can take it.
       const next = waiting.shift()
       if (next) next()
       else running--
@@ -39,7 +39,7 @@ export function createSemaphore(rules: SemaphoreRules): Semaphore {
   }
 
   function turn(): Promise<void> {
-    const expected = waitsToTheEnd ? 0 : ((waiting.length + 1) * (average ?? 0)) / limit
+    const expected = ignoreEstimate ? 0 : ((waiting.length + 1) * (average ?? 0)) / limit
     if (waiting.length >= queueLimit || expected > maxWait) throw onFull()
     return new Promise((resolve, reject) => {
       const timeout = Number.isFinite(maxWait) ? setTimeout(leave, maxWait) : undefined

@@ -1,7 +1,7 @@
 import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import type { Log } from '../../lib/log.ts'
 import { pause } from '../../lib/timer.ts'
-import { withDeadline } from '../../lib/with-deadline.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import type { Acme } from './acme.ts'
 import type { Certificate } from './certificate.ts'
 
@@ -56,7 +56,7 @@ export function keepCertificate({
   async function obtain(): Promise<Certificate | null> {
     try {
       log.info('asking for a certificate')
-      const certificate = await withDeadline(acme.obtain(), waits.deadline, () => {
+      const certificate = await withTimeout(acme.obtain(), waits.deadline, () => {
         return new Error(`the authority took longer than ${waits.deadline / 1000} s`)
       })
       failures = 0

@@ -4,7 +4,7 @@ import type { Transporter } from 'nodemailer'
 import { writeDurably } from '../../lib/durable-file.ts'
 import { mailboxOf } from '../../lib/email-address.ts'
 import { newId } from '../../lib/ids.ts'
-import { withDeadline } from '../../lib/with-deadline.ts'
+import { withTimeout } from '../../lib/with-timeout.ts'
 import { PermanentRefusal, SENDERS } from './outbox.ts'
 
 /** A mail to one mailbox. */
@@ -104,5 +104,5 @@ function maskPersonal(text: string, recipient: string): string {
 export async function trySmtp(smtpUrl: string, deadline = DEADLINE) {
   const { createTransport } = await import('nodemailer')
   const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()
-  await withDeadline(verified, deadline, () => tookTooLong(deadline))
+  await withTimeout(verified, deadline, () => tookTooLong(deadline))
 }

@@ -18,7 +18,11 @@ export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006)$/.test(state)
   const { code = '' } = error as DriverError
-  return error instanceof Silence || isUntrusted(error) || /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code)
+  return (
+    error instanceof ResponseTimeout ||
+    isUntrusted(error) ||
+    /^(ERR_POSTGRES_\w+|E[A-Z]+)$/.test(code)
+  )
 }
 
 /** Whether the server's certificate was refused. */
@@ -27,8 +31,8 @@ export function isUntrusted(error: unknown): boolean {
 }
 
 /** The server has not answered within the deadline. */
-export class Silence extends Error {
-  override readonly name = 'Silence'
+export class ResponseTimeout extends Error {
+  override readonly name = 'ResponseTimeout'
 }
 
 /** A failure of the server (not of the query), as callers may see it; anything else as it is. */

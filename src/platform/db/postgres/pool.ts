@@ -1,5 +1,5 @@
 import { type ReservedSQL, SQL } from 'bun'
-import { isConnectionLost, Silence } from './errors.ts'
+import { isConnectionLost, ResponseTimeout } from './errors.ts'
 
 /** Runs one statement and answers its rows as arrays. */
 export type Run = (query: string, params: unknown[]) => Promise<unknown[][]>
@@ -72,7 +72,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     const { promise: silence, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       if (answeredAt < start) replace(from)
-      reject(new Silence(`no answer within ${patience} ms`))
+      reject(new ResponseTimeout(`no answer within ${patience} ms`))
     }, patience)
     try {
       const answer = await Promise.race([work(), silence])

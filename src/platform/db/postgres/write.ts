@@ -1,15 +1,16 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { createSemaphore } from '../../../lib/semaphore.ts'
+import { withTimeout } from '../../../lib/with-timeout.ts'
 import { buildersOf } from '../builders.ts'
 import { changeIsOver } from '../change-is-over.ts'
 import type { Db, Prepared, Tx, WriteStats } from '../db.ts'
 import { unavailable } from '../storage-error.ts'
 import { asAppError, isConnectionLost, sqlState } from './errors.ts'
+import { createExclusiveQueue } from './exclusive-queue.ts'
 import type { Connection, Pool } from './pool.ts'
 import { queriesOver } from './queries.ts'
-import { createTurns } from './turns.ts'
 
-/** A change under way. After a statement has failed the server takes no more of it: that failure is the change's. */
+/** A change under way. Once a statement has failed, the server refuses the rest: `failure` is the change's outcome. */
 type Change = {
   connection: Connection
   effects: (() => void)[]
@@ -22,38 +23,38 @@ type Change = {
 
 type WriterDeps = {
   pool: Pool
-  /** How many changes run side by side: two less than connections, for the one that is alone and its lock. */
+  /** How many changes run concurrently: two fewer than connections, for an exclusive change and its lock. */
   limit: number
 }
 
-/** Tries of a change beside others, before it waits until it is alone. */
-const TRIES_BESIDE = 2
-/** How often a row that is there already, or a parent that is missing, may be the doing of somebody else. */
+/** How often a change is tried concurrently before it runs exclusively. */
+const CONCURRENT_TRIES = 2
+/** How often a change is retried for a duplicate key or a missing parent that a concurrent change may explain. */
 const CONSTRAINT_RETRIES = 4
-/** For so long a change waits for its turn and is tried again, in all, in ms; after that none is committed. */
-const PATIENCE = 7_000
-/** By then whoever asked has an answer: a last COMMIT may wait for the server, in ms. */
-const ANSWER = 10_500
+/** How long a change may wait and be retried in all, in ms; after that it is not committed. */
+const RETRY_TIMEOUT_MS = 7_000
+/** The caller gets an answer by then: a last COMMIT may still wait for the server. */
+const ANSWER_TIMEOUT_MS = 10_500
 const QUEUE_LIMIT = 10_000
-/** The name of the lock under which changes that met others are alone. */
+/** The key of the advisory lock under which changes run exclusively. */
 const LOCK = 0x686f6d65
 const BEGIN = "BEGIN ISOLATION LEVEL SERIALIZABLE; SET LOCAL lock_timeout = '200ms'"
 
 /**
- * Every change is one SERIALIZABLE transaction: what is committed is as if one had come after the other, so that no
- * change locks anything. Those that met another are made again; what they do outside of the database they do after.
+ * Runs every change as a SERIALIZABLE transaction, so that changes need no locks. One that conflicts is run again:
+ * its effects outside the database belong in `afterCommit`.
  */
 export function createWriter({ pool, limit }: WriterDeps) {
   const inside = new AsyncLocalStorage<Change>()
   const queries = queriesOver(run)
-  const side = createSemaphore({
+  const concurrent = createSemaphore({
     limit,
     queueLimit: QUEUE_LIMIT,
-    maxWait: PATIENCE,
-    waitsToTheEnd: true,
-    onFull: () => unavailable(new Error('too many changes wait')),
+    maxWait: RETRY_TIMEOUT_MS,
+    ignoreEstimate: true,
+    onFull: () => unavailable(new Error('too many changes are waiting')),
   })
-  const alone = createTurns(locked)
+  const exclusive = createExclusiveQueue(withLock)
   const tx: Tx = {
     ...buildersOf(queries),
     attempt,
@@ -71,7 +72,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
     if (refusal) return Promise.reject(unavailable(refusal))
     waiting++
-    const outcome = inTime(untilCommitted(work))
+    const outcome = withTimeout(commitWithRetries(work), ANSWER_TIMEOUT_MS, tooLate)
       .catch((error) => Promise.reject(asAppError(error)))
       .finally(() => {
         waiting--
@@ -83,15 +84,15 @@ export function createWriter({ pool, limit }: WriterDeps) {
 
   function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
     let query: Q | null = null
-    return (given) => {
-      if (given !== tx || !inside.getStore())
-        throw new Error('a prepared change runs inside write() only')
+    return (caller) => {
+      if (caller !== tx || !inside.getStore())
+        throw new Error('a prepared change runs only inside write()')
       query ??= build(tx).prepare()
       return query
     }
   }
 
-  /** Runs a statement as part of the change that is under way. */
+  /** Runs a statement as part of the current change. */
   async function run(query: string, params: unknown[]) {
     const change = current()
     if (change.failure) throw change.failure.error
@@ -111,51 +112,51 @@ export function createWriter({ pool, limit }: WriterDeps) {
     return { waiting, commits, changes: commits }
   }
 
-  /** Refuses every further change with 503 and waits for those under way. */
+  /** Refuses further changes with 503 and waits for those under way. */
   async function stop(reason: unknown) {
     refusal = reason
     await Promise.allSettled(underWay)
   }
 
-  async function untilCommitted<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
+  async function commitWithRetries<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
     const retry = createRetry()
     try {
-      return await retried(work, retry)
+      // While changes wait to run exclusively, concurrent ones would only make them conflict again.
+      for (let tries = 0; tries < CONCURRENT_TRIES && !exclusive.isBusy(); tries++) {
+        const committed = await concurrent(() => tryOnce(work, retry))
+        if (committed) return committed.value
+      }
+      return await exclusive.run(() => retryExclusively(work, retry))
     } catch (error) {
-      // There was no time left to find out whether it was somebody else's doing.
-      throw retry.isOver() && retry.blames(error) ? unavailable(error) : error
+      // There was no time left to find out whether a concurrent change explains it.
+      throw retry.isOver() && retry.isRetryableConstraint(error) ? unavailable(error) : error
     }
   }
 
-  /** While changes wait to be alone, those that come would only keep them from it. */
-  async function retried<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
-    for (let tries = 0; tries < TRIES_BESIDE && !alone.isBusy(); tries++) {
-      try {
-        return await side(() => once(work, retry))
-      } catch (error) {
-        if (!retry.isWorthwhile(error)) throw error
-      }
-    }
-    return alone.take(() => untilAlone(work, retry))
-  }
-
-  async function untilAlone<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
-    while (true) {
-      try {
-        return await once(work, retry)
-      } catch (error) {
-        if (!retry.isWorthwhile(error)) throw error
-      }
+  async function retryExclusively<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+    for (;;) {
+      const committed = await tryOnce(work, retry)
+      if (committed) return committed.value
     }
   }
 
-  /** The lock is another transaction's: taken inside of the change, it would come after the change's view of the data. */
-  async function locked<T>(work: () => Promise<T>): Promise<T> {
+  /** The committed value, or null when another try is worthwhile. */
+  async function tryOnce<T>(work: (tx: Tx) => Promise<T>, retry: Retry) {
+    try {
+      return { value: await runAndCommit(work, retry) }
+    } catch (error) {
+      if (!retry.isWorthwhile(error)) throw error
+      return null
+    }
+  }
+
+  /** The lock belongs to a transaction of its own: inside the change it would come after the change's snapshot. */
+  async function withLock<T>(work: () => Promise<T>): Promise<T> {
     const connection = await pool.reserve()
     let isBroken = true
     try {
-      await connection.run(`BEGIN; SET LOCAL lock_timeout = '${PATIENCE}ms'`, [])
-      await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], PATIENCE + 1000)
+      await connection.run(`BEGIN; SET LOCAL lock_timeout = '${RETRY_TIMEOUT_MS}ms'`, [])
+      await connection.run(`SELECT pg_advisory_xact_lock(${LOCK})`, [], RETRY_TIMEOUT_MS + 1000)
       try {
         return await work()
       } finally {
@@ -171,7 +172,7 @@ export function createWriter({ pool, limit }: WriterDeps) {
     }
   }
 
-  async function once<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
+  async function runAndCommit<T>(work: (tx: Tx) => Promise<T>, retry: Retry): Promise<T> {
     if (retry.isOver()) throw tooLate()
     const connection = await pool.reserve()
     const pending = new Set<Promise<unknown>>()
@@ -207,8 +208,9 @@ export function createWriter({ pool, limit }: WriterDeps) {
       return null
     } catch (thrown) {
       const error = change.failure?.error ?? thrown
-      // What is the whole change's: the server's failures, and meeting another change.
-      if (isConnectionLost(error) || isConflict(error) || change.retry.blames(error)) throw error
+      // A lost connection or a conflict fails the whole change.
+      if (isConnectionLost(error) || isConflict(error)) throw error
+      if (change.retry.isRetryableConstraint(error)) throw error
       await change.connection.run('ROLLBACK TO SAVEPOINT attempt', [])
       change.failure = null
       change.effects.length = before
@@ -223,55 +225,43 @@ export function createWriter({ pool, limit }: WriterDeps) {
   }
 }
 
-/** What is committed later than that would undo what was asked after it. */
+/** A later commit could overwrite what the caller has changed since. */
 function tooLate() {
-  return unavailable(new Error(`a change took more than ${PATIENCE} ms`))
-}
-
-async function inTime<T>(outcome: Promise<T>): Promise<T> {
-  const { promise: late, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(tooLate()), ANSWER)
-  try {
-    return await Promise.race([outcome, late])
-  } finally {
-    clearTimeout(timer)
-  }
+  return unavailable(new Error(`a change took more than ${RETRY_TIMEOUT_MS} ms`))
 }
 
 type Retry = ReturnType<typeof createRetry>
 
-/** Decides whether a change that failed is made again. */
+/** Decides whether a failed change is run again. */
 function createRetry() {
-  const deadline = performance.now() + PATIENCE
+  const deadline = performance.now() + RETRY_TIMEOUT_MS
   let constraints = 0
-  return {
-    isOver,
-    isWorthwhile(error: unknown): boolean {
-      if (isOver()) return false
-      if (isConflict(error) || isConnectionLost(error)) return true
-      if (!blames(error)) return false
-      constraints++
-      return true
-    },
-    blames,
+  return { isOver, isWorthwhile, isRetryableConstraint }
+
+  function isWorthwhile(error: unknown): boolean {
+    if (isOver()) return false
+    if (isConflict(error) || isConnectionLost(error)) return true
+    if (!isRetryableConstraint(error)) return false
+    constraints++
+    return true
   }
 
   function isOver(): boolean {
     return performance.now() > deadline
   }
 
-  /** Whether a constraint may be broken by what somebody else does. */
-  function blames(error: unknown): boolean {
+  /** Whether a concurrent change may explain a duplicate key or a missing parent. */
+  function isRetryableConstraint(error: unknown): boolean {
     return /^2350[35]$/.test(sqlState(error) ?? '') && constraints < CONSTRAINT_RETRIES
   }
 }
 
-/** Whether another change was met. */
+/** Whether the change conflicted with another one. */
 function isConflict(error: unknown): boolean {
   return /^(40001|40P01|55P03)$/.test(sqlState(error) ?? '')
 }
 
-/** Throws 503 where it is not known whether it is done: whoever asks again finds out, by what tells askers apart. */
+/** Throws 503 when the outcome is unknown: a retry is deduplicated by its id. */
 async function commit(connection: Connection) {
   try {
     await connection.run('COMMIT', [])
@@ -280,7 +270,7 @@ async function commit(connection: Connection) {
   }
 }
 
-/** Ends a failed transaction; returns whether the connection cannot be used any more. */
+/** Rolls a failed transaction back; returns whether the connection is broken. */
 async function undo(connection: Connection, error: unknown): Promise<boolean> {
   if (isConnectionLost(error)) return true
   return connection.run('ROLLBACK', []).then(

@@ -1,0 +1,32 @@
+type Job = { work: () => Promise<void>; refuse: (error: unknown) => void }
+
+/** How long one hold of the lock serves the queue before another instance may take it, in ms. */
+const HOLD_MS = 50
+
+/** Runs work one at a time under a lock that `withLock` takes; one hold of the lock serves several jobs. */
+export function createExclusiveQueue(withLock: (work: () => Promise<void>) => Promise<void>) {
+  const waiting: Job[] = []
+  let draining: Promise<void> | null = null
+  return { run, isBusy: () => draining !== null }
+
+  function run<T>(work: () => Promise<T>): Promise<T> {
+    const { promise, resolve, reject } = Promise.withResolvers<T>()
+    waiting.push({ work: () => work().then(resolve, reject), refuse: reject })
+    draining ??= drain().finally(() => {
+      draining = null
+    })
+    return promise
+  }
+
+  async function drain() {
+    while (waiting.length > 0) {
+      await withLock(runBatch).catch((error) => waiting.shift()?.refuse(error))
+    }
+  }
+
+  async function runBatch() {
+    const until = performance.now() + HOLD_MS
+    do await waiting.shift()?.work()
+    while (waiting.length > 0 && performance.now() < until)
+  }
+}
