@@ -141,7 +141,7 @@ test('only config.ts reads the environment', () => {
 
 /** Files of a feature that do not speak HTTP: all but its routes, models, pages and what reads or serves bodies. */
 const SPEAKS_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)admin\.ts$|settings\/(asker|conditions)\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)admin\.ts$|settings\/(audience|conditions)\.ts$/
 
 test('no file of a feature but its routes and models knows Elysia, HTTP or the configuration', () => {
   const silent = files.filter(({ path }) => /^features\/.*\//.test(path) && !SPEAKS_HTTP.test(path))

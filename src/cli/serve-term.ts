@@ -73,7 +73,7 @@ export async function serveTerm(
   if (role === 'successor') {
     const predecessor = await findServer(config)
     // An older program ends before we serve, and the service manager would take that for the end of the service.
-    if (!predecessor?.takesBack) await notifier.becomeMain()
+    if (!predecessor?.takesBack) await notifier.announceMainPid()
     await takeOver(config)
   }
   let tls: Tls | null = null

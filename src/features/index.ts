@@ -2,7 +2,7 @@ import type { KeyRing } from '../lib/key-ring.ts'
 import type { Timer } from '../lib/timer.ts'
 import type { Columns } from '../platform/db/columns.ts'
 import { keyCommands } from '../platform/encryption/commands.ts'
-import type { Replays } from '../platform/encryption/replays.ts'
+import type { ReplayGuard } from '../platform/encryption/replay-guard.ts'
 import { encryptionTables } from '../platform/encryption/schema.ts'
 import type { Recorder } from '../platform/history/recorder.ts'
 import { historyTables } from '../platform/history/schema.ts'
@@ -70,20 +70,25 @@ type TimersDeps = Parameters<typeof userTimers>[0] &
     signingKeys: KeyRing
     limits: Limits
     recorder: Recorder
-    replays: Replays
+    replayGuard: ReplayGuard
     db: { emptyLog: () => Promise<void> }
   }
 
 /** Everything that runs by itself. */
 export function timersOf(services: TimersDeps): Timer[] {
-  const { encryptionKeys, signingKeys, limits, recorder, replays, db } = services
+  const { encryptionKeys, signingKeys, limits, recorder, replayGuard, db } = services
   return [
     ...userTimers(services),
     ...attachmentTimers(services),
     ...billingTimers(services),
     ...rateTimers(services),
     ...operatorTimers(services),
-    { name: 'sealed requests', schedule: ['*/10 * * * *'], run: replays.sweep, deletesByAge: true },
+    {
+      name: 'sealed requests',
+      schedule: ['*/10 * * * *'],
+      run: replayGuard.sweep,
+      deletesByAge: true,
+    },
     {
       name: 'old encryption keys',
       schedule: ['5 * * * *'],

@@ -43,7 +43,7 @@ export function createApp(services: Services) {
     appName,
     readiness,
     encryptionKeys: keys,
-    replays,
+    replayGuard,
     ipOf,
     now,
   } = services
@@ -66,7 +66,7 @@ export function createApp(services: Services) {
     .use(
       encryption({
         keys,
-        replays,
+        replayGuard,
         uploadPath,
         isRequired,
         hasLimits: config.rateLimits,

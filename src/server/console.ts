@@ -38,7 +38,7 @@ export function createConsole(services: Services) {
 function createAdmin(services: Services) {
   const { config, db, appName, consoleUrl, ipOf, now, log } = services
   const { operators, users, profile, limits, findUsers, exportData, deleteAccount } = services
-  const { billing, eventSearch, replayAll, timeline, reconcile, rates, outbox, recorder, backups } =
+  const { billing, eventSearch, reprocess, timeline, reconcile, rates, outbox, recorder, backups } =
     services
   const { settings, plans, content, attachments, listing, usage } = services
   const { encryptionKeys, signingKeys, readiness, timerRuns, liveLines } = services
@@ -67,7 +67,7 @@ function createAdmin(services: Services) {
     .use(operatorsAdmin({ operators, appName, consoleUrl, isSignedIn, record, now }))
     .use(userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }))
     .use(
-      billingAdmin({ billing, eventSearch, replayAll, timeline, reconcile, personOf, record, log }),
+      billingAdmin({ billing, eventSearch, reprocess, timeline, reconcile, personOf, record, log }),
     )
     .use(settingsAdmin({ settings, record }))
     .use(plansAdmin({ plans, record }))

@@ -31,7 +31,7 @@ import type { Log } from '../lib/log.ts'
 import { createPasswords, PASSWORD_COSTS } from '../lib/passwords.ts'
 import type { TimerRun } from '../lib/timer.ts'
 import type { OpenDb, Tx } from '../platform/db/db.ts'
-import { createReplays } from '../platform/encryption/replays.ts'
+import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
 import {
   createAddressOf,
   createIpOf,
@@ -97,7 +97,7 @@ export async function createServices(deps: ServicesDeps) {
   const outbox: UserOutbox = createOutbox({ db, key: secrets.sealKey, now, newId, log })
   const { encryptionKeys, signingKeys } = await createKeyRings(secrets, now)
   const passwords = createPasswords(passwordCost, log, passwordQueueLimit)
-  const replays = createReplays({ db, now })
+  const replayGuard = createReplayGuard({ db, now })
   const addressOf = createAddressOf({ trusted: config.trustedProxies, log })
   const isFromProxy = createProxyCheck(config.trustedProxies)
   const operators = createOperators({
@@ -142,7 +142,7 @@ export async function createServices(deps: ServicesDeps) {
     newKey,
     log,
   })
-  const { attachments, listing, retries, files, imageQueue } = attachmentParts
+  const { attachments, listing, idempotency, files, imageQueue } = attachmentParts
 
   const billingParts = createBillingParts({
     db,
@@ -219,7 +219,7 @@ export async function createServices(deps: ServicesDeps) {
     devices: users.devices.known,
     pending: users.oneTimeTokens.list,
     attachments: listing.list,
-    idempotencyKeys: retries.list,
+    idempotencyKeys: idempotency.list,
     subscription: (userId) => subscription.readFor(userId, 'production'),
     sandboxSubscription: (userId) => subscription.readFor(userId, 'sandbox'),
     billingIds: erasure.idsOfUser,
@@ -260,7 +260,7 @@ export async function createServices(deps: ServicesDeps) {
     accounts,
     encryptionKeys,
     signingKeys,
-    replays,
+    replayGuard,
     publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
     ipOf: createIpOf(addressOf),
     countryOf: createCountryOf(config.countryHeader, { isFromProxy, log }),

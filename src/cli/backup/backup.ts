@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { megabytes } from '../../lib/megabytes.ts'
-import { readLimit } from '../../lib/read-limit.ts'
+import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import type { Services } from '../../server/services.ts'
 import { EXIT, type LocalCommand } from '../command.ts'
@@ -53,7 +53,7 @@ export const backup: LocalCommand = {
   ],
   run: async (given, { out, keep, unencrypted, yes, json }) => {
     const config = await effectiveConfig(given())
-    const kept = typeof keep === 'string' ? readLimit(keep, '--keep') : null
+    const kept = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
     // What we make is for our own eyes.
     process.umask(0o077)

@@ -10,10 +10,10 @@ const SHARE = 0.5
  */
 export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   let timer: Timer | undefined
-  return { becomeMain, ready, stopping }
+  return { announceMainPid, ready, stopping }
 
   /** This process is the service from now on. */
-  function becomeMain() {
+  function announceMainPid() {
     return tell(`MAINPID=${process.pid}`)
   }
 

@@ -1,6 +1,6 @@
 import { basename, dirname, join } from 'node:path'
 import { UsageError } from '../../lib/command.ts'
-import { readLimitedBytes } from '../../lib/read-limited.ts'
+import { readBytesCapped } from '../../lib/read-text-capped.ts'
 import { type Release, verifySums } from '../../lib/release-signature.ts'
 import { BUILD, BUILD_INFO, VERSION } from '../../version.ts'
 
@@ -98,7 +98,7 @@ async function readBeside(source: string, url: URL | null, name: string): Promis
 }
 
 async function readAtMost(response: Response, name: string): Promise<Buffer> {
-  const bytes = await readLimitedBytes(response, MAX_SUMS_BYTES)
+  const bytes = await readBytesCapped(response, MAX_SUMS_BYTES)
   if (bytes !== null) return bytes
   throw new UsageError(`${name} of the release is too large to be one: nothing was changed.`)
 }

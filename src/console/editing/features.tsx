@@ -235,14 +235,14 @@ export function Preview({ features }: { features: Features }) {
   }
   const show = async () => {
     const { language, ...rest } = as
-    const asker = {
+    const audience = {
       platform: rest.platform || null,
       version: rest.version || null,
       country: rest.country || null,
       id: rest.id || null,
       languages: language ? [language] : [],
     }
-    setValues(await send('preview/settings', { features, as: asker }))
+    setValues(await send('preview/settings', { features, as: audience }))
   }
   return (
     <Card title="Preview: what somebody gets">

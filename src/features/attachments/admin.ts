@@ -1,6 +1,6 @@
 import { Elysia, t } from 'elysia'
 import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
-import { data, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
 import type { Usage } from './usage.ts'
@@ -14,7 +14,7 @@ type AttachmentsAdminDeps = {
 }
 
 const PAGE_SIZE = 50
-const FileParams = strict({
+const FileParams = closedObject({
   id: t.String({ maxLength: 100 }),
   key: t.String({ maxLength: 40 }),
 })
@@ -34,8 +34,8 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
         return data({ records: listed, next })
       },
       {
-        params: strict({ id: t.String({ maxLength: 100 }) }),
-        query: strict({ after: t.Optional(t.String({ maxLength: 100 })) }),
+        params: closedObject({ id: t.String({ maxLength: 100 }) }),
+        query: closedObject({ after: t.Optional(t.String({ maxLength: 100 })) }),
       },
     )
     .get(

@@ -12,7 +12,7 @@ import { createFileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
 import { createUrlSigner } from './storage/signed-url.ts'
 import { createAdmission } from './upload/admission.ts'
-import { createRetries } from './upload/idempotency.ts'
+import { createIdempotencyStore } from './upload/idempotency.ts'
 import { createPreparer } from './upload/prepare-upload.ts'
 import { createQuota } from './upload/quota.ts'
 import { createStaging } from './upload/staging.ts'
@@ -50,7 +50,7 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
   const variants = createVariants({ db, files, staging, quota, makeImage, now })
   const urls = createFileUrls(createUrlSigner(deps.fileUrlKey, now), deps.filesPublicUrl)
   const listing = createListing({ db, variants, urls })
-  const retries = createRetries({ db, now })
+  const idempotency = createIdempotencyStore({ db, now })
   const attachments = createAttachments({
     db,
     files,
@@ -58,7 +58,7 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
     prepare: createPreparer({ staging, makeImage, now, newKey }),
     variants,
     quota,
-    retries,
+    idempotency,
     urls,
     existingUsers,
     clearAvatar,
@@ -71,7 +71,7 @@ export function createAttachmentParts(deps: AttachmentPartsDeps) {
     files,
     staging,
     admitUpload,
-    retries,
+    idempotency,
     imageQueue,
     attachments,
     orphans,

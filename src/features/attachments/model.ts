@@ -1,12 +1,12 @@
 import { type Static, t } from 'elysia'
 import {
+  closedObject,
   DataOf,
+  integer,
   nullable,
   oneOf,
   openEnum,
-  strict,
   time,
-  whole,
 } from '../../platform/http/envelope.ts'
 
 export const UploadQuery = t.Object({
@@ -112,14 +112,14 @@ const fileName = t.String({
   examples: ['photo.webp'],
 })
 const itemType = t.String({ description: 'media type of what is stored', examples: ['image/webp'] })
-const size = whole({ description: 'bytes of what is stored', examples: [48_213] })
+const size = integer({ description: 'bytes of what is stored', examples: [48_213] })
 const url = t.String({
   description: 'where the bytes are: for ever, or until `expiresAt`',
   examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
 })
 const expiresAt = nullable(time('when `url` ends; null for a public file: never', null))
 
-export const AttachmentRecord = strict(
+export const AttachmentRecord = closedObject(
   {
     key: key(),
     fileName,
@@ -150,7 +150,7 @@ export const PageQuery = t.Object({
   ),
 })
 
-const ListedAttachment = strict(
+const ListedAttachment = closedObject(
   {
     ...AttachmentRecord.properties,
     type: openEnum(['supportTicket', 'publicAsset'], { description: 'as it was uploaded' }),
@@ -162,7 +162,7 @@ const ListedAttachment = strict(
   'a file in a page of files',
 )
 
-export const AttachmentPage = strict({
+export const AttachmentPage = closedObject({
   ...DataOf(t.Array(ListedAttachment)).properties,
   next: t.Optional(
     t.String({
@@ -172,14 +172,14 @@ export const AttachmentPage = strict({
   ),
 })
 
-export const AttachmentDetails = strict(
+export const AttachmentDetails = closedObject(
   {
     key: key(),
     fileName,
     itemType,
     size,
-    width: t.Optional(whole({ description: 'pixels, of a picture', examples: [1_920] })),
-    height: t.Optional(whole({ description: 'pixels, of a picture', examples: [1_080] })),
+    width: t.Optional(integer({ description: 'pixels, of a picture', examples: [1_920] })),
+    height: t.Optional(integer({ description: 'pixels, of a picture', examples: [1_080] })),
     url,
     expiresAt,
     createdAt: time('when it was stored'),

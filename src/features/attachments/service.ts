@@ -6,7 +6,7 @@ import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
 import type { FileUrls } from './storage/file-urls.ts'
 import type { Files } from './storage/files.ts'
-import type { Remember, Retries } from './upload/idempotency.ts'
+import type { IdempotencyStore, Remember } from './upload/idempotency.ts'
 import type { createPreparer, PreparedUpload, Row, UploadOptions } from './upload/prepare-upload.ts'
 import type { Quota } from './upload/quota.ts'
 import type { Upload } from './upload/receive-uploads.ts'
@@ -19,7 +19,7 @@ type AttachmentsDeps = {
   prepare: ReturnType<typeof createPreparer>
   variants: Variants
   quota: Quota
-  retries: Retries
+  idempotency: IdempotencyStore
   urls: FileUrls
   /** Those of `ids` that are users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
@@ -34,7 +34,7 @@ const MAX_SERVED = 5_000
 const SERVED_FOR_MS = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
-  const { db, files, staging, prepare, variants, quota, retries, urls } = deps
+  const { db, files, staging, prepare, variants, quota, idempotency, urls } = deps
   const { existingUsers, clearAvatar } = deps
   const { attachments } = db.tables
   const byKey = db.read
@@ -67,7 +67,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   ) {
     await checkQuota(userId, retryKey)
     const uploads = await receive()
-    const stored = await retries
+    const stored = await idempotency
       .once(userId, retryKey, fingerprintOf(uploads, options), (remember) =>
         storeAll(userId, ip, uploads, options, remember),
       )
@@ -82,11 +82,11 @@ export function createAttachments(deps: AttachmentsDeps) {
 
   /** What was stored already needs no room; another instance may have stored it while we looked. */
   async function checkQuota(userId: string, retryKey: string | null) {
-    if (await retries.isKnown(userId, retryKey)) return
+    if (await idempotency.isKnown(userId, retryKey)) return
     try {
       await quota.check(userId)
     } catch (error) {
-      if (!(await retries.isKnown(userId, retryKey))) throw error
+      if (!(await idempotency.isKnown(userId, retryKey))) throw error
     }
   }
 

@@ -1,13 +1,18 @@
 import type { Timer } from '../../lib/timer.ts'
 import type { Orphans } from './orphans.ts'
-import type { Retries } from './upload/idempotency.ts'
+import type { IdempotencyStore } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 
-type AttachmentTimersDeps = { orphans: Orphans; retries: Retries; staging: Staging }
+type AttachmentTimersDeps = { orphans: Orphans; idempotency: IdempotencyStore; staging: Staging }
 
-export function attachmentTimers({ orphans, retries, staging }: AttachmentTimersDeps): Timer[] {
+export function attachmentTimers({ orphans, idempotency, staging }: AttachmentTimersDeps): Timer[] {
   return [
-    { name: 'upload retries', schedule: ['45 3 * * *'], run: retries.sweep, deletesByAge: true },
+    {
+      name: 'upload retries',
+      schedule: ['45 3 * * *'],
+      run: idempotency.sweep,
+      deletesByAge: true,
+    },
     { name: 'orphaned files', schedule: ['17 * * * *'], run: orphans.collect, deletesByAge: true },
     {
       name: 'copies of files',

@@ -4,18 +4,18 @@ import type { Log } from '../../lib/log.ts'
 import { restoreDots } from '../../lib/path-segment.ts'
 import { json } from '../../platform/http/body.ts'
 import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
-import { data, oneOf, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventSearch } from './inbox/event-search.ts'
-import type { ReplayAll } from './inbox/replay-all.ts'
+import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 import type { Timeline } from './timeline/timeline.ts'
 
 type BillingAdminDeps = {
   billing: Billing
   eventSearch: EventSearch
-  replayAll: ReplayAll
+  reprocess: Reprocess
   timeline: Timeline
   reconcile: Reconcile | null
   /** The person of an app user id; null when nobody has it. */
@@ -36,10 +36,10 @@ const Filter = {
   conflicting: flag,
   clockIsOff: flag,
 }
-const EventsQuery = strict({ ...Filter, after: t.Optional(t.String({ maxLength: 40 })) })
-const ReplayMany = strict(Filter)
-const IdParam = strict({ id: t.String({ maxLength: 300 }) })
-const EnvironmentQuery = strict({
+const EventsQuery = closedObject({ ...Filter, after: t.Optional(t.String({ maxLength: 40 })) })
+const ReplayMany = closedObject(Filter)
+const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
+const EnvironmentQuery = closedObject({
   environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
 })
 
@@ -47,7 +47,7 @@ const RECONCILE_TIME = 60_000
 
 /** The log of billing events, and what they came to for a person. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, replayAll, timeline, reconcile, personOf, record, log } = deps
+  const { billing, eventSearch, reprocess, timeline, reconcile, personOf, record, log } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
@@ -86,7 +86,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
       '/events/replay',
       ({ request, body, server, set }) =>
         progressReply({ request, server, set, log }, async (tell, signal) => {
-          const outcome = await replayAll(filterOf(body), tell, signal)
+          const outcome = await reprocess(filterOf(body), tell, signal)
           await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
           return outcome
         }),

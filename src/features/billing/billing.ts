@@ -4,7 +4,7 @@ import { createErasure } from './inbox/erasure.ts'
 import { createBilling } from './inbox/event-inbox.ts'
 import { createEventLog } from './inbox/event-log.ts'
 import { createEventSearch } from './inbox/event-search.ts'
-import { createReplayAll } from './inbox/replay-all.ts'
+import { createReprocessing } from './inbox/reprocessing.ts'
 import { createBacklog } from './projection/backlog.ts'
 import type { FoldingSizes } from './projection/line-folding.ts'
 import { createUnmatchedList, createUnmatchedReport } from './projection/plan-matching.ts'
@@ -73,7 +73,7 @@ export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps
     subscription,
     timeline: createTimeline({ db, subscription, listPlans, now }),
     eventSearch,
-    replayAll: createReplayAll({ billing, eventSearch }),
+    reprocess: createReprocessing({ billing, eventSearch }),
     listUnmatched: createUnmatchedList({ db, listPlans, now }),
     rebuildBilling: createRebuild({ db, projection }),
     reconcile,

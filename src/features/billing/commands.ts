@@ -1,10 +1,10 @@
 import { dataCommand, type Options } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
-import { readLimit } from '../../lib/read-limit.ts'
+import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventFilter, EventSearch } from './inbox/event-search.ts'
-import type { ReplayAll } from './inbox/replay-all.ts'
+import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Unmatched } from './projection/plan-matching.ts'
 import type { Rebuild } from './projection/rebuild.ts'
 import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
@@ -16,7 +16,7 @@ type Needs = {
   rebuildBilling: Rebuild
   reconcile: Reconcile | null
   eventSearch: EventSearch
-  replayAll: ReplayAll
+  reprocess: Reprocess
   timeline: Pick<Timeline, 'explain' | 'explainAfter'>
   subscription: Pick<Subscription<PlanLike>, 'read' | 'isKnown'>
   listUnmatched: () => Promise<Unmatched[]>
@@ -51,7 +51,7 @@ const eventsList = dataCommand({
   ],
   input: (_args, options) => ({
     ...readFilter(options),
-    ...(typeof options['limit'] === 'string' ? { limit: readLimit(options['limit']) } : {}),
+    ...(typeof options['limit'] === 'string' ? { limit: parseLimitOption(options['limit']) } : {}),
   }),
   work: async ({ eventSearch }: Needs, filter: EventFilter) => {
     const events = await eventSearch.findAll(filter)
@@ -105,8 +105,8 @@ const eventsRetry = dataCommand({
     ...MARK_OPTIONS,
   ],
   input: (_args, options) => readFilter(options),
-  work: ({ replayAll }: Needs, filter: EventFilter) =>
-    replayAll(filter, () => {}, new AbortController().signal),
+  work: ({ reprocess }: Needs, filter: EventFilter) =>
+    reprocess(filter, () => {}, new AbortController().signal),
   print: ({ done, failed }) => `Folded ${done} events again, ${failed} of them fail.`,
   changes: (outcome, filter) => ({ ...filter, ...outcome }),
 })

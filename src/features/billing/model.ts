@@ -1,11 +1,18 @@
 import { type TSchema, t } from 'elysia'
-import { nullable, oneOf, openEnum, strict, time, whole } from '../../platform/http/envelope.ts'
+import {
+  closedObject,
+  integer,
+  nullable,
+  oneOf,
+  openEnum,
+  time,
+} from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
 
 const text = (description: string, example: string) =>
   t.String({ description, examples: [example] })
 const ms = (description: string, example: number) =>
-  whole({ format: 'int64', description: `${description}, ms since 1970`, examples: [example] })
+  integer({ format: 'int64', description: `${description}, ms since 1970`, examples: [example] })
 
 const BillingEvent = t.Object(
   {
@@ -71,7 +78,7 @@ export const SubscriptionQuery = t.Object({
   ...LanguageQuery.properties,
 })
 
-const Entitlement = strict(
+const Entitlement = closedObject(
   {
     id: text('what was paid for, as the billing provider names it', 'pro'),
     active: t.Boolean({ description: 'whether the person has access now', examples: [true] }),
@@ -88,7 +95,7 @@ const Entitlement = strict(
   'something that was paid for',
 )
 
-const SubscriptionLine = strict(
+const SubscriptionLine = closedObject(
   {
     productId,
     priceId: t.Optional(text('the price at the billing provider', 'price_example_pro_month')),
@@ -133,9 +140,10 @@ const SubscriptionLine = strict(
   'a purchase as it stands',
 )
 
-const limit = (description: string, example: number) => whole({ description, examples: [example] })
+const limit = (description: string, example: number) =>
+  integer({ description, examples: [example] })
 
-const Limits = strict(
+const Limits = closedObject(
   {
     seatLimit: limit('people that may use it', 5),
     appLimit: limit('apps', 10),
@@ -151,7 +159,7 @@ const Limits = strict(
 
 /** What a person has paid for, with the pricing plan as `Plan` describes it. */
 export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
-  return strict(
+  return closedObject(
     {
       environment: openEnum(['production', 'sandbox'], { description: 'whose purchases' }),
       entitlements: t.Array(Entitlement, { description: 'each once; look here for access' }),

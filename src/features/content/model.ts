@@ -1,11 +1,11 @@
 import { type Static, t } from 'elysia'
-import { id, strict, whole } from '../../platform/http/envelope.ts'
+import { closedObject, id, integer } from '../../platform/http/envelope.ts'
 import { LocalText } from '../../platform/http/local-text.ts'
 
-export const ContentVersions = strict(
+export const ContentVersions = closedObject(
   {
-    appSetting: whole({ description: 'grows with every edit of the settings', examples: [3] }),
-    faqs: whole({ description: 'grows with every edit of the FAQs', examples: [7] }),
+    appSetting: integer({ description: 'grows with every edit of the settings', examples: [3] }),
+    faqs: integer({ description: 'grows with every edit of the FAQs', examples: [7] }),
   },
   'ContentVersions',
   'how often each kind of content was edited',
@@ -13,7 +13,7 @@ export const ContentVersions = strict(
 export type ContentVersions = Static<typeof ContentVersions>
 
 export const FaqImports = t.Array(
-  strict({ question: LocalText, answer: LocalText, category: t.String({ maxLength: 100 }) }),
+  closedObject({ question: LocalText, answer: LocalText, category: t.String({ maxLength: 100 }) }),
   { maxItems: 1_000 },
 )
 export type FaqImport = Static<typeof FaqImports>[number]
@@ -22,7 +22,7 @@ export type FaqImport = Static<typeof FaqImports>[number]
 export type Faq = FaqImport & { id: string; position: number }
 
 /** A FAQ in one language. */
-export const FaqReply = strict(
+export const FaqReply = closedObject(
   {
     _id: id('of the question'),
     question: t.String({

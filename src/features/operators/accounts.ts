@@ -50,7 +50,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   async function reset(name: string): Promise<{ name: string; token: string }> {
     const token = newToken()
     await db.write(async (tx) => {
-      const { id } = await require(tx, name)
+      const { id } = await findOrThrow(tx, name)
       await clear(tx, id)
       await storeLink(tx, id, token)
     })
@@ -59,7 +59,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
 
   async function remove(name: string) {
     await db.write(async (tx) => {
-      const { id, role } = await require(tx, name)
+      const { id, role } = await findOrThrow(tx, name)
       if (role === 'owner' && (await isSetUp(tx, id))) await requireOtherOwner(tx)
       await tx.delete(operators).where(eq(operators.id, id))
       await known.changed(tx)
@@ -68,7 +68,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
 
   async function changeRole(name: string, role: Role): Promise<Role> {
     return db.write(async (tx) => {
-      const before = await require(tx, name)
+      const before = await findOrThrow(tx, name)
       if (before.role === 'owner' && role !== 'owner') await requireOtherOwner(tx)
       await tx.update(operators).set({ role }).where(eq(operators.id, before.id))
       return before.role as Role
@@ -159,7 +159,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     throw new AppError('conflict', 'This is the last owner. Add another owner first.')
   }
 
-  async function require(tx: Tx, name: string): Promise<OperatorRow> {
+  async function findOrThrow(tx: Tx, name: string): Promise<OperatorRow> {
     const operator = await byName(tx, name)
     if (!operator) throw new AppError('not_found', `There is no operator ${name}.`)
     return operator

@@ -1,7 +1,7 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
-import { readLimit } from '../../lib/read-limit.ts'
+import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import { ROLES, type Role } from './accounts.ts'
 import type { AuditFilter } from './audit.ts'
 import type { Operators } from './operators.ts'
@@ -93,7 +93,7 @@ const auditList = dataCommand({
     ...(typeof operator === 'string' ? { operator } : {}),
     ...(typeof target === 'string' ? { target } : {}),
     ...(typeof after === 'string' ? { after } : {}),
-    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
+    ...(typeof limit === 'string' ? { limit: parseLimitOption(limit) } : {}),
   }),
   work: ({ operators }: Needs, filter: AuditFilter) => operators.audit.list(filter),
   print: ({ entries, next }) =>

@@ -1,13 +1,13 @@
 import { t } from 'elysia'
-import { oneOf, strict } from '../../platform/http/envelope.ts'
+import { closedObject, oneOf } from '../../platform/http/envelope.ts'
 import { ROLES } from './accounts.ts'
 
 const text = (maxLength: number) => t.String({ maxLength })
 const bytes = t.String({ maxLength: 20_000, pattern: '^[A-Za-z0-9_-]*$' })
 
-export const Token = strict({ token: text(100) })
-export const NamedOperator = strict({ name: text(64) })
-export const NewOperator = strict({
+export const Token = closedObject({ token: text(100) })
+export const NamedOperator = closedObject({ name: text(64) })
+export const NewOperator = closedObject({
   name: text(64),
   role: oneOf(ROLES, { description: 'what the operator may' }),
 })
@@ -44,17 +44,20 @@ const ShownPasskey = t.Object({
 })
 
 export const SetUp = t.Union([
-  strict({ token: text(100), passkey: NewPasskey, passkeyName: text(100) }),
-  strict({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
+  closedObject({ token: text(100), passkey: NewPasskey, passkeyName: text(100) }),
+  closedObject({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
 ])
 export const SignIn = t.Union([
-  strict({ passkey: ShownPasskey }),
-  strict({ name: text(64), password: text(256), code: text(40) }),
+  closedObject({ passkey: ShownPasskey }),
+  closedObject({ name: text(64), password: text(256), code: text(40) }),
 ])
-export const Proof = t.Union([strict({ passkey: ShownPasskey }), strict({ code: text(40) })])
-export const AddPasskey = strict({ passkey: NewPasskey, passkeyName: text(100) })
-export const IdParam = strict({ id: text(200) })
-export const AuditQuery = strict({
+export const Proof = t.Union([
+  closedObject({ passkey: ShownPasskey }),
+  closedObject({ code: text(40) }),
+])
+export const AddPasskey = closedObject({ passkey: NewPasskey, passkeyName: text(100) })
+export const IdParam = closedObject({ id: text(200) })
+export const AuditQuery = closedObject({
   action: t.Optional(text(100)),
   operator: t.Optional(text(64)),
   target: t.Optional(text(300)),

@@ -1,13 +1,13 @@
 import type { TString } from '@sinclair/typebox'
 import { type Static, type TSchema, t } from 'elysia'
 import { inLanguage } from '../../lib/local-text.ts'
-import { id, strict, whole } from '../../platform/http/envelope.ts'
+import { closedObject, id, integer } from '../../platform/http/envelope.ts'
 import { createNegotiator, LocalText } from '../../platform/http/local-text.ts'
 
 const text = (description: string, example: string) =>
   t.String({ maxLength: 500, description, examples: [example] })
 const count = (description: string, example: number) =>
-  whole({ minimum: 0, description, examples: [example] })
+  integer({ minimum: 0, description, examples: [example] })
 const flag = (description: string) => t.Boolean({ description, examples: [false] })
 const list = <T extends TSchema>(item: T, description: string, example: string[]) =>
   t.Array(item, { maxItems: 200, description, examples: [example] })
@@ -66,7 +66,7 @@ const fieldsWith = <Text extends TSchema>(
 })
 
 /** A plan as `plans import` takes it and as it is kept. */
-export const PlanImport = strict({
+export const PlanImport = closedObject({
   ...fieldsWith(() => LocalText),
   otherProductIds: t.Optional(otherProductIds),
   _id: t.Optional(t.String()),
@@ -76,7 +76,7 @@ export type PlanImport = Static<typeof PlanImport>
 export type Plan = PlanImport & { _id: string }
 
 /** A plan in one language. */
-export const PlanReply = strict(
+export const PlanReply = closedObject(
   {
     _id: id('of the plan'),
     ...fieldsWith<TString>((documentation) => t.String(documentation)),

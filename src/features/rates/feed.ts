@@ -1,4 +1,4 @@
-import { readLimited } from '../../lib/read-limited.ts'
+import { readTextCapped } from '../../lib/read-text-capped.ts'
 import type { RateSet } from './model.ts'
 
 /** What was known of the last answer, sent back so that the provider can say «unchanged». */
@@ -44,7 +44,7 @@ export async function fetchRates(
       await response.body?.cancel()
       return { kind: 'failed', reason: `the provider answered ${response.status}` }
     }
-    const body = await readLimited(response, BODY_LIMIT)
+    const body = await readTextCapped(response, BODY_LIMIT)
     if (body === null)
       throw new FeedError('the answer is too long, or compressed, which was not asked for')
     const set = feed.parse(body)

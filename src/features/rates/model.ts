@@ -1,7 +1,7 @@
 import { t } from 'elysia'
-import { strict, time } from '../../platform/http/envelope.ts'
+import { closedObject, time } from '../../platform/http/envelope.ts'
 
-export const RatesReply = strict(
+export const RatesReply = closedObject(
   {
     baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
     rates: t.Object(

@@ -2,16 +2,16 @@ import { Elysia, t } from 'elysia'
 import { check } from '../../lib/validation.ts'
 import { json } from '../../platform/http/body.ts'
 import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
-import { data, nullable, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data, nullable } from '../../platform/http/envelope.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { Features, valuesFor } from './conditions.ts'
 import { StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
 const text = nullable(t.String({ maxLength: 200 }))
-const Preview = strict({
+const Preview = closedObject({
   features: t.Any(),
-  as: strict({
+  as: closedObject({
     platform: text,
     version: text,
     languages: t.Array(t.String({ maxLength: 35 }), { maxItems: 10 }),

@@ -1,7 +1,7 @@
 import { type Static, t } from 'elysia'
 import { sha256 } from '../../lib/crypto.ts'
 import { compareVersions } from '../../lib/versions.ts'
-import { oneOf, strict } from '../../platform/http/envelope.ts'
+import { closedObject, oneOf } from '../../platform/http/envelope.ts'
 
 const PLATFORMS = ['ios', 'android', 'web'] as const
 const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
@@ -10,7 +10,7 @@ const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_
 const version = t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })
 
 /** Who is meant: everything that is said must hold, and a list holds for each of its members. */
-const Condition = strict({
+const Condition = closedObject({
   platform: t.Optional(oneOf(PLATFORMS, { description: 'what the app runs on' })),
   minVersion: t.Optional(version),
   maxVersion: t.Optional(version),
@@ -28,9 +28,9 @@ const Condition = strict({
 type Condition = Static<typeof Condition>
 
 /** A setting of the app's own: the value of the first rule that holds, else `value`. */
-const Feature = strict({
+const Feature = closedObject({
   value: FeatureValue,
-  rules: t.Array(strict({ when: Condition, value: FeatureValue }), { maxItems: 20 }),
+  rules: t.Array(closedObject({ when: Condition, value: FeatureValue }), { maxItems: 20 }),
 })
 
 export const Features = t.Record(
@@ -43,7 +43,7 @@ export type Features = Static<typeof Features>
 export type FeatureValues = Record<string, Static<typeof FeatureValue>>
 
 /** What is known of who asks. `id`: of the person, else of the device. */
-export type Asker = {
+export type Audience = {
   platform: string | null
   version: string | null
   /** Best first. */
@@ -53,7 +53,7 @@ export type Asker = {
 }
 
 /** Of whom nothing is known. */
-export const NOBODY: Asker = {
+export const ANYONE: Audience = {
   platform: null,
   version: null,
   languages: [],
@@ -62,42 +62,42 @@ export const NOBODY: Asker = {
 }
 
 /** What rules look at. */
-export type Aspect = 'platform' | 'version' | 'language' | 'country' | 'id'
+export type Trait = 'platform' | 'version' | 'language' | 'country' | 'id'
 
 /** The value of each setting for somebody. */
-export function valuesFor(features: Features, asker: Asker): FeatureValues {
+export function valuesFor(features: Features, audience: Audience): FeatureValues {
   const entries = Object.entries(features)
   return Object.fromEntries(
     entries.map(([name, { value, rules }]) => {
-      const rule = rules.find(({ when }) => holds(name, when, asker))
+      const rule = rules.find(({ when }) => ruleMatches(name, when, audience))
       return [name, rule ? rule.value : value]
     }),
   )
 }
 
 /** What of somebody the values depend on; nothing where no rule exists. */
-export function aspectsOf(features: Features): Aspect[] {
+export function traitsOf(features: Features): Trait[] {
   const conditions = Object.values(features).flatMap(({ rules }) => rules.map(({ when }) => when))
   const asks = (...names: (keyof Condition)[]) =>
     conditions.some((when) => names.some((name) => when[name] !== undefined))
-  const aspects: [Aspect, boolean][] = [
+  const traits: [Trait, boolean][] = [
     ['platform', asks('platform')],
     ['version', asks('minVersion', 'maxVersion')],
     ['language', asks('languages')],
     ['country', asks('countries')],
     ['id', asks('percent')],
   ]
-  return aspects.flatMap(([aspect, isAsked]) => (isAsked ? [aspect] : []))
+  return traits.flatMap(([trait, isUsed]) => (isUsed ? [trait] : []))
 }
 
-function holds(name: string, when: Condition, asker: Asker): boolean {
+function ruleMatches(name: string, when: Condition, audience: Audience): boolean {
   const { platform, minVersion, maxVersion, languages, countries, percent } = when
-  if (platform !== undefined && platform !== asker.platform) return false
-  if (minVersion !== undefined && !isAtLeast(asker.version, minVersion)) return false
-  if (maxVersion !== undefined && !isAtMost(asker.version, maxVersion)) return false
-  if (languages !== undefined && !speaks(asker.languages, languages)) return false
-  if (countries !== undefined && !countries.includes(asker.country ?? '')) return false
-  return percent === undefined || placeOf(name, asker.id) < percent
+  if (platform !== undefined && platform !== audience.platform) return false
+  if (minVersion !== undefined && !isAtLeast(audience.version, minVersion)) return false
+  if (maxVersion !== undefined && !isAtMost(audience.version, maxVersion)) return false
+  if (languages !== undefined && !matchesLanguage(audience.languages, languages)) return false
+  if (countries !== undefined && !countries.includes(audience.country ?? '')) return false
+  return percent === undefined || rolloutBucket(name, audience.id) < percent
 }
 
 function isAtLeast(version: string | null, least: string): boolean {
@@ -109,14 +109,14 @@ function isAtMost(version: string | null, most: string): boolean {
 }
 
 /** `pt` means every Portuguese, `pt-BR` that of Brazil; the first language of somebody counts. */
-function speaks([own]: string[], wanted: string[]): boolean {
+function matchesLanguage([own]: string[], wanted: string[]): boolean {
   if (own === undefined) return false
   const tag = own.toLowerCase()
   return wanted.some((one) => tag === one.toLowerCase() || tag.startsWith(`${one.toLowerCase()}-`))
 }
 
 /** Where somebody stands among a hundred, from 0, another place for every setting. Nobody knows: the last one. */
-function placeOf(name: string, id: string | null): number {
+function rolloutBucket(name: string, id: string | null): number {
   if (id === null) return 99.999
   const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')
   return (hash.readUInt32BE(0) / 2 ** 32) * 100

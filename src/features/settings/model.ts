@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { strict, whole } from '../../platform/http/envelope.ts'
+import { closedObject, integer } from '../../platform/http/envelope.ts'
 import { Features } from './conditions.ts'
 
 const text = (description: string, example: string) =>
@@ -12,9 +12,9 @@ const version = (description: string, example: string) =>
     examples: [example],
   })
 const build = (description: string, example: number) =>
-  whole({ minimum: 0, description, examples: [example] })
+  integer({ minimum: 0, description, examples: [example] })
 
-const Platform = strict(
+const Platform = closedObject(
   {
     latestVersion: version('the newest version in the store; older apps offer the update', '2.4.0'),
     latestBuildNumber: build('its build number', 240),
@@ -47,14 +47,14 @@ const fields = {
 }
 
 /** The settings as they are kept and edited. */
-export const StoredSettings = strict({ ...fields, features: Features })
+export const StoredSettings = closedObject({ ...fields, features: Features })
 export type StoredSettings = Static<typeof StoredSettings>
 
 /** The settings that are the same for everybody. */
 export type AppSettings = Omit<StoredSettings, 'features'>
 
 /** The settings as an app gets them. */
-export const AppSettingsReply = strict(
+export const AppSettingsReply = closedObject(
   {
     ...fields,
     features: t.Optional(

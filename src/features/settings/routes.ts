@@ -3,17 +3,17 @@ import { Elysia } from 'elysia'
 import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, responses } from '../../platform/http/envelope.ts'
 import { cached, createPublicCache, sendPublic } from '../../platform/http/public-reply.ts'
-import { type AskerDeps, createAskerReader } from './asker.ts'
-import { type Aspect, aspectsOf, type FeatureValues, NOBODY, valuesFor } from './conditions.ts'
+import { type AudienceDeps, createAudienceReader } from './audience.ts'
+import { ANYONE, type FeatureValues, type Trait, traitsOf, valuesFor } from './conditions.ts'
 import { AppSettingsReply, type StoredSettings } from './model.ts'
 import type { Settings } from './service.ts'
 
 const MAX_AGE = 60
 
-export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Settings }) {
+export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings: Settings }) {
   const rendered = createPublicCache(replyWith)
-  const known = new WeakMap<StoredSettings, Aspect[]>()
-  const asker = createAskerReader(deps)
+  const known = new WeakMap<StoredSettings, Trait[]>()
+  const audienceReader = createAudienceReader(deps)
   return new Elysia({ name: 'settings' }).get(
     '/api/user/app_settings/v1',
     async ({ request, server, set }) => {
@@ -22,9 +22,9 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
       if (own.length === 0) return sendPublic(rendered(stored), { request, set }, MAX_AGE)
       const values = valuesFor(
         stored.features,
-        await asker.read(request, server as Server<unknown> | null, own),
+        await audienceReader.read(request, server as Server<unknown> | null, own),
       )
-      for (const header of asker.headersFor(own)) varyBy(set, header)
+      for (const header of audienceReader.headersFor(own)) varyBy(set, header)
       const isPrivate = own.includes('id')
       return sendPublic(rendered(stored, JSON.stringify(values)), { request, set }, MAX_AGE, {
         isPrivate,
@@ -43,8 +43,8 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
     },
   )
 
-  function remember(stored: StoredSettings): Aspect[] {
-    const own = aspectsOf(stored.features)
+  function remember(stored: StoredSettings): Trait[] {
+    const own = traitsOf(stored.features)
     known.set(stored, own)
     return own
   }
@@ -52,6 +52,6 @@ export function settingsRoutes({ settings, ...deps }: AskerDeps & { settings: Se
 
 /** `values`: those of the app's own settings for who asks, as JSON; empty where nobody gets others than the next. */
 function replyWith({ features, ...fixed }: StoredSettings, values: string) {
-  const own: FeatureValues = values === '' ? valuesFor(features, NOBODY) : JSON.parse(values)
+  const own: FeatureValues = values === '' ? valuesFor(features, ANYONE) : JSON.parse(values)
   return Object.keys(own).length === 0 ? fixed : { ...fixed, features: own }
 }

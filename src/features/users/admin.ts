@@ -7,7 +7,7 @@ import {
   stepUp,
   visitorOf,
 } from '../../platform/http/console-guard.ts'
-import { data, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import type { FoundUsers } from './accounts/directory.ts'
 import type { Profile } from './profile/service.ts'
@@ -23,17 +23,17 @@ type UsersAdminDeps = {
   record: RecordAct
 }
 
-const IdParam = strict({ id: t.String({ maxLength: 100 }) })
-const SessionParams = strict({
+const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })
+const SessionParams = closedObject({
   id: t.String({ maxLength: 100 }),
   session: t.String({ maxLength: 100 }),
 })
-const SearchQuery = strict({
+const SearchQuery = closedObject({
   q: t.Optional(t.String({ maxLength: 300 })),
   after: t.Optional(t.String({ maxLength: 400 })),
 })
 /** What must be typed to delete somebody: the address, or the id of a guest. */
-const Confirmation = strict({ confirm: t.String({ maxLength: 400 }) })
+const Confirmation = closedObject({ confirm: t.String({ maxLength: 400 }) })
 
 /** People as operators find and help them. */
 export function userAdmin(deps: UsersAdminDeps) {

@@ -1,7 +1,7 @@
 import { dataCommand, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
-import { readLimit } from '../../lib/read-limit.ts'
+import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import type { Page } from './accounts/directory.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'
@@ -27,7 +27,7 @@ const userList = dataCommand({
   input: ([emailPrefix], { after, limit }) => ({
     ...(emailPrefix === undefined ? {} : { emailPrefix }),
     ...(typeof after === 'string' ? { after } : {}),
-    ...(typeof limit === 'string' ? { limit: readLimit(limit) } : {}),
+    ...(typeof limit === 'string' ? { limit: parseLimitOption(limit) } : {}),
   }),
   work: ({ users }: Needs, page: Page) => users.directory.list(page),
   print: ({ users, next }) =>

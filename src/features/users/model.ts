@@ -1,14 +1,14 @@
 import { t } from 'elysia'
 import {
+  closedObject,
   DataOf,
   id,
+  integer,
   oneOf,
   oneReplyOf,
   openEnum,
   replyOf,
-  strict,
   time,
-  whole,
 } from '../../platform/http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
@@ -68,14 +68,14 @@ const methods = t.Array(
   { description: 'what the second step takes', examples: [['totp', 'recovery_code']] },
 )
 
-export const RegisterBody = strict({
+export const RegisterBody = closedObject({
   email: NewEmail,
   password: password('8 to 256 characters, and not a common one'),
   name: t.Optional(Name),
 })
-export const LoginBody = strict({ email: Email, password: Password })
-export const ChallengeBody = strict({ challengeToken: ChallengeToken, code: Code })
-export const SocialBody = strict({
+export const LoginBody = closedObject({ email: Email, password: Password })
+export const ChallengeBody = closedObject({ challengeToken: ChallengeToken, code: Code })
+export const SocialBody = closedObject({
   provider,
   idToken: t.String({
     maxLength: 8_192,
@@ -98,18 +98,18 @@ export const SocialBody = strict({
     }),
   ),
 })
-export const RefreshBody = strict({ refreshToken: RefreshToken })
-export const PasswordBody = strict({ currentPassword: Password, newPassword: NewPassword })
-export const ForgotBody = strict({ email: Email })
-export const ResetBody = strict({ token: mailToken, newPassword: NewPassword })
-export const VerifyBody = strict({ token: mailToken })
-export const CancelChangeBody = strict({ token: mailToken })
+export const RefreshBody = closedObject({ refreshToken: RefreshToken })
+export const PasswordBody = closedObject({ currentPassword: Password, newPassword: NewPassword })
+export const ForgotBody = closedObject({ email: Email })
+export const ResetBody = closedObject({ token: mailToken, newPassword: NewPassword })
+export const VerifyBody = closedObject({ token: mailToken })
+export const CancelChangeBody = closedObject({ token: mailToken })
 export const ProviderQuery = t.Object({ provider })
-export const ChangeEmailBody = strict({ password: Password, email: Email })
-export const TwoFactorBody = strict({ password: Password })
-export const ConfirmBody = strict({ code: Code })
-export const RenewCodesBody = strict({ password: Password, code: Code })
-export const DisableBody = strict({ password: Password, code: Code })
+export const ChangeEmailBody = closedObject({ password: Password, email: Email })
+export const TwoFactorBody = closedObject({ password: Password })
+export const ConfirmBody = closedObject({ code: Code })
+export const RenewCodesBody = closedObject({ password: Password, code: Code })
+export const DisableBody = closedObject({ password: Password, code: Code })
 export const SessionQuery = t.Object({
   id: t.String({
     maxLength: 100,
@@ -118,7 +118,7 @@ export const SessionQuery = t.Object({
   }),
 })
 
-export const SessionReply = strict(
+export const SessionReply = closedObject(
   {
     accessToken: t.String({
       description: 'JWT (RFC 9068), signed with ES256: `Authorization: Bearer <accessToken>`',
@@ -126,7 +126,7 @@ export const SessionReply = strict(
     }),
     refreshToken: RefreshToken,
     tokenType: openEnum(['Bearer'], { description: 'the scheme of the access token' }),
-    expiresIn: whole({
+    expiresIn: integer({
       description: 'seconds until the access token expires',
       examples: [900],
     }),
@@ -136,11 +136,11 @@ export const SessionReply = strict(
   'the tokens of a device, and whose they are',
 )
 
-const TwoFactorChallenge = strict(
+const TwoFactorChallenge = closedObject(
   {
     challengeToken: ChallengeToken,
     methods,
-    expiresIn: whole({
+    expiresIn: integer({
       description: 'seconds until the challenge must be passed',
       examples: [600],
     }),
@@ -151,12 +151,12 @@ const TwoFactorChallenge = strict(
 
 /** What both replies have, as one object. */
 const SimpleSignInReply = DataOf(
-  strict(
+  closedObject(
     {
       ...t.Partial(SessionReply).properties,
       challengeToken: t.Optional(ChallengeToken),
       methods: t.Optional(methods),
-      expiresIn: whole({
+      expiresIn: integer({
         description: 'seconds until the access token expires, or the challenge must be passed',
         examples: [900],
       }),
@@ -181,7 +181,7 @@ export const SignInReply = oneReplyOf(
 )
 
 export const DevicesReply = t.Array(
-  strict(
+  closedObject(
     {
       _id: id('of the session'),
       device: t.String({ description: 'what the device calls itself', examples: ['Pixel 9'] }),
@@ -194,7 +194,7 @@ export const DevicesReply = t.Array(
   ),
 )
 
-export const TwoFactorReply = strict(
+export const TwoFactorReply = closedObject(
   {
     secret: t.String({
       description: 'base32, to be typed into an authenticator app',
@@ -209,7 +209,7 @@ export const TwoFactorReply = strict(
   'TwoFactorSetup',
   'a secret for an authenticator app',
 )
-export const RecoveryCodesReply = strict(
+export const RecoveryCodesReply = closedObject(
   {
     recoveryCodes: t.Array(t.String(), {
       description: 'ten codes that work once each; they are not shown again',

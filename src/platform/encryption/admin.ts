@@ -2,12 +2,12 @@ import { Elysia, t } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { json } from '../http/body.ts'
 import { CONSOLE_API, type RecordAct, stepUp } from '../http/console-guard.ts'
-import { data, oneOf, strict } from '../http/envelope.ts'
+import { closedObject, data, oneOf } from '../http/envelope.ts'
 import { describeKeys, LOST } from './commands.ts'
 
 type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAct }
 
-const Rotation = strict({
+const Rotation = closedObject({
   use: oneOf(['enc', 'sig'], { description: 'what the key is for' }),
   atOnce: t.Boolean(),
 })

@@ -3,11 +3,11 @@ import { type Static, t } from 'elysia'
 import { CompactEncrypt, compactDecrypt, decodeProtectedHeader, type JWK } from 'jose'
 import { AppError } from '../../lib/errors.ts'
 import type { KeyRing } from '../../lib/key-ring.ts'
-import { strict } from '../http/envelope.ts'
+import { closedObject } from '../http/envelope.ts'
 import { openWithKey, sealUnderKey } from './jwe.ts'
 
 /** The first line inside of a sealed request. */
-const RequestHead = strict({
+const RequestHead = closedObject({
   v: t.Literal(1),
   /** 128 random bits: a request is carried out once. */
   jti: t.String({ pattern: '^[\\w-]{22}$' }),

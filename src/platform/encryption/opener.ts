@@ -8,11 +8,11 @@ import { malformed } from '../http/errors.ts'
 import { pathOf, targetOf } from '../http/request-url.ts'
 import { maxArrivalTime, readWithMinimumRate } from '../http/timed-body.ts'
 import { invalidMessage, type OpenedRequest, openRequest } from './message.ts'
-import type { Replays } from './replays.ts'
+import type { ReplayGuard } from './replay-guard.ts'
 
 export type OpenerDeps = {
   keys: Pick<KeyRing, 'find' | 'findJwk'>
-  replays: Pick<Replays, 'remember'>
+  replayGuard: Pick<ReplayGuard, 'remember'>
   /** The one path whose bodies are large. */
   uploadPath: string
   now: () => Date
@@ -33,7 +33,7 @@ const CLOCK_TOLERANCE = 300
 const MARGIN = 60
 
 /** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
-export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
+export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
   // Each is whole in memory until it is opened.
   const share = outerLimit(UPLOAD_LIMIT)
   const holdUpload = createBudget({
@@ -91,7 +91,7 @@ export function createOpener({ keys, replays, uploadPath, now }: OpenerDeps) {
     return { opened, claim }
 
     async function claim() {
-      if (await replays.remember(sha256(jti), new Date(until * 1000))) return
+      if (await replayGuard.remember(sha256(jti), new Date(until * 1000))) return
       throw new AppError('encryption_replay', 'This message was already received.')
     }
   }

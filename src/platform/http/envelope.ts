@@ -3,7 +3,7 @@ import { type TSchema, t } from 'elysia'
 import { STATUS } from './errors.ts'
 
 /** An object that refuses fields it does not name. With a title it is a model of its own in the docs. */
-export function strict<T extends Record<string, TSchema>>(
+export function closedObject<T extends Record<string, TSchema>>(
   properties: T,
   title?: string,
   description?: string,
@@ -36,7 +36,7 @@ export function openEnum<const T extends string>(
 }
 
 /** A whole number in JSON. Elysia's own takes text for one as well, as a query needs it. */
-export function whole(options: IntegerOptions) {
+export function integer(options: IntegerOptions) {
   return Type.Integer(options)
 }
 
@@ -64,7 +64,7 @@ const SuccessCode = t.String({
 
 /** The schema of `{ code, response }`. */
 export function DataOf<T extends TSchema>(response: T) {
-  return strict({ code: SuccessCode, response })
+  return closedObject({ code: SuccessCode, response })
 }
 
 /** The schema of `{ code, response }` where the code tells which response it is. */
@@ -75,7 +75,7 @@ export function replyOf<T extends TSchema>(
   description: string,
 ) {
   const own = t.String({ description: `\`${code}\``, examples: [code] })
-  return strict({ code: own, response }, title, description)
+  return closedObject({ code: own, response }, title, description)
 }
 
 /**
@@ -97,7 +97,7 @@ export function oneReplyOf<T extends Record<string, TSchema>>(
   })
 }
 
-export const Message = strict(
+export const Message = closedObject(
   {
     code: SuccessCode,
     message: t.String({ description: 'a sentence for people', examples: ['Signed out.'] }),
@@ -106,7 +106,7 @@ export const Message = strict(
   'a reply without data',
 )
 
-const FailureDetail = strict(
+const FailureDetail = closedObject(
   {
     path: t.String({ description: 'where in the request', examples: ['profile.name'] }),
     message: t.String({
@@ -118,7 +118,7 @@ const FailureDetail = strict(
   'a field that is wrong',
 )
 
-export const Failure = strict(
+export const Failure = closedObject(
   {
     code: openEnum(Object.keys(STATUS), {
       description: 'what went wrong, for programs',

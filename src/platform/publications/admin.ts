@@ -2,7 +2,7 @@ import { Elysia, type TSchema, t } from 'elysia'
 import { differencesBetween, sidesOf } from '../../lib/differences.ts'
 import { json } from '../http/body.ts'
 import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
-import { data, strict } from '../http/envelope.ts'
+import { closedObject, data } from '../http/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
 /** What is edited as a whole and keeps its versions. */
@@ -20,10 +20,10 @@ const PUBLICATION_LIMIT = 2 * 1024 * 1024
 
 const note = t.String({ maxLength: 500 })
 const version = t.Integer({ minimum: 0 })
-const Publish = strict({ base: version, note, content: t.Any() })
-const RollBack = strict({ base: version, note, version })
-const VersionParam = strict({ version: t.Numeric({ minimum: 1 }) })
-const HistoryQuery = strict({ before: t.Optional(t.Numeric({ minimum: 1 })) })
+const Publish = closedObject({ base: version, note, content: t.Any() })
+const RollBack = closedObject({ base: version, note, version })
+const VersionParam = closedObject({ version: t.Numeric({ minimum: 1 }) })
+const HistoryQuery = closedObject({ before: t.Optional(t.Numeric({ minimum: 1 })) })
 
 /** Reading, publishing and rolling back one `kind` of content; `schema` tells the page what can be edited. */
 export function publicationAdmin(

@@ -3,7 +3,7 @@ import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
-import { data, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
 /** A backup in the folder of backups; `verifiedAt`: when all of it was last read and found good. */
@@ -20,7 +20,7 @@ export type Backups = {
   open: (name: string) => Promise<BunFile | null>
 }
 
-const NameParam = strict({ name: t.String({ maxLength: 100 }) })
+const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
 
 type BackupsAdminDeps = { backups: Backups | null; record: RecordAct; log: Log }
 

@@ -8,7 +8,7 @@ import type { TimerRun } from '../../lib/timer.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Recorder } from '../../platform/history/recorder.ts'
 import { CONSOLE_API } from '../../platform/http/console-guard.ts'
-import { data, strict } from '../../platform/http/envelope.ts'
+import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import type { Backups } from './backups.ts'
 import { followLines } from './live.ts'
@@ -31,7 +31,7 @@ type HealthAdminDeps = {
 }
 
 const RECENT_MINUTES = 10
-const HoursQuery = strict({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 720 })) })
+const HoursQuery = closedObject({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 720 })) })
 
 /** Whether all is well: at a glance, over time, and as it happens. */
 export function healthAdmin(deps: HealthAdminDeps) {

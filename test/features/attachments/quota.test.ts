@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
-import { createRetries } from '../../../src/features/attachments/upload/idempotency.ts'
+import { createIdempotencyStore } from '../../../src/features/attachments/upload/idempotency.ts'
 import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
 import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -82,9 +82,9 @@ test('the answers to the last hundred uploads of a user are kept', async () => {
   const [ann = '', bob = ''] = (await db.read.select().from(users)).map(({ id }) => id)
   let time = 0
   let stored = 0
-  const retries = createRetries({ db, now: () => new Date(++time) })
+  const idempotency = createIdempotencyStore({ db, now: () => new Date(++time) })
   const upload = (userId: string, key: string) =>
-    retries.once(userId, key, 'fingerprint', async (remember) => {
+    idempotency.once(userId, key, 'fingerprint', async (remember) => {
       stored++
       await db.write((tx) => remember(tx, []))
       return []

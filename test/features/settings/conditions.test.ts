@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'bun:test'
 import fc from 'fast-check'
-import { createAskerReader } from '../../../src/features/settings/asker.ts'
+import { createAudienceReader } from '../../../src/features/settings/audience.ts'
 import {
-  type Asker,
-  aspectsOf,
+  type Audience,
   type Features,
+  traitsOf,
   valuesFor,
 } from '../../../src/features/settings/conditions.ts'
 import { AppError } from '../../../src/lib/errors.ts'
 
 type When = Features[string]['rules'][number]['when']
 
-const NOBODY: Asker = { platform: null, version: null, languages: [], country: null, id: null }
-const ASPECTS: [When, ReturnType<typeof aspectsOf>][] = [
+const ANYONE: Audience = { platform: null, version: null, languages: [], country: null, id: null }
+const TRAITS: [When, ReturnType<typeof traitsOf>][] = [
   [{}, []],
   [{ platform: 'ios' }, ['platform']],
   [{ minVersion: '1' }, ['version']],
@@ -25,7 +25,7 @@ const ASPECTS: [When, ReturnType<typeof aspectsOf>][] = [
 const MANY = 10_000
 const IDS = Array.from({ length: MANY }, (_, at) => `person-${at}`)
 
-test.each<[When, Partial<Asker>, boolean]>([
+test.each<[When, Partial<Audience>, boolean]>([
   [{}, {}, true],
   [{ platform: 'ios' }, { platform: 'ios' }, true],
   [{ platform: 'ios' }, { platform: 'android' }, false],
@@ -67,12 +67,12 @@ test.each<[When, Partial<Asker>, boolean]>([
     { platform: 'ios', country: 'BR', languages: ['pt-BR'], version: '1.9' },
     false,
   ],
-])('the condition %j for %j holds: %p', (when, asker, holds) => {
-  expect(isMeant(when, { ...NOBODY, ...asker })).toBe(holds)
+])('the condition %j for %j holds: %p', (when, audience, holds) => {
+  expect(isMeant(when, { ...ANYONE, ...audience })).toBe(holds)
 })
 
-test.each(ASPECTS)('the condition %j depends on %j', (when, aspects) => {
-  expect(aspectsOf(featuresOf(when))).toEqual(aspects)
+test.each(TRAITS)('the condition %j depends on %j', (when, traits) => {
+  expect(traitsOf(featuresOf(when))).toEqual(traits)
 })
 
 test('what several settings depend on is said once, and nothing without rules', () => {
@@ -82,9 +82,9 @@ test('what several settings depend on is said once, and nothing without rules', 
     b: { value: 1, rules: [{ when: { percent: 5, minVersion: '1' }, value: 2 }] },
     c: { value: false, rules },
   }
-  expect(aspectsOf(some)).toEqual(['platform', 'version', 'id'])
-  expect(aspectsOf({ a: { value: 1, rules: [] } })).toEqual([])
-  expect(aspectsOf({})).toEqual([])
+  expect(traitsOf(some)).toEqual(['platform', 'version', 'id'])
+  expect(traitsOf({ a: { value: 1, rules: [] } })).toEqual([])
+  expect(traitsOf({})).toEqual([])
 })
 
 test('the first rule that holds gives the value, and without one the setting’s own', () => {
@@ -93,11 +93,11 @@ test('the first rule that holds gives the value, and without one the setting’s
     countries: fc.subarray(['BR', 'DE', 'PT'], { minLength: 1 }),
     value: fc.integer(),
   })
-  const asker = fc.record({
+  const audience = fc.record({
     platform: fc.constantFrom('ios', 'android', null),
     country: fc.constantFrom('BR', 'DE', 'FR', null),
   })
-  const property = fc.property(fc.array(rule), fc.integer(), asker, (rules, value, asks) => {
+  const property = fc.property(fc.array(rule), fc.integer(), audience, (rules, value, asks) => {
     const first = rules.find(
       ({ platform, countries }) =>
         platform === asks.platform && countries.includes(asks.country ?? ''),
@@ -108,7 +108,7 @@ test('the first rule that holds gives the value, and without one the setting’s
         rules: rules.map(({ value, ...when }) => ({ when, value })),
       },
     }
-    expect(valuesFor(features, { ...NOBODY, ...asks })).toEqual({ own: first?.value ?? value })
+    expect(valuesFor(features, { ...ANYONE, ...asks })).toEqual({ own: first?.value ?? value })
   })
   fc.assert(property)
 })
@@ -126,8 +126,8 @@ describe('so many of a hundred', () => {
       country: fc.constantFrom('BR', null),
     })
     const property = fc.property(name, percent, id, about, about, (feature, share, who, a, b) => {
-      const [once, again] = [a, b].map((asker) =>
-        isMeant({ percent: share }, { ...asker, id: who }, feature),
+      const [once, again] = [a, b].map((audience) =>
+        isMeant({ percent: share }, { ...audience, id: who }, feature),
       )
       expect(once).toBe(again as boolean)
     })
@@ -137,7 +137,7 @@ describe('so many of a hundred', () => {
   test('are among those of any greater share', () => {
     const property = fc.property(name, percent, percent, id, (feature, a, b, who) => {
       const [less, more] = [Math.min(a, b), Math.max(a, b)]
-      const isIn = (share: number) => isMeant({ percent: share }, { ...NOBODY, id: who }, feature)
+      const isIn = (share: number) => isMeant({ percent: share }, { ...ANYONE, id: who }, feature)
       if (isIn(less)) expect(isIn(more)).toBe(true)
       expect([isIn(0), isIn(100)]).toEqual([false, true])
     })
@@ -150,7 +150,7 @@ describe('so many of a hundred', () => {
     })
     const counts = Array<number>(10).fill(0)
     for (const id of IDS) {
-      const { own } = valuesFor({ own: { value: -1, rules } }, { ...NOBODY, id })
+      const { own } = valuesFor({ own: { value: -1, rules } }, { ...ANYONE, id })
       counts[Number(own)] = (counts[Number(own)] ?? 0) + 1
     }
     for (const count of counts) expect(Math.abs(count - MANY / 10)).toBeLessThan(0.012 * MANY)
@@ -167,23 +167,27 @@ describe('so many of a hundred', () => {
 
 /** Of many ids those that a share of a setting is for. */
 function idsIn(feature: string, percent: number): Set<string> {
-  return new Set(IDS.filter((id) => isMeant({ percent }, { ...NOBODY, id }, feature)))
+  return new Set(IDS.filter((id) => isMeant({ percent }, { ...ANYONE, id }, feature)))
 }
 
-function isMeant(when: When, asker: Asker, feature = 'own'): boolean {
-  return valuesFor(featuresOf(when, feature), asker)[feature] === true
+function isMeant(when: When, audience: Audience, feature = 'own'): boolean {
+  return valuesFor(featuresOf(when, feature), audience)[feature] === true
 }
 
 function featuresOf(when: When, feature = 'own'): Features {
   return { [feature]: { value: false, rules: [{ when, value: true }] } }
 }
 
-test('an asker whose session is refused is anonymous; one whose session cannot be checked is not', async () => {
+test('treats a refused session as anonymous, but not one that cannot be checked', async () => {
   const idBy = (error: AppError) => {
     const checkSession = () => Promise.reject(error)
-    const asker = createAskerReader({ countryHeader: null, countryOf: () => null, checkSession })
+    const audience = createAudienceReader({
+      countryHeader: null,
+      countryOf: () => null,
+      checkSession,
+    })
     const headers = { authorization: 'Bearer a.b.c', 'device-id': 'device' }
-    return asker.read(new Request('http://localhost/', { headers }), null, ['id'])
+    return audience.read(new Request('http://localhost/', { headers }), null, ['id'])
   }
   const refused = new AppError('unauthenticated', 'x', { denial: { reason: 'forged' } })
   expect((await idBy(refused)).id).toBe('device')

@@ -213,13 +213,13 @@ test.each([
 test('the preview shows what somebody would get, before it is published', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
-  const asker = { platform: null, version: null, languages: [], country: null }
+  const audience = { platform: null, version: null, languages: [], country: null }
   for (const is of [true, false]) {
-    const json = { features: HALF, as: { ...asker, id: deviceWhere(is) } }
+    const json = { features: HALF, as: { ...audience, id: deviceWhere(is) } }
     const { response } = (await ann.ask('POST', 'preview/settings', { json })).json
     expect(response).toEqual({ half: is })
   }
-  const json = { features: { half: { value: 1 } }, as: { ...asker, id: null } }
+  const json = { features: { half: { value: 1 } }, as: { ...audience, id: null } }
   expect((await ann.ask('POST', 'preview/settings', { json })).status).toBe(422)
   expect((await ann.read('settings')).version).toBe(0)
 })
@@ -230,8 +230,8 @@ async function publish({ services }: TestApp, features: Features) {
 }
 
 function isIn(id: string): boolean {
-  const asker = { platform: null, version: null, languages: [], country: null, id }
-  return valuesFor(HALF, asker)['half'] === true
+  const audience = { platform: null, version: null, languages: [], country: null, id }
+  return valuesFor(HALF, audience)['half'] === true
 }
 
 /** A device for which the half is so. */

@@ -55,7 +55,7 @@ test('what an instance whose clock is 19 minutes ahead sweeps is not carried out
   const message = patchName(accessToken, 'Ann')
   expect((await post('PATCH', path, message)).status).toBe(200)
   app.clock.advance(1_137_000)
-  await app.services.replays.sweep()
+  await app.services.replayGuard.sweep()
   app.clock.advance(-1_137_000)
   expect((await post('PATCH', path, message)).json.code).toBe('encryption_replay')
 })

@@ -37,7 +37,7 @@ test('122: what is sealed again later is remembered from then on', async () => {
   expect((await post('PATCH', PROFILE, sealed(-300))).status).toBe(200)
   const again = sealed(0)
   app.clock.advance(299_000)
-  await app.services.replays.sweep()
+  await app.services.replayGuard.sweep()
   expect((await post('PATCH', PROFILE, again)).json.code).toBe('encryption_replay')
 })
 
@@ -46,14 +46,14 @@ test('122: messages are remembered for as long as they could come again, and no 
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
   await post('PATCH', PROFILE, patchName(accessToken, 'x', { head: { iat: ahead(app, 300) } }))
-  const { db, replays } = app.services
+  const { db, replayGuard } = app.services
   const count = () => db.read.$count(db.tables.sealedRequests)
   // An hour more, for instances whose clocks differ.
   app.clock.advance(72 * 60_000)
-  await replays.sweep()
+  await replayGuard.sweep()
   expect(await count()).toBe(1)
   app.clock.advance(2 * 60_000)
-  await replays.sweep()
+  await replayGuard.sweep()
   expect(await count()).toBe(0)
 })
 

@@ -1,6 +1,6 @@
 import { open, stat } from 'node:fs/promises'
 import { AppError } from '../../../lib/errors.ts'
-import { readLimited } from '../../../lib/read-limited.ts'
+import { readTextCapped } from '../../../lib/read-text-capped.ts'
 import type { DiskSpace } from './disk-space.ts'
 import { MAX_FILE_BYTES } from './files.ts'
 
@@ -122,7 +122,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const reply = await fetch(url, { ...init, ...content }).catch(throwFault)
     if (reply.ok) return reply
     const { status } = reply
-    const error = (await readLimited(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
+    const error = (await readTextCapped(reply, MAX_ERROR_BYTES).catch(throwFault)) ?? ''
     const [, code = '', reason = ''] = ERROR.exec(error) ?? []
     if (status === 404 && NOT_FOUND.test(`${method} ${code}`)) return null
     const answer = `S3 answered ${method} of ${key} with ${status} ${code} ${reason}`.trimEnd()

@@ -11,7 +11,7 @@ export type Stored = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 /** Notes the answer, as part of the change that stores the files. */
 export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
 
-export type Retries = ReturnType<typeof createRetries>
+export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>
 
 const LIFETIME_MS = DAY_MS
 /** Answers of one user, of up to ten files each; a phone sends an upload again long before so many others. */
@@ -26,7 +26,7 @@ type Running = { fingerprint: string; stored: Promise<Stored[]> }
  * 100 others of the user came since.
  * What is not the same upload (`fingerprint`) is refused with `validation_failed`.
  */
-export function createRetries({ db, now }: { db: AttachmentsDb; now: () => Date }) {
+export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
   const inFlight = new Map<string, Running>()
   return { isKnown, once, list, sweep }

@@ -1,4 +1,4 @@
-import { readLimited } from '../../../lib/read-limited.ts'
+import { readTextCapped } from '../../../lib/read-text-capped.ts'
 
 /** What the provider's REST interface says of one subscription of a customer. */
 export type ReportedSubscription = {
@@ -48,7 +48,7 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
         await response.body?.cancel()
         return { failed: `the provider answered ${response.status}` }
       }
-      const body = await readLimited(response, BODY_LIMIT)
+      const body = await readTextCapped(response, BODY_LIMIT)
       return body === null ? { failed: 'the answer is too long' } : readReport(JSON.parse(body))
     } catch {
       return { failed: 'the provider cannot be reached or understood' }

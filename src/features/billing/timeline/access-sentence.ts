@@ -55,7 +55,7 @@ function nameOf({ productId, store }: LineAccess): string {
 
 function whyOn(line: LineAccess): string {
   const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = line
-  if (effectiveEnd === null || isForGood(effectiveEnd)) return 'never expires'
+  if (effectiveEnd === null || isEffectivelyForever(effectiveEnd)) return 'never expires'
   const end = dayOf(effectiveEnd)
   if (status === 'in_grace_period') {
     return `is in its grace period until ${dayOf(graceExpiresAt)}, because payment failed`
@@ -90,7 +90,7 @@ function whyOff(line: LineAccess): string {
 }
 
 /** Years of five digits, which mean never. */
-export function isForGood(ms: number): boolean {
+export function isEffectivelyForever(ms: number): boolean {
   return ms >= Date.UTC(10_000, 0)
 }
 

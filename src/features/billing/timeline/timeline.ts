@@ -9,7 +9,7 @@ import { type FoldedLine, lineIn } from '../projection/folding.ts'
 import { planOf } from '../projection/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from '../projection/subscription.ts'
 import type { BillingDb } from '../schema.ts'
-import { explainAccess, isForGood } from './access-sentence.ts'
+import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
@@ -203,5 +203,5 @@ function same(value: unknown): unknown {
 }
 
 function iso(ms: number | null): string | null {
-  return ms === null || isForGood(ms) ? null : new Date(ms).toISOString()
+  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

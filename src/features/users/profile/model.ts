@@ -1,5 +1,5 @@
 import { type Static, t } from 'elysia'
-import { id, nullable, openEnum, strict, whole } from '../../../platform/http/envelope.ts'
+import { closedObject, id, integer, nullable, openEnum } from '../../../platform/http/envelope.ts'
 
 const text = (maxLength: number, description: string, example: string | null) =>
   t.Union([t.String({ maxLength }), t.Null()], {
@@ -9,11 +9,11 @@ const text = (maxLength: number, description: string, example: string | null) =>
   })
 
 /** RFC 7396: what is absent stays, `null` restores the start value. */
-export const ProfilePatch = strict({
+export const ProfilePatch = closedObject({
   profile: t.Optional(
     t.Union(
       [
-        strict(
+        closedObject(
           {
             name: t.Optional(text(100, 'null: empty', 'Ann')),
             locale: t.Optional(text(35, 'BCP 47; null: as the phone asks for', 'pt-BR')),
@@ -43,7 +43,7 @@ export const ProfilePatch = strict({
 export type ProfilePatch = Static<typeof ProfilePatch>
 
 /** The user as every reply shows it: signing in and the profile share it. */
-export const UserProfile = strict(
+export const UserProfile = closedObject(
   {
     _id: id('of the person: give it to the billing SDK as the app user id'),
     loginType: openEnum(['email', 'google', 'apple', 'guest'], {
@@ -54,7 +54,7 @@ export const UserProfile = strict(
       description: 'whether the person was shown to read mail at the address',
       examples: [true],
     }),
-    profile: strict(
+    profile: closedObject(
       {
         name: t.String({ description: 'empty until it is set', examples: ['Ann'] }),
         locale: t.String({ description: 'BCP 47', examples: ['en'] }),
@@ -70,7 +70,7 @@ export const UserProfile = strict(
       'Profile',
       'what the person may change',
     ),
-    twoFactor: strict(
+    twoFactor: closedObject(
       {
         enabled: t.Boolean({
           description: 'whether signing in takes two steps',
@@ -80,7 +80,7 @@ export const UserProfile = strict(
           openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
           { description: 'what the second step takes; none while it is off', examples: [[]] },
         ),
-        recoveryCodesLeft: whole({
+        recoveryCodesLeft: integer({
           description: 'recovery codes not used yet',
           examples: [0],
         }),

@@ -1,5 +1,5 @@
 import { importPKCS8, SignJWT } from 'jose'
-import { readLimited } from '../../../lib/read-limited.ts'
+import { readTextCapped } from '../../../lib/read-text-capped.ts'
 
 type AppleKeys = { teamId: string; keyId: string; privateKey: string; url: string }
 
@@ -21,7 +21,7 @@ export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys,
   /** The refresh token of the grant. Throws when Apple does not give it. */
   async function exchange(code: string, clientId: string): Promise<string> {
     const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
-    const answer = JSON.parse((await readLimited(reply, MAX_BODY_BYTES)) ?? '{}')
+    const answer = JSON.parse((await readTextCapped(reply, MAX_BODY_BYTES)) ?? '{}')
     const { refresh_token: token } = answer as { refresh_token?: unknown }
     if (typeof token !== 'string') throw new Error('Apple gave no refresh token')
     return token

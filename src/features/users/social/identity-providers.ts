@@ -1,7 +1,7 @@
 import { createRemoteJWKSet, customFetch, errors, jwtVerify } from 'jose'
 import { sha256 } from '../../../lib/crypto.ts'
 import { AppError } from '../../../lib/errors.ts'
-import { readLimited } from '../../../lib/read-limited.ts'
+import { readTextCapped } from '../../../lib/read-text-capped.ts'
 
 export type ProviderName = 'google' | 'apple'
 
@@ -116,7 +116,7 @@ function remoteKeys(url: string) {
 /** Takes no more of the reply than keys need. */
 async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const reply = await fetch(url, { ...options, decompress: false })
-  const body = await readLimited(reply, MAX_KEYS_BYTES)
+  const body = await readTextCapped(reply, MAX_KEYS_BYTES)
   if (body === null)
     throw new Error('the keys of the identity provider are too long, or compressed')
   return new Response(body, { status: reply.status })

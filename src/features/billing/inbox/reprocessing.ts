@@ -1,13 +1,13 @@
 import type { Billing } from './event-inbox.ts'
 import type { EventFilter, EventSearch } from './event-search.ts'
 
-export type ReplayAll = ReturnType<typeof createReplayAll>
+export type Reprocess = ReturnType<typeof createReprocessing>
 
-/** Replayed in one go. */
-const MOST = 10_000
+/** Events of one run. */
+const MAX_REPROCESSED = 10_000
 
-/** Folds again every event of the log that matches, one after the other, the newest first. */
-export function createReplayAll({
+/** Applies every matching event of the log again, one by one, the newest first. */
+export function createReprocessing({
   billing,
   eventSearch,
 }: {
@@ -16,18 +16,18 @@ export function createReplayAll({
 }) {
   return async (
     filter: EventFilter,
-    tell: (progress: { done: number; failed: number }) => void,
+    onProgress: (progress: { done: number; failed: number }) => void,
     signal: AbortSignal,
   ) => {
     let done = 0
     let failed = 0
-    for (let after: string | null | undefined; after !== null && done < MOST; ) {
+    for (let after: string | null | undefined; after !== null && done < MAX_REPROCESSED; ) {
       const page = await eventSearch.find({ ...filter, after })
       for (const { eventId } of page.events) {
         if (signal.aborted) return { done, failed, isStopped: true }
         if ((await billing.replay(eventId)) === false) failed++
         done++
-        tell({ done, failed })
+        onProgress({ done, failed })
       }
       after = page.next
     }

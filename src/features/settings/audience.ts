@@ -5,9 +5,9 @@ import { tokenIn } from '../../platform/http/authenticate.ts'
 import type { CountryOf } from '../../platform/http/country.ts'
 import { isSealed } from '../../platform/http/opened-request.ts'
 import { languagesOf, optionalHeader } from '../../platform/http/request-headers.ts'
-import type { Asker, Aspect } from './conditions.ts'
+import type { Audience, Trait } from './conditions.ts'
 
-export type AskerDeps = {
+export type AudienceDeps = {
   /** The header in which a proxy says the country; null where none does. */
   countryHeader: string | null
   countryOf: CountryOf
@@ -15,8 +15,8 @@ export type AskerDeps = {
 }
 
 /** Reads who asks out of a request, and tells which headers that depends on. */
-export function createAskerReader({ countryHeader, countryOf, checkSession }: AskerDeps) {
-  const headers: Record<Aspect, string[]> = {
+export function createAudienceReader({ countryHeader, countryOf, checkSession }: AudienceDeps) {
+  const headers: Record<Trait, string[]> = {
     platform: ['App-Platform'],
     version: ['App-Version'],
     language: ['Accept-Language'],
@@ -28,8 +28,8 @@ export function createAskerReader({ countryHeader, countryOf, checkSession }: As
   async function read(
     request: Request,
     server: Server<unknown> | null,
-    aspects: Aspect[],
-  ): Promise<Asker> {
+    traits: Trait[],
+  ): Promise<Audience> {
     const { headers } = request
     const version = optionalHeader(headers, 'app-version')
     return {
@@ -37,13 +37,13 @@ export function createAskerReader({ countryHeader, countryOf, checkSession }: As
       version: version !== null && /^\d{1,9}(\.\d{1,9}){0,3}$/.test(version) ? version : null,
       languages: languagesOf(headers),
       country: countryOf(request, server),
-      id: aspects.includes('id') ? await idOf(request) : null,
+      id: traits.includes('id') ? await idOf(request) : null,
     }
   }
 
   /** The headers that a reply varies by. */
-  function headersFor(aspects: Aspect[]): string[] {
-    return aspects.flatMap((aspect) => headers[aspect])
+  function headersFor(traits: Trait[]): string[] {
+    return traits.flatMap((trait) => headers[trait])
   }
 
   /** The person's where somebody is signed in, so that all of their devices get the same; else the device's. */

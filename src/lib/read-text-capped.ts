@@ -1,10 +1,10 @@
 /** The body of a reply as text, or null when it has more than `limit` bytes or is compressed unasked. */
-export async function readLimited(response: Response, limit: number): Promise<string | null> {
-  return (await readLimitedBytes(response, limit))?.toString('utf8') ?? null
+export async function readTextCapped(response: Response, limit: number): Promise<string | null> {
+  return (await readBytesCapped(response, limit))?.toString('utf8') ?? null
 }
 
 /** The same as bytes. */
-export async function readLimitedBytes(response: Response, limit: number): Promise<Buffer | null> {
+export async function readBytesCapped(response: Response, limit: number): Promise<Buffer | null> {
   const encoding = response.headers.get('content-encoding') ?? 'identity'
   if (encoding !== 'identity') return null
   const chunks: Uint8Array[] = []

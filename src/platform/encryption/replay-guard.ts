@@ -5,10 +5,10 @@ import type { EncryptionDb } from './schema.ts'
 /** Clocks of instances differ: whoever is behind still takes what whoever is ahead has forgotten, in ms. */
 const CLOCK_SLACK = HOUR_MS
 
-export type Replays = ReturnType<typeof createReplays>
+export type ReplayGuard = ReturnType<typeof createReplayGuard>
 
 /** The sealed requests that were carried out: none is a second time, not after a restart either. */
-export function createReplays({ db, now }: { db: EncryptionDb; now: () => Date }) {
+export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Date }) {
   const { sealedRequests } = db.tables
   const insert = db.prepareWrite((tx) =>
     tx
