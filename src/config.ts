@@ -1,12 +1,10 @@
-import { isIP } from 'node:net'
 import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { readConsoleSettings } from './lib/console-settings.ts'
 import { isCurrency } from './lib/locale.ts'
-import { readLogSettings } from './lib/log-settings.ts'
 import {
   anyText,
   appLink,
+  host,
   httpsOrigin,
   isHostName,
   isNetwork,
@@ -16,16 +14,23 @@ import {
   oneOf,
   origin,
   outsideUrl,
+  postgresUrl,
   s3Url,
   schedule,
-  wholeNumber,
+  sender,
 } from './lib/setting-values.ts'
-import { createSettingsReader, misspelledIn } from './lib/settings-reader.ts'
+import { createSettingsReader, misspelledIn, type SettingsReader } from './lib/settings-reader.ts'
 
-const RATES_PROVIDERS = ['ecb', 'frankfurter', 'openexchangerates', 'off'] as const
+const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'silent'] as const
+/** One write of the log must fit. */
+const MIN_LOG_FILE_BYTES = 64 * 1024
+const GIBIBYTE = 1024 ** 3
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory'
+const OUTSIDE_URL = 'an https URL (http on loopback)'
+const ORIGIN = 'an http or https URL without a path'
+const NETWORKS = 'addresses or networks, with commas'
 
-/** What the operator chose. Paths are absolute, sizes in bytes. */
+/** The operator's configuration. Paths are absolute, sizes in bytes. */
 export type Config = ReturnType<typeof readConfig>
 
 /** Every fault of the configuration in one message, which names variables and never their values. */
@@ -33,263 +38,261 @@ export class ConfigError extends Error {
   override readonly name = 'ConfigError'
 }
 
-/** A variable that an operator names in a command; null where it is empty or missing. */
+/** The environment variable that an operator names in a command; null when it is empty or missing. */
 export function readVariable(name: string): string | null {
   return process.env[name] || null
 }
 
-/** Reads and checks the whole environment (or `.env`, which Bun has read into it) at once. `flags` win, over `defaults` everything. */
+/** Reads and checks the whole environment, into which Bun has read `.env`. Flags override it, it overrides `defaults`. */
 export function readConfig(
   flags: Record<string, string> = {},
   environment = process.env,
   defaults: Record<string, string> = {},
 ) {
-  const env: Record<string, string | undefined> = { ...defaults, ...environment, ...flags }
-  const { read, faults, names } = createSettingsReader(env)
+  const reader = createSettingsReader((name) => flags[name] ?? environment[name] ?? defaults[name])
+  const settings = readSettings(reader)
+  const faults = [...reader.faults, ...contradictionsIn(settings)]
+  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
+  const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), reader.names)
+  return { ...settings, logColors: !environment['NO_COLOR'], misspelled }
+}
+
+function readSettings(reader: SettingsReader) {
+  return {
+    ...readNetwork(reader),
+    ...readStorage(reader),
+    ...readApp(reader),
+    ...readSignIn(reader),
+    ...readBilling(reader),
+    ...readRates(reader),
+    ...readOperations(reader),
+    ...readBackups(reader),
+    ...readLog(reader),
+  }
+}
+
+function readNetwork({ read, optional, path, all, isOn, integer, port: readPort }: SettingsReader) {
   const tlsDomains = read<string[]>(
     'TLS_DOMAINS',
     [],
     'host names without wildcards, separated by commas',
     (text) => list(text.toLowerCase(), isHostName),
   )
-  const tlsCert = read<string | null>('TLS_CERT', null, 'a path', (text) => resolve(text))
-  const tlsKey = read<string | null>('TLS_KEY', null, 'a path', (text) => resolve(text))
+  const tlsCert = path('TLS_CERT')
+  const tlsKey = path('TLS_KEY')
   const isTls = tlsDomains.length > 0 || tlsCert !== null
-  const port = read('PORT', isTls ? 443 : 3000, 'a port from 0 to 65535', (text) =>
-    wholeNumber(text, 65_535),
-  )
+  const port = readPort('PORT', isTls ? 443 : 3000)
   const ownUrl = tlsDomains[0] === undefined ? null : httpsOrigin(tlsDomains[0], port)
-  const config = {
-    /** Certificates for these are obtained by ACME, unless the files of one are given. */
+  return {
+    /** ACME obtains certificates for these, unless the operator's own certificate is configured. */
     tlsDomains,
     tlsCert,
     tlsKey,
     isTls,
-    acmeUrl: read('ACME_URL', LETS_ENCRYPT, 'an https URL (http on loopback)', outsideUrl),
-    /** Answers the certificate authority and sends others to https. */
-    httpPort: read<number | null>(
-      'HTTP_PORT',
-      tlsDomains.length > 0 ? 80 : null,
-      'a port',
-      (text) => wholeNumber(text, 65_535),
-    ),
+    acmeUrl: read('ACME_URL', LETS_ENCRYPT, OUTSIDE_URL, outsideUrl),
+    /** Answers the certificate authority and redirects everything else to https. */
+    httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
-    host: read('HOST', '0.0.0.0', 'an IP address or host name', (text) =>
-      isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined,
+    host: read('HOST', '0.0.0.0', 'an IP address or host name', host),
+    /** Must outlast the idle timeout of a proxy in front. */
+    keepAliveSeconds: integer('KEEP_ALIVE_SECONDS', 150, 5, 240),
+    baseUrl: read<string | null>('BASE_URL', ownUrl, ORIGIN, origin),
+    trustedProxies: all('TRUSTED_PROXIES', NETWORKS, isNetwork),
+    rateLimits: isOn('RATE_LIMITS', true),
+    corsOrigins: all(
+      'CORS_ORIGINS',
+      'origins such as https://app.example.com, with commas',
+      (part) => origin(part) === part,
     ),
-    /** How long an idle connection is kept: longer than a proxy keeps it. */
-    keepAliveSeconds: read('KEEP_ALIVE_SECONDS', 150, 'a number from 5 to 240', (text) => {
-      const seconds = wholeNumber(text, 240)
-      return seconds !== undefined && seconds >= 5 ? seconds : undefined
-    }),
+    /** The header in which a proxy names the caller's country; null without one. */
+    countryHeader: optional(
+      'COUNTRY_HEADER',
+      'the name of a header such as CF-IPCountry',
+      (text) => (/^[\w-]{1,64}$/.test(text) ? text : undefined),
+    ),
+  }
+}
+
+function readStorage({ env, read, optional, path, isOn, integer, count }: SettingsReader) {
+  const sessionToken = env('AWS_SESSION_TOKEN')
+  const defaultName = env('DATABASE_URL') ? hostname() : null
+  return {
     dataDir: resolve(read('DATA_DIR', './data', 'a path', anyText)),
-    /** A PostgreSQL server in the place of the SQLite file, for several instances. */
-    databaseUrl: read<string | null>(
+    /** A PostgreSQL server instead of the SQLite file, for several instances. */
+    databaseUrl: optional(
       'DATABASE_URL',
-      null,
       'a URL such as postgres://user:password@host:5432/name?sslmode=verify-full',
-      (text) => (/^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined),
+      postgresUrl,
     ),
-    /** Connections to it of this instance. */
-    databasePool: read('DATABASE_POOL', 16, 'a number from 3 to 500', (text) => {
-      const count = wholeNumber(text, 500)
-      return count !== undefined && count >= 3 ? count : undefined
-    }),
-    /** Seals what instances share. */
-    secretKey: read<string | null>(
+    /** How many connections this instance opens to it. */
+    databasePool: integer('DATABASE_POOL', 16, 3, 500),
+    /** Encrypts the secrets that instances share. */
+    secretKey: optional(
       'SECRET_KEY',
-      null,
       'at least 32 characters, such as from "openssl rand -hex 32"',
       (text) => (text.length >= 32 ? text : undefined),
     ),
-    /** Where files are kept in the place of the disk, for several instances. */
-    filesUrl: read<ReturnType<typeof s3Url> | null>(
-      'FILES_URL',
-      null,
-      's3://bucket/prefix?endpoint=https://…&region=…',
-      s3Url,
-    ),
+    /** An object store for files instead of the disk, for several instances. */
+    filesUrl: optional('FILES_URL', 's3://bucket/prefix?endpoint=https://…&region=…', s3Url),
     s3: {
-      accessKeyId: read('S3_ACCESS_KEY_ID', env['AWS_ACCESS_KEY_ID'] ?? '', 'a key id', anyText),
+      accessKeyId: read('S3_ACCESS_KEY_ID', env('AWS_ACCESS_KEY_ID') ?? '', 'a key id', anyText),
       secretAccessKey: read(
         'S3_SECRET_ACCESS_KEY',
-        env['AWS_SECRET_ACCESS_KEY'] ?? '',
+        env('AWS_SECRET_ACCESS_KEY') ?? '',
         'a key',
         anyText,
       ),
-      ...(env['AWS_SESSION_TOKEN'] ? { sessionToken: env['AWS_SESSION_TOKEN'] } : {}),
+      ...(sessionToken ? { sessionToken } : {}),
     },
     /** A CDN that fetches public files from here. */
-    filesPublicUrl: read<string | null>(
-      'FILES_PUBLIC_URL',
-      null,
-      'an http or https URL without a path',
-      origin,
-    ),
-    /** How much of them is kept on this disk as well. */
-    filesCacheBytes: read('FILES_CACHE_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
-      wholeNumber(text, Number.MAX_SAFE_INTEGER),
-    ),
-    /** What this instance of several is called in logs and metrics; null for one alone. */
-    instance: read<string | null>(
-      'INSTANCE',
-      env['DATABASE_URL'] ? hostname() : null,
-      'a name',
-      anyText,
-    ),
-    nativeDir: read<string | null>('NATIVE_DIR', null, 'a path', (text) => resolve(text)),
-    baseUrl: read<string | null>('BASE_URL', ownUrl, 'an http or https URL without a path', origin),
-    tokenIssuer: read<string | null>('TOKEN_ISSUER', null, 'a name or URL', anyText),
+    filesPublicUrl: optional('FILES_PUBLIC_URL', ORIGIN, origin),
+    /** How much of the object store is cached on this disk. */
+    filesCacheBytes: count('FILES_CACHE_BYTES', GIBIBYTE, 'bytes'),
+    /** The name of this instance in logs and metrics; null for a single one. */
+    instance: read<string | null>('INSTANCE', defaultName, 'a name', anyText),
+    nativeDir: path('NATIVE_DIR'),
+    attachmentQuotaBytes: count('ATTACHMENT_QUOTA_BYTES', GIBIBYTE, 'bytes'),
+    attachmentQuotaCount: count('ATTACHMENT_QUOTA_COUNT', 1_000, 'files'),
+    minFreeBytes: count('MIN_FREE_BYTES', GIBIBYTE / 4, 'bytes'),
+    /** Litestream copies the database's log, so no other process may checkpoint it. */
+    litestream: isOn('LITESTREAM', false),
+  }
+}
+
+function readApp({ read, optional, choice }: SettingsReader) {
+  return {
+    tokenIssuer: optional('TOKEN_ISSUER', 'a name or URL', anyText),
     tokenAudience: read('TOKEN_AUDIENCE', 'homeport', 'a name or URL', anyText),
-    appName: read<string | null>('APP_NAME', null, 'a name of one line', (text) =>
+    appName: optional('APP_NAME', 'a name of one line', (text) =>
       /^[^\p{C}]{1,100}$/u.test(text) ? text : undefined,
     ),
+    /** The prefix of deep links: `/verify` and `/reset` follow. */
+    appLinkUrl: optional('APP_LINK_URL', 'a link such as myapp://auth', appLink),
+    payloadEncryption: choice('PAYLOAD_ENCRYPTION', ['optional', 'required'], 'optional'),
+    smtpUrl: optional('SMTP_URL', 'a URL such as smtp://user:password@host:587', mailUrl),
+    mailFrom: optional('MAIL_FROM', 'an address such as App <app@example.com>', sender),
+  }
+}
+
+function readSignIn({ optional, all, choice, integer }: SettingsReader) {
+  return {
+    googleClientIds: all('GOOGLE_CLIENT_IDS', 'client ids, with commas', isWord),
+    appleClientIds: all('APPLE_CLIENT_IDS', 'client ids, with commas', isWord),
+    appleTeamId: optional('APPLE_TEAM_ID', 'a team id', anyText),
+    appleKeyId: optional('APPLE_KEY_ID', 'a key id', anyText),
+    applePrivateKey: optional('APPLE_PRIVATE_KEY', 'a private key in PEM', (text) =>
+      text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined,
+    ),
+    passwordMinLength: integer('PASSWORD_MIN_LENGTH', 8, 8, 256),
+    passwordHashing: choice('PASSWORD_HASHING', ['standard', 'strong'], 'standard'),
+  }
+}
+
+function readBilling({ read, optional, choice }: SettingsReader) {
+  return {
     webhookTokens: read<string[]>('WEBHOOK_TOKEN', [], 'one token, or two with a comma', (text) => {
       const tokens = list(text, isWord)
       return tokens && tokens.length <= 2 ? tokens : undefined
     }),
-    /** What deep links begin with: `/verify` and `/reset` follow. */
-    appLinkUrl: read<string | null>('APP_LINK_URL', null, 'a link such as myapp://auth', appLink),
-    trustedProxies: read<string[]>(
-      'TRUSTED_PROXIES',
-      [],
-      'addresses or networks, with commas',
-      (text) => list(text, isNetwork),
+    webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', anyText),
+    rcApiKey: optional('RC_API_KEY', 'a key', anyText),
+    rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', OUTSIDE_URL, (text) =>
+      outsideUrl(text)?.replace(/\/+$/, ''),
     ),
-    rateLimits:
-      read('RATE_LIMITS', 'on', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
-    smtpUrl: read<string | null>(
-      'SMTP_URL',
-      null,
-      'a URL such as smtp://user:password@host:587',
-      mailUrl,
+    billingSandbox: choice('BILLING_SANDBOX', ['separate', 'ignore'], 'separate'),
+  }
+}
+
+function readRates({ read, optional, choice }: SettingsReader) {
+  return {
+    ratesProvider: choice(
+      'RATES_PROVIDER',
+      ['ecb', 'frankfurter', 'openexchangerates', 'off'],
+      'ecb',
     ),
-    mailFrom: read<string | null>(
-      'MAIL_FROM',
-      null,
-      'an address such as App <app@example.com>',
-      (text) => (/^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(text) ? text : undefined),
-    ),
-    googleClientIds: read<string[]>('GOOGLE_CLIENT_IDS', [], 'client ids, with commas', (text) =>
-      list(text, isWord),
-    ),
-    appleClientIds: read<string[]>('APPLE_CLIENT_IDS', [], 'client ids, with commas', (text) =>
-      list(text, isWord),
-    ),
-    appleTeamId: read<string | null>('APPLE_TEAM_ID', null, 'a team id', anyText),
-    appleKeyId: read<string | null>('APPLE_KEY_ID', null, 'a key id', anyText),
-    applePrivateKey: read<string | null>(
-      'APPLE_PRIVATE_KEY',
-      null,
-      'a private key in PEM',
-      (text) => (text.includes('PRIVATE KEY') ? text.replaceAll('\\n', '\n') : undefined),
-    ),
-    webhookSigningSecret: read<string | null>('WEBHOOK_SIGNING_SECRET', null, 'a secret', anyText),
-    rcApiKey: read<string | null>('RC_API_KEY', null, 'a key', anyText),
-    rcApiUrl: read(
-      'RC_API_URL',
-      'https://api.revenuecat.com',
-      'an https URL (http on loopback)',
-      (text) => outsideUrl(text)?.replace(/\/+$/, ''),
-    ),
-    billingSandbox: read('BILLING_SANDBOX', 'separate', 'separate or ignore', (text) =>
-      oneOf(['separate', 'ignore'], text),
-    ),
-    ratesProvider: read('RATES_PROVIDER', 'ecb', `one of ${RATES_PROVIDERS.join(', ')}`, (text) =>
-      oneOf(RATES_PROVIDERS, text),
-    ),
-    ratesUrl: read<string | null>('RATES_URL', null, 'an https URL (http on loopback)', outsideUrl),
-    ratesApiKey: read<string | null>('RATES_API_KEY', null, 'a key', anyText),
+    ratesUrl: optional('RATES_URL', OUTSIDE_URL, outsideUrl),
+    ratesApiKey: optional('RATES_API_KEY', 'a key', anyText),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,
     ),
-    corsOrigins: read<string[]>(
-      'CORS_ORIGINS',
-      [],
-      'origins such as https://app.example.com, with commas',
-      (text) => list(text, (part) => origin(part) === part),
-    ),
-    payloadEncryption: read('PAYLOAD_ENCRYPTION', 'optional', 'optional or required', (text) =>
-      oneOf(['optional', 'required'], text),
-    ),
-    passwordMinLength: read('PASSWORD_MIN_LENGTH', 8, 'a number from 8 to 256', (text) => {
-      const length = wholeNumber(text, 256)
-      return length !== undefined && length >= 8 ? length : undefined
-    }),
-    passwordHashing: read('PASSWORD_HASHING', 'standard', 'standard or strong', (text) =>
-      oneOf(['standard', 'strong'], text),
-    ),
-    attachmentQuotaBytes: read('ATTACHMENT_QUOTA_BYTES', 1024 ** 3, 'a number of bytes', (text) =>
-      wholeNumber(text, Number.MAX_SAFE_INTEGER),
-    ),
-    attachmentQuotaCount: read('ATTACHMENT_QUOTA_COUNT', 1_000, 'a number of files', (text) =>
-      wholeNumber(text, Number.MAX_SAFE_INTEGER),
-    ),
-    minFreeBytes: read('MIN_FREE_BYTES', 256 * 1024 * 1024, 'a number of bytes', (text) =>
-      wholeNumber(text, Number.MAX_SAFE_INTEGER),
-    ),
-    /** Litestream copies the log of the database, and nobody else may. */
-    litestream:
-      read('LITESTREAM', 'off', 'on or off', (text) => oneOf(['on', 'off'], text)) === 'on',
-    /** Where systemd listens, and how soon it takes us for hung, in ms. */
-    notifySocket: env['NOTIFY_SOCKET'] || null,
-    /** Where the unit of systemd has its variables from. */
-    environmentFile: env['SERVICE_ENVIRONMENT_FILE'] || null,
-    watchdogMs: Number(env['WATCHDOG_USEC'] ?? 0) / 1000 || null,
-    ...readConsoleSettings(read),
-    metricsToken: read<string | null>('METRICS_TOKEN', null, 'a token', (text) =>
-      isWord(text) ? text : undefined,
-    ),
-    /** A passphrase, or a recipient of age; to read backups, a passphrase or an identity. */
-    backupKey: read<string | null>(
+  }
+}
+
+function readOperations({ env, optional, all, isOn, integer, port }: SettingsReader) {
+  return {
+    console: isOn('CONSOLE', true),
+    /** The networks that may open it; every network when empty. */
+    consoleNetworks: all('CONSOLE_NETWORKS', NETWORKS, isNetwork),
+    /** A separate port, which need not be public; null for the same one. */
+    consolePort: port('CONSOLE_PORT', null),
+    auditKeepDays: integer('AUDIT_KEEP_DAYS', 365, 1, 36_500),
+    /** Where systemd listens. */
+    notifySocket: env('NOTIFY_SOCKET') || null,
+    /** The environment file that the systemd unit names. */
+    environmentFile: env('SERVICE_ENVIRONMENT_FILE') || null,
+    /** systemd takes the server for hung after this long without a sign of life. */
+    watchdogMs: Number(env('WATCHDOG_USEC') ?? 0) / 1000 || null,
+    metricsToken: optional('METRICS_TOKEN', 'a token', (text) => (isWord(text) ? text : undefined)),
+  }
+}
+
+function readBackups({ optional, path, integer }: SettingsReader) {
+  return {
+    /** A passphrase or an age recipient; reading a backup takes a passphrase or an age identity. */
+    backupKey: optional(
       'BACKUP_KEY',
-      null,
       'a passphrase of at least 8 characters, or a key of age',
       (text) => (text.length >= 8 ? text : undefined),
     ),
-    backupDir: read<string | null>('BACKUP_DIR', null, 'a path', (text) => resolve(text)),
-    /** In UTC; null for no backups by itself. */
-    backupSchedule: read<string | null>(
-      'BACKUP_SCHEDULE',
-      null,
-      'a cron expression such as 15 2 * * *',
-      schedule,
-    ),
-    backupKeep: read('BACKUP_KEEP', 7, 'a number from 1 to 1000', (text) => {
-      const count = wholeNumber(text, 1000)
-      return count === 0 ? undefined : count
-    }),
-    ...readLogSettings(read, (text) => resolve(text)),
+    backupDir: path('BACKUP_DIR'),
+    /** In UTC; null for no scheduled backups. */
+    backupSchedule: optional('BACKUP_SCHEDULE', 'a cron expression such as 15 2 * * *', schedule),
+    backupKeep: integer('BACKUP_KEEP', 7, 1, 1000),
   }
-  if (config.consolePort !== null && config.consolePort === config.port) {
-    faults.push(
-      'CONSOLE_PORT must be another port than PORT: without it the console is on the same',
-    )
+}
+
+function readLog({ optional, path, choice, integer, count }: SettingsReader) {
+  return {
+    logLevel: choice('LOG_LEVEL', LOG_LEVELS, 'info'),
+    logFile: path('LOG_FILE'),
+    /** At this size the log file is rotated; `logFileKeep` older ones are kept. */
+    logFileBytes: count('LOG_FILE_BYTES', 16 * 1024 * 1024, 'bytes', MIN_LOG_FILE_BYTES),
+    logFileKeep: integer('LOG_FILE_KEEP', 5, 0, 1000),
+    /** Null: text on a terminal, else JSON. */
+    logFormat: optional('LOG_FORMAT', 'json or text', (text) => oneOf(['json', 'text'], text)),
   }
-  if (config.ratesProvider === 'openexchangerates' && config.ratesApiKey === null) {
-    faults.push('RATES_API_KEY is needed by RATES_PROVIDER openexchangerates')
-  }
-  const apple = [config.appleTeamId, config.appleKeyId, config.applePrivateKey]
-  if (apple.some((part) => part !== null) && apple.includes(null)) {
-    faults.push('APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together')
-  }
-  if ((tlsCert === null) !== (tlsKey === null)) {
-    faults.push('TLS_CERT and TLS_KEY are needed together')
-  }
-  if (config.filesUrl && config.s3.secretAccessKey === '') {
-    faults.push('S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are needed by FILES_URL')
-  }
-  if (config.databaseUrl !== null && config.secretKey === null) {
-    faults.push(
+}
+
+/** Settings that are valid alone and contradict each other. */
+function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
+  const { consolePort, port, ratesProvider, ratesApiKey, tlsCert, tlsKey, webhookTokens } = settings
+  const apple = [settings.appleTeamId, settings.appleKeyId, settings.applePrivateKey]
+  const faults: [isFault: boolean, message: string][] = [
+    [
+      consolePort !== null && consolePort === port,
+      'CONSOLE_PORT must differ from PORT: unset it to serve the console on the same port',
+    ],
+    [
+      ratesProvider === 'openexchangerates' && ratesApiKey === null,
+      'RATES_API_KEY is needed by RATES_PROVIDER openexchangerates',
+    ],
+    [
+      apple.some((part) => part !== null) && apple.includes(null),
+      'APPLE_TEAM_ID, APPLE_KEY_ID and APPLE_PRIVATE_KEY are needed together',
+    ],
+    [(tlsCert === null) !== (tlsKey === null), 'TLS_CERT and TLS_KEY are needed together'],
+    [
+      settings.filesUrl !== null && settings.s3.secretAccessKey === '',
+      'S3_ACCESS_KEY_ID and S3_SECRET_ACCESS_KEY are needed by FILES_URL',
+    ],
+    [
+      settings.databaseUrl !== null && settings.secretKey === null,
       'SECRET_KEY is needed by DATABASE_URL: take the output of "openssl rand -hex 32", the same for every instance',
-    )
-  }
-  if (config.webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token))) {
-    faults.push(
+    ],
+    [
+      webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)),
       'WEBHOOK_TOKEN is still the example of the manual: take a random one, such as from "openssl rand -hex 32"',
-    )
-  }
-  if (faults.length > 0) throw new ConfigError(faults.join('\n'))
-  const misspelled = misspelledIn(Object.keys({ ...defaults, ...environment }), names)
-  return { ...config, logColors: !environment['NO_COLOR'], misspelled }
+    ],
+  ]
+  return faults.filter(([isFault]) => isFault).map(([, message]) => message)
 }

@@ -16,6 +16,10 @@ export function isHostName(text: string): boolean {
   return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
 }
 
+export function host(text: string): string | undefined {
+  return isIP(text) || /^[\w.-]{1,253}$/.test(text) ? text : undefined
+}
+
 export function isNetwork(text: string): boolean {
   const [address = '', bits, ...rest] = text.split('/')
   const maxBits = isIP(address) === 6 ? 128 : 32
@@ -86,6 +90,14 @@ export function mailUrl(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^smtps?:$/.test(url.protocol)) return undefined
   return /@/.test(url.pathname + url.hash) ? undefined : text
+}
+
+export function sender(text: string): string | undefined {
+  return /^[^\r\n]*[^\s@<>]+@[^\s@<>]+>?$/.test(text) ? text : undefined
+}
+
+export function postgresUrl(text: string): string | undefined {
+  return /^postgres(ql)?:$/.test(URL.parse(text)?.protocol ?? '') ? text : undefined
 }
 
 /** `s3://bucket/prefix?endpoint=https://…&region=…`, taken apart. */

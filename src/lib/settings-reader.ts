@@ -1,12 +1,14 @@
+import { resolve } from 'node:path'
 import { distance } from 'fastest-levenshtein'
+import { list, oneOf, wholeNumber } from './setting-values.ts'
 
-export type SettingsReader = ReturnType<typeof createSettingsReader>['read']
+export type SettingsReader = ReturnType<typeof createSettingsReader>
 
-/** Reads variables of `env` one by one and collects every fault: it names variables and never their values. */
-export function createSettingsReader(env: Record<string, string | undefined>) {
+/** Reads environment variables and collects every fault. A fault names the variable and never its value. */
+export function createSettingsReader(env: (name: string) => string | undefined) {
   const faults: string[] = []
   const names: string[] = []
-  return { read, faults, names }
+  return { env, read, optional, path, all, choice, isOn, integer, count, port, faults, names }
 
   function read<T>(
     name: string,
@@ -15,12 +17,63 @@ export function createSettingsReader(env: Record<string, string | undefined>) {
     parse: (text: string) => T | undefined,
   ): T {
     names.push(name)
-    const text = env[name]
+    const text = env(name)
     if (text === undefined) return fallback
     const value = text.trim() === '' ? undefined : parse(text.trim())
     if (value !== undefined) return value
     faults.push(`${name} must be ${expected}${text.trim() === '' ? ', it is empty' : ''}`)
     return fallback
+  }
+
+  function optional<T>(
+    name: string,
+    expected: string,
+    parse: (text: string) => T | undefined,
+  ): T | null {
+    return read<T | null>(name, null, expected, parse)
+  }
+
+  /** An absolute path. */
+  function path(name: string): string | null {
+    return optional(name, 'a path', (text) => resolve(text))
+  }
+
+  /** Values separated by commas, all of which must be good. */
+  function all(name: string, expected: string, isGood: (part: string) => boolean): string[] {
+    return read<string[]>(name, [], expected, (text) => list(text, isGood))
+  }
+
+  function choice<const T extends string>(
+    name: string,
+    choices: readonly T[],
+    fallback: NoInfer<T>,
+  ): T {
+    const expected = choices.length === 2 ? choices.join(' or ') : `one of ${choices.join(', ')}`
+    return read<T>(name, fallback, expected, (text) => oneOf(choices, text))
+  }
+
+  function isOn(name: string, isDefault: boolean): boolean {
+    return choice(name, ['on', 'off'], isDefault ? 'on' : 'off') === 'on'
+  }
+
+  function integer(name: string, fallback: number, min: number, max: number): number {
+    return inRange(name, fallback, `a number from ${min} to ${max}`, min, max)
+  }
+
+  function count(name: string, fallback: number, unit: 'bytes' | 'files', min = 0): number {
+    const expected = `a number of ${unit}${min === 0 ? '' : ` from ${min}`}`
+    return inRange(name, fallback, expected, min, Number.MAX_SAFE_INTEGER)
+  }
+
+  function port<T extends number | null>(name: string, fallback: T): T | number {
+    return inRange(name, fallback, 'a port from 0 to 65535', 0, 65_535)
+  }
+
+  function inRange<T>(name: string, fallback: T, expected: string, min: number, max: number) {
+    return read<T | number>(name, fallback, expected, (text) => {
+      const value = wholeNumber(text, max)
+      return value !== undefined && value >= min ? value : undefined
+    })
   }
 }
 
@@ -32,12 +85,12 @@ export function misspelledIn(given: string[], names: string[]): { name: string; 
       .toUpperCase()
       .replaceAll('-', '_')
       .replace(/^HOMEPORT_/, '')
-    const meant = names.find((one) => distance(one, plain) <= allowed(one))
+    const meant = names.find((known) => distance(known, plain) <= allowedTypos(known))
     return meant === undefined ? [] : [{ name, meant }]
   })
 }
 
-/** How many characters of a name may be wrong: short ones are near to too many others. */
-function allowed({ length }: string): number {
+/** Short names are close to too many others. */
+function allowedTypos({ length }: string): number {
   return length < 8 ? 0 : length < 12 ? 2 : 3
 }
