@@ -1,6 +1,7 @@
 import { expect, test } from 'bun:test'
+import { hostname } from 'node:os'
 import { resolve } from 'node:path'
-import { ConfigError, readConfig } from '../src/config.ts'
+import { type Config, ConfigError, readConfig } from '../src/config.ts'
 
 test('without an environment everything has its default', () => {
   expect(readConfig({}, {})).toMatchObject({
@@ -23,33 +24,194 @@ test('flags win over the environment', () => {
   })
 })
 
-test.each([
-  ['PORT', ['http', '65536', '-1', '1e3', '0x50', '']],
-  ['HOST', ['two words', 'a/b', '']],
-  ['DATA_DIR', ['', '  ']],
-  [
-    'BASE_URL',
-    ['example.com', 'ftp://example.com', 'https://u:p@example.com', 'https://a.b/c', ''],
+/** For each variable: a valid text, its parsed form, and refused texts besides an empty one; null: never refused. */
+const GRID: Record<string, [text: string, gives: Partial<Config>, refused: string[] | null]> = {
+  TLS_DOMAINS: [
+    'API.example.com, b.example.org',
+    { tlsDomains: ['api.example.com', 'b.example.org'], isTls: true, port: 443, httpPort: 80 },
+    ['*.example.com', 'localhost', '10.0.0.1'],
   ],
-  ['WEBHOOK_TOKEN', ['', ',', 'a,', 'a,b,c', 'with space', 'ümlaut']],
-  ['RATES_PROVIDER', ['bank', 'ECB', '']],
-  ['RATES_URL', ['http://example.com/', 'file:///etc/passwd', 'x', '']],
-  ['RATES_BASE', ['DOLLAR', '12', 'XYZ', '']],
-  ['CORS_ORIGINS', ['*', 'web.example.org', 'https://a.b/', 'https://a.b,', '']],
-  ['PAYLOAD_ENCRYPTION', ['on', 'REQUIRED', '']],
-  ['PASSWORD_MIN_LENGTH', ['7', '257', '8.5', '']],
-  ['MIN_FREE_BYTES', ['-1', '1 GiB', '']],
-  ['LOG_LEVEL', ['loud', '']],
-  ['LOG_FORMAT', ['xml', '']],
-  ['SMTP_URL', ['http://a.b', 'smtp://ann:12/3@mail.example.com', '']],
-  ['APP_NAME', ['two\nlines', '']],
-  ['APP_LINK_URL', ['my-app', 'my app://', 'myapp://auth?x=1', '']],
-])('142: %s is checked, and its value is never repeated', (name, values) => {
-  for (const value of values) {
-    const message = faultsOf({ [name]: value })
-    expect(message).toContain(name)
+  TLS_CERT: ['cert.pem', { tlsCert: resolve('cert.pem'), isTls: true, port: 443 }, []],
+  TLS_KEY: ['key.pem', { tlsKey: resolve('key.pem') }, []],
+  ACME_URL: ['https://ca.test/dir', { acmeUrl: 'https://ca.test/dir' }, ['http://ca.test', 'x']],
+  HTTP_PORT: ['8080', { httpPort: 8080 }, ['65536', 'http']],
+  PORT: ['1', { port: 1 }, ['http', '65536', '-1', '1e3', '0x50']],
+  HOST: ['::1', { host: '::1' }, ['two words', 'a/b']],
+  KEEP_ALIVE_SECONDS: ['5', { keepAliveSeconds: 5 }, ['4', '241', '60.5']],
+  BASE_URL: [
+    'https://example.com/',
+    { baseUrl: 'https://example.com' },
+    ['example.com', 'ftp://example.com', 'https://u:p@example.com', 'https://a.b/c'],
+  ],
+  TRUSTED_PROXIES: [
+    '10.0.0.0/8, ::1',
+    { trustedProxies: ['10.0.0.0/8', '::1'] },
+    ['10.0.0.0/33', '10.0.0.0/8/8', 'proxy', '::1,'],
+  ],
+  RATE_LIMITS: ['off', { rateLimits: false }, ['no', 'OFF']],
+  CORS_ORIGINS: [
+    'https://a.test, http://b.test:8080',
+    { corsOrigins: ['https://a.test', 'http://b.test:8080'] },
+    ['*', 'web.example.org', 'https://a.b/', 'https://a.b,'],
+  ],
+  COUNTRY_HEADER: ['CF-IPCountry', { countryHeader: 'CF-IPCountry' }, ['CF IPCountry']],
+  DATA_DIR: ['other', { dataDir: resolve('other') }, ['  ']],
+  DATABASE_URL: [
+    'postgres://user:password@host/name',
+    { databaseUrl: 'postgres://user:password@host/name', instance: hostname() },
+    ['mysql://user@host/name', 'host/name'],
+  ],
+  DATABASE_POOL: ['3', { databasePool: 3 }, ['2', '501']],
+  SECRET_KEY: ['k'.repeat(32), { secretKey: 'k'.repeat(32) }, ['k'.repeat(31)]],
+  FILES_URL: [
+    's3://bucket/a/b/?region=eu-1',
+    {
+      filesUrl: {
+        bucket: 'bucket',
+        prefix: 'a/b',
+        endpoint: 'https://s3.eu-1.amazonaws.com',
+        region: 'eu-1',
+      },
+    },
+    ['https://bucket', 's3:///prefix', 's3://key@bucket', 's3://bucket?endpoint=ftp://store'],
+  ],
+  S3_ACCESS_KEY_ID: ['id', { s3: { accessKeyId: 'id', secretAccessKey: '' } }, []],
+  S3_SECRET_ACCESS_KEY: ['key', { s3: { accessKeyId: '', secretAccessKey: 'key' } }, []],
+  AWS_ACCESS_KEY_ID: ['id', { s3: { accessKeyId: 'id', secretAccessKey: '' } }, null],
+  AWS_SECRET_ACCESS_KEY: ['key', { s3: { accessKeyId: '', secretAccessKey: 'key' } }, null],
+  AWS_SESSION_TOKEN: [
+    'token',
+    { s3: { accessKeyId: '', secretAccessKey: '', sessionToken: 'token' } },
+    null,
+  ],
+  FILES_PUBLIC_URL: [
+    'https://cdn.test/',
+    { filesPublicUrl: 'https://cdn.test' },
+    ['cdn.test', 'https://cdn.test/files'],
+  ],
+  FILES_CACHE_BYTES: ['0', { filesCacheBytes: 0 }, ['-1', '1 GiB']],
+  INSTANCE: ['one', { instance: 'one' }, []],
+  NATIVE_DIR: ['native', { nativeDir: resolve('native') }, []],
+  ATTACHMENT_QUOTA_BYTES: ['1', { attachmentQuotaBytes: 1 }, ['-1', '1 GiB']],
+  ATTACHMENT_QUOTA_COUNT: ['1', { attachmentQuotaCount: 1 }, ['-1', 'many']],
+  MIN_FREE_BYTES: ['0', { minFreeBytes: 0 }, ['-1', '1 GiB']],
+  LITESTREAM: ['on', { litestream: true }, ['yes']],
+  TOKEN_ISSUER: ['issuer', { tokenIssuer: 'issuer' }, []],
+  TOKEN_AUDIENCE: ['audience', { tokenAudience: 'audience' }, []],
+  APP_NAME: ['My App', { appName: 'My App' }, ['two\nlines', 'a'.repeat(101)]],
+  APP_LINK_URL: [
+    'myapp://',
+    { appLinkUrl: 'myapp://auth' },
+    ['my-app', 'my app://', 'myapp://auth?x=1'],
+  ],
+  PAYLOAD_ENCRYPTION: ['required', { payloadEncryption: 'required' }, ['on', 'REQUIRED']],
+  SMTP_URL: [
+    'smtp://user:password@host:587',
+    { smtpUrl: 'smtp://user:password@host:587' },
+    ['http://a.b', 'smtp://ann:12/3@mail.example.com'],
+  ],
+  MAIL_FROM: [
+    'App <app@example.com>',
+    { mailFrom: 'App <app@example.com>' },
+    ['App', 'App <app@example.com>\nBcc: <b@example.com>'],
+  ],
+  GOOGLE_CLIENT_IDS: ['a, b', { googleClientIds: ['a', 'b'] }, ['a,', 'with space']],
+  APPLE_CLIENT_IDS: ['a, b', { appleClientIds: ['a', 'b'] }, ['a,', 'with space']],
+  APPLE_TEAM_ID: ['team', { appleTeamId: 'team' }, []],
+  APPLE_KEY_ID: ['key', { appleKeyId: 'key' }, []],
+  APPLE_PRIVATE_KEY: [
+    'PRIVATE KEY\\nline',
+    { applePrivateKey: 'PRIVATE KEY\nline' },
+    ['AuthKey.p8'],
+  ],
+  PASSWORD_MIN_LENGTH: ['256', { passwordMinLength: 256 }, ['7', '257', '8.5']],
+  PASSWORD_HASHING: ['strong', { passwordHashing: 'strong' }, ['weak']],
+  WEBHOOK_TOKEN: [
+    'old, new',
+    { webhookTokens: ['old', 'new'] },
+    [',', 'a,', 'a,b,c', 'with space', 'ümlaut'],
+  ],
+  WEBHOOK_SIGNING_SECRET: ['secret', { webhookSigningSecret: 'secret' }, []],
+  RC_API_KEY: ['key', { rcApiKey: 'key' }, []],
+  RC_API_URL: ['https://rc.test/v1/', { rcApiUrl: 'https://rc.test/v1' }, ['http://rc.test', 'x']],
+  BILLING_SANDBOX: ['ignore', { billingSandbox: 'ignore' }, ['off']],
+  RATES_PROVIDER: ['frankfurter', { ratesProvider: 'frankfurter' }, ['bank', 'ECB']],
+  RATES_URL: [
+    'http://127.0.0.1/rates',
+    { ratesUrl: 'http://127.0.0.1/rates' },
+    ['http://example.com/', 'file:///etc/passwd', 'x'],
+  ],
+  RATES_API_KEY: ['key', { ratesApiKey: 'key' }, []],
+  RATES_BASE: ['eur', { ratesBase: 'EUR' }, ['DOLLAR', '12', 'XYZ']],
+  CONSOLE: ['off', { console: false }, ['no']],
+  CONSOLE_NETWORKS: ['10.0.0.1', { consoleNetworks: ['10.0.0.1'] }, ['10.0.0', 'office']],
+  CONSOLE_PORT: ['3001', { consolePort: 3001 }, ['65536', '3000']],
+  AUDIT_KEEP_DAYS: ['1', { auditKeepDays: 1 }, ['0', '36501']],
+  NOTIFY_SOCKET: ['/run/notify', { notifySocket: '/run/notify' }, null],
+  SERVICE_ENVIRONMENT_FILE: ['/etc/homeport.env', { environmentFile: '/etc/homeport.env' }, null],
+  WATCHDOG_USEC: ['30000000', { watchdogMs: 30_000 }, null],
+  METRICS_TOKEN: ['token', { metricsToken: 'token' }, ['with space']],
+  BACKUP_KEY: ['12345678', { backupKey: '12345678' }, ['1234567']],
+  BACKUP_DIR: ['backups', { backupDir: resolve('backups') }, []],
+  BACKUP_SCHEDULE: ['15 2 * * *', { backupSchedule: '15 2 * * *' }, ['daily', '61 * * * *']],
+  BACKUP_KEEP: ['1', { backupKeep: 1 }, ['0', '1001']],
+  LOG_LEVEL: ['silent', { logLevel: 'silent' }, ['loud']],
+  LOG_FILE: ['a.log', { logFile: resolve('a.log') }, []],
+  LOG_FILE_BYTES: ['65536', { logFileBytes: 65_536 }, ['65535', '1 MB']],
+  LOG_FILE_KEEP: ['0', { logFileKeep: 0 }, ['-1', '1001']],
+  LOG_FORMAT: ['text', { logFormat: 'text' }, ['xml']],
+  NO_COLOR: ['1', { logColors: false }, null],
+}
+
+/** What these variables are refused without. */
+const NEEDED: Record<string, Record<string, string>> = {
+  TLS_CERT: { TLS_KEY: 'key.pem' },
+  TLS_KEY: { TLS_CERT: 'cert.pem' },
+  DATABASE_URL: { SECRET_KEY: 'k'.repeat(32) },
+  FILES_URL: { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'key' },
+  APPLE_TEAM_ID: { APPLE_KEY_ID: 'key', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
+  APPLE_KEY_ID: { APPLE_TEAM_ID: 'team', APPLE_PRIVATE_KEY: 'PRIVATE KEY' },
+  APPLE_PRIVATE_KEY: { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' },
+}
+
+test('every variable that is read stands in the grid', () => {
+  const names = new Set<string>()
+  const recorder = new Proxy({} as Record<string, string>, {
+    get(_, name) {
+      names.add(String(name))
+      return undefined
+    },
+  })
+  readConfig({}, recorder)
+  expect(Object.keys(GRID).toSorted()).toEqual([...names].toSorted())
+})
+
+test.each(Object.entries(GRID))('%s is read', (name, [text, gives, refused]) => {
+  const padded = refused === null ? text : ` ${text} `
+  expect(readConfig({}, {})).not.toMatchObject(gives)
+  expect(readConfig({}, { ...NEEDED[name], [name]: padded })).toMatchObject(gives)
+})
+
+const judged = Object.entries(GRID).filter(([, [, , refused]]) => refused !== null)
+
+test.each(judged)('142: %s is checked, and its value is never repeated', (name, [, , refused]) => {
+  for (const value of ['', ...(refused ?? [])]) {
+    const message = faultsOf({ ...NEEDED[name], [name]: value })
+    expect(message).toStartWith(name)
     if (value.trim().length > 3) expect(message).not.toContain(value)
   }
+})
+
+test.each([
+  ['CONSOLE_PORT', { CONSOLE_PORT: '8080', PORT: '8080' }],
+  ['RATES_API_KEY', { RATES_PROVIDER: 'openexchangerates' }],
+  ['APPLE_TEAM_ID', { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' }],
+  ['TLS_CERT', { TLS_KEY: 'key.pem' }],
+  ['TLS_CERT', { TLS_CERT: 'cert.pem' }],
+  ['S3_ACCESS_KEY_ID', { FILES_URL: 's3://bucket', S3_ACCESS_KEY_ID: 'id' }],
+  ['SECRET_KEY', { DATABASE_URL: 'postgres://host/name' }],
+])('a contradiction is named by %s', (name, environment) => {
+  expect(faultsOf(environment)).toStartWith(name)
 })
 
 test('142: every fault is named at once', () => {
