@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { translations } from '../../../src/features/index.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 import { startSmtp, tokenIn } from '../../support/smtp.ts'
 
@@ -132,17 +131,6 @@ test('a reply is in one language, whether it is a success, an error or its detai
   ])
   expect(english.language).toBe('en')
   expect(english.said.join()).toMatch(/^Some fields are invalid.,must be one of/)
-})
-
-test('every success of people and files is translated', async () => {
-  const sources = new Bun.Glob('src/features/{users,attachments}/**/*.ts')
-  const said: string[] = []
-  for await (const path of sources.scan()) {
-    const source = await Bun.file(path).text()
-    said.push(...[...source.matchAll(/\bmessage\(\s*'([^']+)'/g)].map(([, text = '']) => text))
-  }
-  expect(said.length).toBeGreaterThan(12)
-  expect(said.filter((sentence) => !Object.hasOwn(translations.de, sentence))).toEqual([])
 })
 
 test('mails name the app and lead into it, and to a page for those without', async () => {

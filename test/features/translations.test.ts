@@ -1,0 +1,87 @@
+import { expect, test } from 'bun:test'
+import { translations } from '../../src/features/index.ts'
+
+const SOURCES = [
+  'src/features/{users,attachments,billing,rates}/**/*.ts',
+  'src/platform/{db,http,limits}/**/*.ts',
+  'src/platform/encryption/opener.ts',
+  'src/{lib,usecases}/**/*.ts',
+]
+/** What operators read, texts with a key of their own, and examples. */
+const OTHERS =
+  /translations|texts|access-sentence|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|json-file|free-space|\/(admin|commands)/
+/** A literal, and the property or the function that it goes to. */
+const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
+/** Documentation, and requests that only a mistake of a developer sends. */
+const UNTRANSLATED = ['description:', 'summary:', 'malformed(']
+/** A whole sentence, or what a detail says of a field. */
+const SAID = /^(?:[A-Z].* .*\.|(?:must|is|was) .*)$/s
+const NUMBER = /\d[\d,.]*\d|\d/g
+
+/** What a user meets only where an app or a server is set up wrongly; `…` is a value. */
+const FOR_DEVELOPERS = [
+  'Another process of the app has just refreshed this session: use the tokens that it has stored.',
+  'Another upload had this Idempotency-Key: take a new one for each upload.',
+  'Send the body as Content-Type: application/json.',
+  'Send the body without a Content-Encoding.',
+  'Set WEBHOOK_TOKEN to receive events.',
+  'Sign-in with … is not set up on this server.',
+  'The … are invalid.',
+  'The Host header is not valid.',
+  'The body contains text that cannot be stored.',
+  'The event is recorded and changes nothing.',
+  'The event is recorded.',
+  'The event was recorded before.',
+  'The form has no file.',
+  'The signature of the delivery is wrong or too old.',
+  'The webhook token is missing or wrong.',
+  'There are no currency rates yet.',
+  'There are no rates for ….',
+  'There is no such page.',
+  'There is no variant of that width.',
+  'This message was already received.',
+  'This path does not answer ….',
+  'This session was opened sealed: seal its requests too.',
+  'is not set up',
+  'must be `next` of the page before',
+  'must be a whole number from … to …',
+  'must be one of …',
+  'must be text of at most 20 characters',
+  'must be text of at most 64 characters',
+  'must have a part with a file name',
+  'was used for another upload',
+]
+
+test('every sentence that users see is translated', async () => {
+  const keys = Object.keys(translations.de)
+  const missing = (await sentences())
+    .filter(({ text, pattern }) => SAID.test(text) && !keys.some((key) => pattern.test(key)))
+    .map(({ text }) => text)
+  expect([...new Set(missing)].toSorted()).toEqual(FOR_DEVELOPERS.toSorted())
+})
+
+test('every translation is of a sentence in the code', async () => {
+  const said = await sentences()
+  const stale = Object.keys(translations.de).filter(
+    (key) => !said.some(({ pattern }) => pattern.test(key)),
+  )
+  expect(stale).toEqual([])
+})
+
+/** The literals of the sources, each as a pattern in which any text may stand for a placeholder. */
+async function sentences(): Promise<{ text: string; pattern: RegExp }[]> {
+  const found: { text: string; pattern: RegExp }[] = []
+  const paths = SOURCES.flatMap((pattern) => [...new Bun.Glob(pattern).scanSync()])
+  for (const path of paths) {
+    if (OTHERS.test(path)) continue
+    const code = (await Bun.file(path).text()).replace(/^\s*(\/\/|\/?\*).*$/gm, '')
+    for (const [, before = '', literal = ''] of code.matchAll(LITERAL)) {
+      const text = literal.slice(1, -1).replace(/\$\{[^}]*\}/g, '…')
+      const parts = text.split('…').map((part) => part.replace(NUMBER, '#'))
+      if (UNTRANSLATED.includes(before) || parts.join('').length < 5) continue
+      const pattern = new RegExp(`^${parts.map((part) => RegExp.escape(part)).join('.+')}$`, 's')
+      found.push({ text, pattern })
+    }
+  }
+  return found
+}
