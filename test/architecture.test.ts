@@ -26,8 +26,8 @@ const DIRECTORIES = `
   features
   features/attachments features/attachments/images features/attachments/storage
     features/attachments/upload
-  features/billing features/billing/inbox features/billing/lines features/billing/projection
-    features/billing/provider features/billing/timeline
+  features/billing features/billing/access features/billing/inbox features/billing/projection
+    features/billing/provider features/billing/purchases
   features/content
   features/operators
   features/plans

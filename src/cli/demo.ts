@@ -91,7 +91,7 @@ async function addFailedEvent(services: Services) {
   const { db, accounts } = services
   const { subscriptions, billingEvents } = db.tables
   const ann = await accounts.findByEmail(db.read, 'ann@example.com')
-  const isHers = eq(subscriptions.lineKey, 'PRODUCTION|demo-0')
+  const isHers = eq(subscriptions.purchaseKey, 'PRODUCTION|demo-0')
   const [line] = await db.read.select().from(subscriptions).where(isHers)
   if (!ann || !line) return
   await deliver(services, ann.id, 'CANCELLATION', 1, 0)

@@ -1,7 +1,7 @@
 // The answers of the server, after JSON. Types alone: nothing of the server is in the page.
 import type { createUsage } from '../features/attachments/usage.ts'
+import type { Timeline as TimelineService } from '../features/billing/access/timeline.ts'
 import type { EventSearch } from '../features/billing/inbox/event-search.ts'
-import type { Timeline as TimelineService } from '../features/billing/timeline/timeline.ts'
 import type { Operators } from '../features/operators/operators.ts'
 import type { Rates as RatesService } from '../features/rates/service.ts'
 import type { StoredSettings } from '../features/settings/model.ts'

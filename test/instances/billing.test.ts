@@ -1,6 +1,6 @@
 import { expect } from 'bun:test'
 import { readEvent } from '../../src/features/billing/inbox/event.ts'
-import { entitlementsOf, lineAccessAt } from '../../src/features/billing/lines/access.ts'
+import { assessPurchases, entitlementsOf } from '../../src/features/billing/purchases/access.ts'
 import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, ms, type Told } from '../support/billing.ts'
 import { accessByModel, type Logged } from '../support/billing-model.ts'
@@ -96,8 +96,8 @@ async function accessByStore({ services }: TestApp): Promise<Record<string, stri
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      const lines = await projection.linesOf(customerId, environment)
-      const active = entitlementsOf(lineAccessAt(lines, NOW)).filter(({ active }) => active)
+      const lines = await projection.purchasesOf(customerId, environment)
+      const active = entitlementsOf(assessPurchases(lines, NOW)).filter(({ active }) => active)
       access[`${user} ${environment}`] = active.map(({ id }) => id)
     }
   }

@@ -67,7 +67,7 @@ function EventLog({ me }: { me: Me }) {
       <Filters filter={filter} />
       {me.role !== 'reader' && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
       <Loaded from={first}>
-        {({ lookedBackTo }) => (
+        {({ scannedBackTo }) => (
           <>
             {rows.length === 0 && next === null && (
               <Empty>{isFiltered ? 'No event is like that.' : 'No event has come yet.'}</Empty>
@@ -79,9 +79,9 @@ function EventLog({ me }: { me: Me }) {
                 ))}
               </ul>
             )}
-            {next !== null && rows.length % 50 !== 0 && lookedBackTo && (
+            {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
-                Looked back to <At at={lookedBackTo} /> at first; older ones may match, too.
+                Looked back to <At at={scannedBackTo} /> at first; older ones may match, too.
               </p>
             )}
             {next !== null && <Act act={loadMore}>Look further back</Act>}

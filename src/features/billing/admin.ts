@@ -6,11 +6,11 @@ import { json } from '../../platform/http/body.ts'
 import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
+import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventSearch } from './inbox/event-search.ts'
 import type { Reprocess } from './inbox/reprocessing.ts'
 import type { Reconcile } from './provider/reconcile.ts'
-import type { Timeline } from './timeline/timeline.ts'
 
 type BillingAdminDeps = {
   billing: Billing
@@ -105,7 +105,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         if (reconcile === null) {
           throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
         }
-        const report = await reconcile.one(id, AbortSignal.timeout(RECONCILE_TIME))
+        const report = await reconcile.reconcileUser(id, AbortSignal.timeout(RECONCILE_TIME))
         const { customers, corrected, failed } = report
         const after = { customers, corrected: corrected.length, failed: failed.length }
         await record(request, { action: 'events.reconcile', target: id, after })

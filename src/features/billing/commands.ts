@@ -2,14 +2,14 @@ import { dataCommand, type Options } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
 import { prettyJson } from '../../lib/json-file.ts'
 import { parseLimitOption } from '../../lib/parse-limit-option.ts'
+import type { Unmatched } from './access/plan-matching.ts'
+import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
+import type { Timeline } from './access/timeline.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { EventFilter, EventSearch } from './inbox/event-search.ts'
 import type { Reprocess } from './inbox/reprocessing.ts'
-import type { Unmatched } from './projection/plan-matching.ts'
 import type { Rebuild } from './projection/rebuild.ts'
-import type { Environment, PlanLike, Subscription } from './projection/subscription.ts'
 import type { Reconcile } from './provider/reconcile.ts'
-import type { Timeline } from './timeline/timeline.ts'
 
 type Needs = {
   billing: Billing
@@ -117,7 +117,7 @@ const eventsRebuild = dataCommand({
   work: ({ rebuildBilling }: Needs) => rebuildBilling(new AbortController().signal),
   print: ({ events, lines, changed, seconds }) =>
     [
-      `${events} events, ${lines} lines in ${seconds} s (${Math.round(events / Math.max(seconds, 0.001))} events a second).`,
+      `${events} events, ${lines} purchases in ${seconds} s (${Math.round(events / Math.max(seconds, 0.001))} events a second).`,
       changed.length === 0 ? 'Nothing changed.' : `Changed: ${changed.join(', ')}`,
     ].join('\n'),
   changes: ({ events, changed }) => ({ events, changedLines: changed.length }),
@@ -131,7 +131,9 @@ const eventsReconcile = dataCommand({
   work: async ({ reconcile }: Needs, { user }: { user?: string }) => {
     if (reconcile === null) throw new AppError('unavailable', 'Set RC_API_KEY to reconcile.')
     const signal = AbortSignal.timeout(9 * 60_000)
-    return user === undefined ? reconcile.overdue(signal) : reconcile.one(user, signal)
+    return user === undefined
+      ? reconcile.reconcileOverdue(signal)
+      : reconcile.reconcileUser(user, signal)
   },
   print: ({ customers, corrected, failed }) =>
     [

@@ -7,11 +7,11 @@ import { varyBy } from '../../platform/http/cors.ts'
 import { DataOf, data, Message, message, responses } from '../../platform/http/envelope.ts'
 import { malformed, notFound } from '../../platform/http/errors.ts'
 import { wantedLanguages } from '../../platform/http/local-text.ts'
+import type { PlanLike, Subscription } from './access/subscription.ts'
 import { type Delivery, readDelivery } from './inbox/event.ts'
 import type { Billing, DeliveryResult } from './inbox/event-inbox.ts'
 import { isSigned } from './inbox/signature.ts'
 import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH } from './model.ts'
-import type { PlanLike, Subscription } from './projection/subscription.ts'
 
 const BODY_LIMIT = 256 * 1024
 

@@ -9,13 +9,12 @@ type EventColumns = Record<
   Column
 >
 
-/** Whose events there are. */
 export const PROVIDER = 'revenuecat'
 
-/** What types most events have. */
+/** The types of most events. */
 export const FREQUENT_TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'EXPIRATION']
 
-/** Conditions that some events meet and indexes are kept for: a query must say them in these words. */
+/** Conditions of partial indexes. A query must use the same expression for its index to be chosen. */
 export const MARKS = {
   failed: (t) => sql`${t.outcome} = 'failed'`,
   conflicting: (t) => sql`${t.conflicting}`,
@@ -25,7 +24,10 @@ export const MARKS = {
     sql`${t.type} NOT IN (${sql.raw(FREQUENT_TYPES.map((type) => `'${type}'`).join(', '))})`,
 } satisfies Record<string, (t: EventColumns) => SQL>
 
-/** The billing provider's log, and the subscription state that is folded from it. */
+/**
+ * The log of the billing provider's events, and the purchases derived from it. In the database and in stored states a
+ * purchase is called a line.
+ */
 export function billingTables(columns: Columns) {
   const { table, text, int, bool, ms, json, blob, index, uniqueIndex, primaryKey } = columns
 
@@ -36,34 +38,34 @@ export function billingTables(columns: Columns) {
       provider: text().notNull(),
       eventId: text().notNull(),
       type: text().notNull(),
-      /** The provider's `event_timestamp_ms`; null when it is missing or no time at all. */
+      /** The provider's `event_timestamp_ms`; null when it is missing or not a valid time. */
       eventAt: ms(),
       receivedAt: ms().notNull(),
-      /** Its place in time, fixed at the first receipt, in ms. */
+      /** The time, in ms, that decides the order of events. Fixed when the event is first received. */
       orderedAt: int().notNull().default(0),
-      /** The subscription line that it speaks of; null for none. */
-      lineKey: text(),
+      /** The purchase that the event is about; null for none. */
+      purchaseKey: text('line_key'),
       /** The body as received; rewritten on erasure, emptied for old telemetry. */
       body: blob().notNull(),
-      /** SHA-256 of the body as it came, hex. */
+      /** SHA-256 of the body as received, hex. */
       bodyHash: text().notNull(),
       environment: text(),
       appUserId: text(),
       outcome: text().notNull(),
       error: text(),
-      /** How often the same event came again. */
+      /** How often the same event was received again. */
       duplicates: int().notNull(),
       /** A later delivery had this id but another body. The first one stays. */
       conflicting: bool().notNull(),
-      /** Its own time was missing or a day ahead, or some time in it was implausible. */
+      /** Its own time is missing or more than a day ahead, or another time in it is implausible. */
       clockIsOff: bool().notNull().default(false),
     },
     (t) => [
       uniqueIndex('billing_events_event').on(t.provider, t.eventId),
       index('billing_events_user').on(t.appUserId, t.orderedAt),
-      index('billing_events_line').on(t.lineKey, t.orderedAt),
+      index('billing_events_line').on(t.purchaseKey, t.orderedAt),
       index('billing_events_failed').on(t.outcome).where(MARKS.failed(t)),
-      // What operators filter by and is rare: what is frequent is found soon from the newest on.
+      // Only rare values have an index: frequent ones are soon found by scanning from the newest event.
       index('billing_events_conflicting').on(t.id).where(MARKS.conflicting(t)),
       index('billing_events_clock').on(t.id).where(MARKS.clockIsOff(t)),
       index('billing_events_sandbox').on(t.id).where(MARKS.sandbox(t)),
@@ -71,7 +73,7 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Every app user id ever seen, and the customer that it belongs to: one of the customer's ids. */
+  /** Every app user id ever seen, and its customer. A customer is named by one of its ids. */
   const billingAliases = table(
     'billing_aliases',
     {
@@ -81,11 +83,11 @@ export function billingTables(columns: Columns) {
     (t) => [index('billing_aliases_customer').on(t.customerId)],
   )
 
-  /** One row a line, folded from its events. */
+  /** One row per purchase, folded from its events. */
   const subscriptions = table(
     'subscriptions',
     {
-      lineKey: text().primaryKey(),
+      purchaseKey: text('line_key').primaryKey(),
       customerId: text().notNull(),
       environment: text().notNull(),
       state: json<unknown>().notNull(),
@@ -93,49 +95,49 @@ export function billingTables(columns: Columns) {
     (t) => [index('subscriptions_customer').on(t.customerId)],
   )
 
-  /** What a line was after all of its events up to an instant: a late event folds it from there. */
-  const lineCheckpoints = table(
+  /** The state of a purchase after its events up to some instant. A late event is folded from there. */
+  const purchaseCheckpoints = table(
     'line_checkpoints',
     {
-      lineKey: text().notNull(),
-      /** The place in time, in ms, of the last event that is in the state. */
+      purchaseKey: text('line_key').notNull(),
+      /** `orderedAt` of the last event in the state. */
       upTo: int().notNull(),
       state: json<unknown>().notNull(),
     },
-    (t) => [primaryKey({ columns: [t.lineKey, t.upTo] })],
+    (t) => [primaryKey({ columns: [t.purchaseKey, t.upTo] })],
   )
 
-  /** Lines whose state lacks events with places in time from `since` to `until`, in ms: work for slices. */
-  const staleLines = table('stale_lines', {
-    lineKey: text().primaryKey(),
+  /** Purchases whose state lacks events with `orderedAt` from `since` to `until`. */
+  const stalePurchases = table('stale_lines', {
+    purchaseKey: text('line_key').primaryKey(),
     since: int().notNull(),
     until: int().notNull(),
   })
 
-  /** Customers whose lines may have other owners by now; those up to `afterLine` were looked at. */
+  /** Customers whose purchases after `afterPurchase` may have a new owner. */
   const staleCustomers = table('stale_customers', {
     customerId: text().primaryKey(),
-    afterLine: text().notNull(),
+    afterPurchase: text('after_line').notNull(),
   })
 
-  /** The customers that a line has ever been with, in order to find it when one of them changes. */
-  const lineHolders = table(
+  /** Every customer that has ever owned a purchase: when one of them changes, its owner is found again. */
+  const purchaseOwners = table(
     'line_holders',
-    { lineKey: text().notNull(), customerId: text().notNull() },
+    { purchaseKey: text('line_key').notNull(), customerId: text().notNull() },
     (t) => [
-      primaryKey({ columns: [t.lineKey, t.customerId] }),
+      primaryKey({ columns: [t.purchaseKey, t.customerId] }),
       index('line_holders_customer').on(t.customerId),
     ],
   )
 
-  /** The ids that TRANSFER events name: those that lines are taken from, and those that get them. */
+  /** The ids that TRANSFER events name, as sources and as destinations. */
   const transferIds = table(
     'transfer_ids',
     {
       appUserId: text().notNull(),
       eventRow: text().notNull(),
       isSource: bool().notNull(),
-      /** That of the id: a customer may have far more ids than transfers. */
+      /** The customer of the id, because a customer may have far more ids than transfers. */
       customerId: text().notNull().default(''),
     },
     (t) => [
@@ -144,17 +146,17 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Pseudonyms of ids whose person is gone: later events of theirs are scrubbed as they come. */
+  /** Pseudonyms of deleted users' ids: later events that name them are pseudonymized on receipt. */
   const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
 
   return {
     billingEvents,
     billingAliases,
     subscriptions,
-    lineCheckpoints,
-    staleLines,
+    purchaseCheckpoints,
+    stalePurchases,
     staleCustomers,
-    lineHolders,
+    purchaseOwners,
     transferIds,
     billingTombstones,
   }

@@ -33,10 +33,10 @@ export function billingTimers({ billing, backlog, reconcile }: BillingTimersDeps
   ]
 }
 
-function reconciling({ overdue }: Reconcile): Timer {
+function reconciling({ reconcileOverdue }: Reconcile): Timer {
   return {
     name: 'reconcile',
     schedule: ['35 4 * * *'],
-    run: async (signal) => void (await overdue(signal)),
+    run: async (signal) => void (await reconcileOverdue(signal)),
   }
 }

@@ -1,6 +1,13 @@
 import { type Delivery, readDelivery } from '../../../src/features/billing/inbox/event.ts'
-import { lineKeyOf, orderedTime } from '../../../src/features/billing/lines/event-order.ts'
-import { type Folding, fold, toStored } from '../../../src/features/billing/projection/folding.ts'
+import {
+  addEvent,
+  type FoldState,
+  toStored,
+} from '../../../src/features/billing/projection/fold-state.ts'
+import {
+  orderingTimeOf,
+  purchaseKeyOf,
+} from '../../../src/features/billing/purchases/event-order.ts'
 import { sha256 } from '../../../src/lib/crypto.ts'
 import type { Services } from '../../../src/server/services.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
@@ -14,23 +21,23 @@ const TRANSFERS_SHARE = 0.001
 
 /** Lines with their events, folded by the program's own steps. Yields how far it is. */
 export function* addBilling(tables: Tables, insert: Insert, size: Size) {
-  const { billingEvents, billingAliases, subscriptions, lineHolders } = tables
+  const { billingEvents, billingAliases, subscriptions, purchaseOwners } = tables
   const perLine = size.events / size.lines
   let added = 0
   for (let line = 0; line < size.lines; line++) {
     const appUserId = personId(line % size.people)
     const isFirst = line < size.people
     if (isFirst) insert(billingAliases, { appUserId, customerId: appUserId })
-    let folding: Folding | null = null
+    let state: FoldState | null = null
     let key = ''
     const wanted = Math.round((line + 1) * perLine) - added
     for (const [at, type] of typesOf(line, wanted).entries()) {
       const delivery = eventOf(line, at, type, appUserId)
       const { event, bytes } = delivery
       const receivedAt = new Date((event.at ?? 0) + 1_000)
-      const { orderedAt, isOff } = orderedTime(event, receivedAt.getTime())
-      key = lineKeyOf(event) ?? ''
-      folding = fold(folding, { ...event, orderedAt })
+      const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
+      key = purchaseKeyOf(event) ?? ''
+      state = addEvent(state, { ...event, orderedAt })
       insert(billingEvents, {
         id: rowId(added, receivedAt),
         provider: 'revenuecat',
@@ -39,7 +46,7 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
         eventAt: new Date(event.at ?? 0),
         receivedAt,
         orderedAt,
-        lineKey: key,
+        purchaseKey: key,
         body: Buffer.from(bytes),
         bodyHash: sha256(bytes, 'hex'),
         environment: event.environment,
@@ -47,16 +54,21 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
         outcome: 'applied',
         duplicates: 0,
         conflicting: added % 5_000 === 0,
-        clockIsOff: isOff,
+        clockIsOff,
       })
       added++
       if (added % 200_000 === 0) yield `${added} events`
     }
-    if (!folding) continue
-    const { environment } = folding.line
-    const state = toStored(folding)
-    insert(subscriptions, { lineKey: key, customerId: appUserId, environment, state })
-    insert(lineHolders, { lineKey: key, customerId: appUserId })
+    if (!state) continue
+    const { environment } = state.purchase
+    const stored = toStored(state)
+    insert(subscriptions, {
+      purchaseKey: key,
+      customerId: appUserId,
+      environment,
+      state: stored,
+    })
+    insert(purchaseOwners, { purchaseKey: key, customerId: appUserId })
   }
 }
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'bun:test'
 import { readEvent } from '../../../src/features/billing/inbox/event.ts'
-import { entitlementsOf, lineAccessAt } from '../../../src/features/billing/lines/access.ts'
-import { lineKeyOf } from '../../../src/features/billing/lines/event-order.ts'
-import { foldLine } from '../../../src/features/billing/lines/fold.ts'
+import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
+import { purchaseKeyOf } from '../../../src/features/billing/purchases/event-order.ts'
+import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
   bodyOf,
@@ -66,8 +66,8 @@ function foldAll(told: Told[]) {
     const event = readEvent(bodyOf(one), Buffer.from(''))
     return event ? [{ ...event, orderedAt: ms(one.at) }] : []
   })
-  const keys = [...new Set(log.flatMap((event) => lineKeyOf(event) ?? []))].toSorted()
-  return keys.map((key) => [key, foldLine(log.filter((event) => lineKeyOf(event) === key))])
+  const keys = [...new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))].toSorted()
+  return keys.map((key) => [key, foldPurchase(log.filter((event) => purchaseKeyOf(event) === key))])
 }
 
 /** Whether `user` may use `pro` at `day`, judged by the pure steps over what is stored. */
@@ -76,7 +76,7 @@ async function accessOf(app: TestApp, user: string, day: number) {
   const { billingAliases } = db.tables
   const aliases = await db.read.select().from(billingAliases)
   const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
-  const lines = lineAccessAt(await projection.linesOf(customerId, 'PRODUCTION'), ms(day))
+  const lines = assessPurchases(await projection.purchasesOf(customerId, 'PRODUCTION'), ms(day))
   const pro = entitlementsOf(lines).find(({ id }) => id === 'pro')
   return { access: pro?.active ?? false, status: lines[0]?.status }
 }
@@ -86,7 +86,7 @@ async function stateOf(app: TestApp): Promise<string> {
   const { db } = app.services
   const { subscriptions, billingAliases } = db.tables
   return JSON.stringify([
-    await db.read.select().from(subscriptions).orderBy(subscriptions.lineKey),
+    await db.read.select().from(subscriptions).orderBy(subscriptions.purchaseKey),
     await db.read.select().from(billingAliases).orderBy(billingAliases.appUserId),
   ])
 }
@@ -99,9 +99,9 @@ async function forgetAll(app: TestApp) {
 
 async function forgetState(app: TestApp) {
   const { db } = app.services
-  const { subscriptions, billingAliases, lineHolders, transferIds } = db.tables
+  const { subscriptions, billingAliases, purchaseOwners, transferIds } = db.tables
   await db.write(async (tx) => {
-    for (const table of [subscriptions, billingAliases, lineHolders, transferIds])
+    for (const table of [subscriptions, billingAliases, purchaseOwners, transferIds])
       await tx.delete(table)
   })
 }

@@ -1,13 +1,15 @@
 import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { readEvent } from '../../../src/features/billing/inbox/event.ts'
-import { entitlementsOf, lineAccessAt } from '../../../src/features/billing/lines/access.ts'
-import { compareEvents, lineKeyOf } from '../../../src/features/billing/lines/event-order.ts'
-import { foldLine } from '../../../src/features/billing/lines/fold.ts'
-import { idsJoinedBy } from '../../../src/features/billing/lines/identities.ts'
-import type { Line } from '../../../src/features/billing/lines/line.ts'
-import { holdersOf } from '../../../src/features/billing/lines/ownership.ts'
-import { nameIn } from '../../../src/features/billing/projection/folding.ts'
+import { assessPurchases, entitlementsOf } from '../../../src/features/billing/purchases/access.ts'
+import {
+  compareEvents,
+  purchaseKeyOf,
+} from '../../../src/features/billing/purchases/event-order.ts'
+import { foldPurchase } from '../../../src/features/billing/purchases/fold.ts'
+import { idsJoinedBy } from '../../../src/features/billing/purchases/identities.ts'
+import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
+import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { bodyOf, ms, receive, type Told } from '../../support/billing.ts'
 import { accessByModel, type Logged } from '../../support/billing-model.ts'
@@ -120,8 +122,8 @@ test('83: events that come under a later purchase leave the line that a fold of 
       await backlog.drain()
       const log = told.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
-      const lines = await Promise.all(IDS.map((id) => projection.linesOf(id, 'PRODUCTION')))
-      const folded = foldLine(log.filter((event) => lineKeyOf(event) !== null))
+      const lines = await Promise.all(IDS.map((id) => projection.purchasesOf(id, 'PRODUCTION')))
+      const folded = foldPurchase(log.filter((event) => purchaseKeyOf(event) !== null))
       expect(lines.flat()).toEqual(folded ? [folded] : [])
       expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
     }),
@@ -149,7 +151,7 @@ test.each([
         }
         await backlog.drain()
         expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
-        expect(await db.read.$count(db.tables.staleLines)).toBe(0)
+        expect(await db.read.$count(db.tables.stalePurchases)).toBe(0)
         expect(await db.read.$count(db.tables.staleCustomers)).toBe(0)
         expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
       }),
@@ -177,17 +179,17 @@ function accessBySteps(log: Logged[]): Record<string, string[]> {
     for (const other of others) if (first !== undefined) parent.set(root(other), root(first))
   }
   const transfers = log.filter(({ type }) => type === 'TRANSFER')
-  const keys = new Set(log.flatMap((event) => lineKeyOf(event) ?? []))
+  const keys = new Set(log.flatMap((event) => purchaseKeyOf(event) ?? []))
   const owned = [...keys].map((key) => {
-    const events = log.filter((event) => lineKeyOf(event) === key)
+    const events = log.filter((event) => purchaseKeyOf(event) === key)
     const inOrder = events.toSorted(compareEvents)
     const traits = {
       environment: inOrder[0]?.environment ?? '',
       store: inOrder.find(({ store }) => store)?.store ?? null,
     }
-    const namings = inOrder.map((event) => ({ ...event, name: nameIn(event) ?? '' }))
-    const owner = holdersOf(namings, transfers, traits, root).at(-1)
-    return { line: foldLine(events) as Line, owner }
+    const mentions = inOrder.map((event) => ({ ...event, name: ownerIdIn(event) ?? '' }))
+    const owner = ownersOf(mentions, transfers, traits, root).at(-1)
+    return { line: foldPurchase(events) as Purchase, owner }
   })
   return accessOf((user) =>
     owned.filter(({ owner }) => owner === root(user)).map(({ line }) => line),
@@ -197,23 +199,23 @@ function accessBySteps(log: Logged[]): Record<string, string[]> {
 async function accessByStore(app: TestApp): Promise<Record<string, string[]>> {
   const { db, projection } = app.services
   const aliases = await db.read.select().from(db.tables.billingAliases)
-  const lines = new Map<string, Line[]>()
+  const lines = new Map<string, Purchase[]>()
   for (const user of USERS) {
     const customerId = aliases.find(({ appUserId }) => appUserId === user)?.customerId ?? user
     const both = await Promise.all(
-      ['PRODUCTION', 'SANDBOX'].map((name) => projection.linesOf(customerId, name)),
+      ['PRODUCTION', 'SANDBOX'].map((name) => projection.purchasesOf(customerId, name)),
     )
     lines.set(user, both.flat())
   }
   return accessOf((user) => lines.get(user) ?? [])
 }
 
-function accessOf(linesOf: (user: string) => Line[]): Record<string, string[]> {
+function accessOf(purchasesOf: (user: string) => Purchase[]): Record<string, string[]> {
   return Object.fromEntries(
     USERS.flatMap((user) =>
       ['PRODUCTION', 'SANDBOX'].map((environment) => {
-        const lines = linesOf(user).filter((line) => line.environment === environment)
-        const active = entitlementsOf(lineAccessAt(lines, NOW)).filter((one) => one.active)
+        const lines = purchasesOf(user).filter((line) => line.environment === environment)
+        const active = entitlementsOf(assessPurchases(lines, NOW)).filter((one) => one.active)
         return [`${user} ${environment}`, active.map(({ id }) => id)]
       }),
     ),
@@ -222,9 +224,15 @@ function accessOf(linesOf: (user: string) => Line[]): Record<string, string[]> {
 
 async function clear(app: TestApp) {
   const { db } = app.services
-  const { subscriptions, billingAliases, lineHolders, transferIds, billingEvents } = db.tables
-  const { lineCheckpoints, staleLines, staleCustomers } = db.tables
-  const derived = [lineCheckpoints, staleLines, staleCustomers, billingAliases, lineHolders]
+  const { subscriptions, billingAliases, purchaseOwners, transferIds, billingEvents } = db.tables
+  const { purchaseCheckpoints, stalePurchases, staleCustomers } = db.tables
+  const derived = [
+    purchaseCheckpoints,
+    stalePurchases,
+    staleCustomers,
+    billingAliases,
+    purchaseOwners,
+  ]
   await db.write(async (tx) => {
     for (const table of [subscriptions, transferIds, billingEvents, ...derived]) {
       await tx.delete(table)

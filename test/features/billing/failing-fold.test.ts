@@ -18,10 +18,10 @@ onSqlite('the fault is a trigger of SQLite')(
     )
     const other = purchase('ann', { id: 'half', original_transaction_id: '2' })
     expect(await deliver(app, other)).toBe('ok')
-    expect(await db.read.$count(db.tables.lineHolders)).toBe(0)
+    expect(await db.read.$count(db.tables.purchaseOwners)).toBe(0)
     expect(await billing.countFailed()).toBe(2)
     client.run('DROP TRIGGER fault')
     expect(await billing.retryFailed(AbortSignal.timeout(5_000))).toBe(2)
-    expect(await db.read.$count(db.tables.lineHolders)).toBe(2)
+    expect(await db.read.$count(db.tables.purchaseOwners)).toBe(2)
   },
 )

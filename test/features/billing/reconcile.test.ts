@@ -41,7 +41,7 @@ test('99: what was missed is found by asking the provider, and is an event of th
     { active: false },
   ])
   const { reconcile } = app.services
-  const first = await reconcile?.overdue(AbortSignal.timeout(5_000))
+  const first = await reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
   expect(first).toMatchObject({
     customers: 1,
     corrected: [`${user._id} prod_example_pro`],
@@ -53,9 +53,9 @@ test('99: what was missed is found by asking the provider, and is an event of th
   ])
   const { events } = await app.services.eventSearch.find({ type: 'HOMEPORT_RECONCILED' })
   expect(events).toHaveLength(1)
-  const again = await reconcile?.one(user._id, AbortSignal.timeout(5_000))
+  const again = await reconcile?.reconcileUser(user._id, AbortSignal.timeout(5_000))
   expect(again).toMatchObject({ customers: 1, corrected: [] })
-  expect(await reconcile?.one('unknown', AbortSignal.timeout(5_000))).toMatchObject({
+  expect(await reconcile?.reconcileUser('unknown', AbortSignal.timeout(5_000))).toMatchObject({
     customers: 0,
   })
   const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(5_000))

@@ -5,7 +5,7 @@ import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, type Delivery, readEvent } from './event.ts'
-import { effective, utf8 } from './event-log.ts'
+import { eventWithEffect, utf8 } from './event-log.ts'
 
 export type Erasure = ReturnType<typeof createErasure>
 
@@ -30,7 +30,7 @@ export function createErasure(deps: ErasureDeps) {
 
   /**
    * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
-   * folds the lines again under the new names. The hash of what came stays.
+   * folds the purchases again under the new names. The hash of what came stays.
    */
   async function eraseUser(tx: Tx, userId: string) {
     const ids = await idsOf(tx, userId)
@@ -43,11 +43,11 @@ export function createErasure(deps: ErasureDeps) {
     await tx.delete(billingAliases).where(inArray(billingAliases.appUserId, ids))
     await tx.delete(transferIds).where(inArray(transferIds.appUserId, ids))
     for (const row of rows) {
-      const event = effective(row)
+      const event = eventWithEffect(row)
       if (event) await projection.relink(tx, event, row.id)
     }
-    const lines = new Set(rows.flatMap(({ lineKey }) => lineKey ?? []))
-    await projection.restart(tx, [...lines])
+    const purchaseKeys = new Set(rows.flatMap(({ purchaseKey }) => purchaseKey ?? []))
+    await projection.restart(tx, [...purchaseKeys])
     tx.afterCommit(backlog.nudge)
   }
 
@@ -129,7 +129,7 @@ export function createErasure(deps: ErasureDeps) {
     return scrubbed
   }
 
-  /** Every event that names one of `ids` or speaks of one of their lines, in the order in which they came. */
+  /** Every event that names one of `ids` or speaks of one of their purchases, in the order in which they came. */
   async function eventsAbout(from: Reader, ids: string[]) {
     const transfers = await from
       .select({ eventRow: transferIds.eventRow })
@@ -140,8 +140,8 @@ export function createErasure(deps: ErasureDeps) {
       ...(await eventsWhere(from, billingEvents.appUserId, ids)),
       ...(await eventsWhere(from, billingEvents.id, transferRows)),
     ]
-    const lines = named.flatMap(({ lineKey }) => lineKey ?? [])
-    const siblings = await eventsWhere(from, billingEvents.lineKey, lines)
+    const purchaseKeys = named.flatMap(({ purchaseKey }) => purchaseKey ?? [])
+    const siblings = await eventsWhere(from, billingEvents.purchaseKey, purchaseKeys)
     const byId = new Map([...named, ...siblings].map((row) => [row.id, row]))
     return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }

@@ -5,13 +5,18 @@ import { AppError } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import { countRows, keyRanges } from '../../../platform/db/key-ranges.ts'
-import { hasEffect, lineKeyOf, type OrderedEvent, orderedTime } from '../lines/event-order.ts'
 import type { Backlog } from '../projection/backlog.ts'
 import type { Projection } from '../projection/projection.ts'
+import {
+  canAffectAccess,
+  type OrderedEvent,
+  orderingTimeOf,
+  purchaseKeyOf,
+} from '../purchases/event-order.ts'
 import { type BillingDb, MARKS, PROVIDER } from '../schema.ts'
 import type { Erasure } from './erasure.ts'
 import { type Delivery, readDelivery } from './event.ts'
-import { effective, utf8 } from './event-log.ts'
+import { eventWithEffect, utf8 } from './event-log.ts'
 
 type BillingDeps = {
   db: BillingDb
@@ -25,20 +30,19 @@ type BillingDeps = {
   log: Log
 }
 
-/** Takes an event that was just stored into the state, as part of the change. */
-type Fold = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<void>
+/** Folds an event that was just stored, in the same change. */
+type FoldEvent = (tx: Tx, event: OrderedEvent, eventRow: string) => Promise<void>
 
-/** `ok`: recorded. `duplicate`: seen before. `ignored`: recorded, but of no effect on access. */
+/** `ok`: recorded. `duplicate`: received before. `ignored`: recorded, but without effect on access. */
 export type DeliveryResult = 'ok' | 'duplicate' | 'ignored'
 
 export type Billing = ReturnType<typeof createBilling>
 
 const RETRY_LIMIT = 1_000
-const TELEMETRY_LIFE = 30 * DAY_MS
-/** The body of an event that said nothing. */
-const NOTHING = Buffer.from('{}')
+const TELEMETRY_LIFETIME_MS = 30 * DAY_MS
+const EMPTY_BODY = Buffer.from('{}')
 
-/** The log of everything that the billing provider has told us. Rows are never removed. */
+/** Records what the billing provider delivers. Rows are never removed. */
 export function createBilling(deps: BillingDeps) {
   const { db, projection, erasure, backlog, ignoresSandbox, now, newId, log } = deps
   const { billingEvents } = db.tables
@@ -61,7 +65,7 @@ export function createBilling(deps: BillingDeps) {
         body: sql.placeholder('body'),
         bodyHash: sql.placeholder('bodyHash'),
         orderedAt: sql.placeholder('orderedAt'),
-        lineKey: sql.placeholder('lineKey'),
+        purchaseKey: sql.placeholder('purchaseKey'),
         clockIsOff: sql.placeholder('clockIsOff'),
         environment: sql.placeholder('environment'),
         appUserId: sql.placeholder('appUserId'),
@@ -86,19 +90,21 @@ export function createBilling(deps: BillingDeps) {
   }
 
   /**
-   * Records a delivery with its bytes as they came and folds it into the state, in one durable change.
-   * An event that cannot be folded is kept, marked and tried again; it hinders no other.
+   * Records a delivery with its exact bytes and folds it, in one durable change. An event that cannot be folded is
+   * kept, marked as failed and retried; it does not block others.
    */
   async function receive(delivery: Delivery): Promise<DeliveryResult> {
     const { event, bytes } = delivery
     const bodyHash = sha256(bytes, 'hex')
-    const receiveBy = (fold: Fold) =>
+    const receiveBy = (foldEvent: FoldEvent) =>
       db.write(async (tx) => {
         const kept = await erasure.pseudonymize(tx, delivery)
-        return (await record(tx, kept, bodyHash, fold)) ?? countDuplicate(tx, event.id, bodyHash)
+        return (
+          (await record(tx, kept, bodyHash, foldEvent)) ?? countDuplicate(tx, event.id, bodyHash)
+        )
       })
-    // Seldom does folding fail: only then is it done where it can be undone alone.
-    return receiveBy(foldDirectly).catch((error) => {
+    // A fold rarely fails, so only the second try pays for a savepoint.
+    return receiveBy(fold).catch((error) => {
       if (error instanceof AppError) throw error
       return receiveBy(foldOrMark)
     })
@@ -115,17 +121,17 @@ export function createBilling(deps: BillingDeps) {
     return 'duplicate' as const
   }
 
-  /** Stores an event, as part of the change, and folds it; null when it is known. */
+  /** Stores and folds an event; null if it was stored before. */
   async function record(
     tx: Tx,
     { event, bytes }: Delivery,
     bodyHash: string,
-    fold: Fold,
+    foldEvent: FoldEvent,
   ): Promise<DeliveryResult | null> {
     const id = newId()
     const receivedAt = now()
-    const { orderedAt, isOff } = orderedTime(event, receivedAt.getTime())
-    const counts = hasEffect(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
+    const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
+    const hasEffect = canAffectAccess(event) && !(ignoresSandbox && event.environment === 'SANDBOX')
     const inserted = await insertEvent(tx).execute({
       id,
       eventId: event.id,
@@ -133,32 +139,31 @@ export function createBilling(deps: BillingDeps) {
       eventAt: event.at === null ? null : new Date(event.at),
       receivedAt,
       orderedAt,
-      lineKey: counts ? lineKeyOf(event) : null,
+      purchaseKey: hasEffect ? purchaseKeyOf(event) : null,
       body: bytes,
       bodyHash,
       environment: event.environment,
       appUserId: event.appUserId,
-      outcome: counts ? 'applied' : 'ignored',
-      clockIsOff: isOff,
+      outcome: hasEffect ? 'applied' : 'ignored',
+      clockIsOff,
     })
     if (inserted.length === 0) return null
-    if (!counts) return 'ignored'
-    const ordered = { ...event, orderedAt }
-    await fold(tx, ordered, id)
+    if (!hasEffect) return 'ignored'
+    await foldEvent(tx, { ...event, orderedAt }, id)
     return 'ok'
   }
 
-  async function foldDirectly(tx: Tx, event: OrderedEvent, id: string) {
-    if (!(await projection.appendAlone(tx, event))) await apply(tx, event, id, true)
+  function fold(tx: Tx, event: OrderedEvent, id: string) {
+    return apply(tx, event, id, true)
   }
 
-  /** An event that cannot be folded is kept without its traces, and tried again later. */
+  /** Undoes what a failing fold has written, and keeps the event for a later try. */
   async function foldOrMark(tx: Tx, event: OrderedEvent, id: string) {
-    const failure = await tx.attempt(() => foldDirectly(tx, event, id))
+    const failure = await tx.attempt(() => fold(tx, event, id))
     if (failure !== null) await markFailed(tx, id, failure)
   }
 
-  /** Tries again what could not be folded. Returns how many succeeded. */
+  /** Folds failed events again. Returns how many succeeded. */
   async function retryFailed(signal: AbortSignal): Promise<number> {
     const failed = await db.read
       .select({ id: billingEvents.id })
@@ -173,7 +178,7 @@ export function createBilling(deps: BillingDeps) {
     return succeeded
   }
 
-  /** Folds an event of the log again; false when that fails, null when there is no such event. */
+  /** Folds an event of the log again. False if that fails, null if there is no such event. */
   async function replay(eventId: string): Promise<boolean | null> {
     const [row] = await db.read
       .select({ id: billingEvents.id })
@@ -185,7 +190,7 @@ export function createBilling(deps: BillingDeps) {
   function replayRow(id: string): Promise<boolean> {
     return db.write(async (tx) => {
       const [row] = await tx.select().from(billingEvents).where(eq(billingEvents.id, id))
-      const event = row && effective(row)
+      const event = row && eventWithEffect(row)
       if (!event) return true
       const failure = await tx.attempt(() => apply(tx, event, id, false))
       if (failure !== null) await markFailed(tx, id, failure)
@@ -209,9 +214,9 @@ export function createBilling(deps: BillingDeps) {
     await tx.update(billingEvents).set({ outcome: 'failed', error }).where(eq(billingEvents.id, id))
   }
 
-  /** Drops the bodies of old paywall telemetry: there is much of it, and it says nothing. */
+  /** Empties the bodies of old paywall telemetry, which is frequent and has no effect. */
   async function forgetTelemetry(signal: AbortSignal) {
-    const before = new Date(now().getTime() - TELEMETRY_LIFE)
+    const before = new Date(now().getTime() - TELEMETRY_LIFETIME_MS)
     for (let type = 'PAYWALL_'; ; ) {
       const next = await nextType(type)
       if (next === null) return
@@ -222,19 +227,19 @@ export function createBilling(deps: BillingDeps) {
         const old = and(
           range,
           lt(billingEvents.receivedAt, before),
-          ne(billingEvents.body, NOTHING),
+          ne(billingEvents.body, EMPTY_BODY),
         )
         await db.write(async (tx) => {
-          await tx.update(billingEvents).set({ body: NOTHING }).where(old)
+          await tx.update(billingEvents).set({ body: EMPTY_BODY }).where(old)
         })
       }
     }
   }
 
-  /** The type of telemetry that comes next in the alphabet: a step in an index, however many events there are. */
+  /** The next type of telemetry in alphabetical order: one index seek, however many events there are. */
   async function nextType(after: string): Promise<string | null> {
     const { type } = billingEvents
-    // The upper end comes after every name that begins with `PAYWALL_`.
+    // The backtick follows the underscore, so this is the end of all `PAYWALL_` types.
     const isTelemetry = and(MARKS.rare(billingEvents), gt(type, after), lt(type, 'PAYWALL`'))
     const [next] = await db.read
       .select({ type })
@@ -245,17 +250,20 @@ export function createBilling(deps: BillingDeps) {
     return next?.type ?? null
   }
 
-  /** Says in the log that two of our app user ids are one customer, such as a guest who became somebody. */
+  /** Records that two app user ids are one customer, such as a guest who has signed up. */
   function aliasUsers(tx: Tx, from: string, to: string) {
-    return own(tx, 'SUBSCRIBER_ALIAS', now().getTime(), { app_user_id: to, aliases: [from] })
+    return recordOwnEvent(tx, 'SUBSCRIBER_ALIAS', now().getTime(), {
+      app_user_id: to,
+      aliases: [from],
+    })
   }
 
-  /** Stores an event that we have made ourselves, such as a difference found by asking the provider. */
+  /** Records an event of Homeport's own, such as a difference found by reconciliation. */
   function recordInternalEvent(type: string, at: number, fields: Record<string, unknown>) {
-    return db.write((tx) => own(tx, type, at, fields))
+    return db.write((tx) => recordOwnEvent(tx, type, at, fields))
   }
 
-  async function own(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
+  async function recordOwnEvent(tx: Tx, type: string, at: number, fields: Record<string, unknown>) {
     const event = { ...fields, type, id: `homeport:${newId()}`, event_timestamp_ms: at }
     const bytes = Buffer.from(JSON.stringify({ api_version: 'homeport', event }))
     const delivery = readDelivery({ event }, bytes)
@@ -269,15 +277,17 @@ export function createBilling(deps: BillingDeps) {
     return { events, failed: await countFailed() }
   }
 
-  /** How many could not be folded. */
   async function countFailed(): Promise<number> {
     return await db.read.$count(billingEvents, MARKS.failed(billingEvents))
   }
 
-  /** One event by the provider's id, with its body as text; null when it never came. */
+  /** An event by the provider's id, with its body as text; null if it is unknown. */
   async function show(eventId: string) {
     const [row] = await db.read.select().from(billingEvents).where(hasEventId(eventId))
-    return row ? { ...row, body: utf8(row.body) } : null
+    if (!row) return null
+    // Operators' scripts read `lineKey`.
+    const { purchaseKey: lineKey, body, ...event } = row
+    return { ...event, lineKey, body: utf8(body) }
   }
 
   function hasEventId(eventId: string | Placeholder) {

@@ -1,16 +1,16 @@
 import { and, asc, eq, gt, inArray, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import { compareEvents, type OrderedEvent } from '../lines/event-order.ts'
-import { nameIn } from '../projection/folding.ts'
+import { compareEvents, type OrderedEvent } from '../purchases/event-order.ts'
+import { ownerIdIn } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
 import { type BillingEvent, readEvent } from './event.ts'
 
 export type EventLog = ReturnType<typeof createEventLog>
 
-/** Some events of a line in their order; `isLast`: the line has none after them. */
+/** `isLast`: the purchase has no later events. */
 type Page = { events: OrderedEvent[]; isLast: boolean }
 
-/** Reads the log as the fold takes it. */
+/** Reads events from the log in the order of the fold. */
 export function createEventLog(db: BillingDb) {
   const { billingEvents } = db.tables
   const columns = {
@@ -24,7 +24,7 @@ export function createEventLog(db: BillingDb) {
       .from(billingEvents)
       .where(
         and(
-          eq(billingEvents.lineKey, sql.placeholder('lineKey')),
+          eq(billingEvents.purchaseKey, sql.placeholder('purchaseKey')),
           gt(billingEvents.orderedAt, sql.placeholder('after')),
         ),
       )
@@ -33,9 +33,14 @@ export function createEventLog(db: BillingDb) {
   )
   return { pageAfter, firstAfterEach, eventsIn }
 
-  /** Events of a line after an instant in ms, about `limit` of them: those of one instant stay together. */
-  async function pageAfter(tx: Tx, lineKey: string, after: number, limit: number): Promise<Page> {
-    const rows = await findPage(tx).execute({ lineKey, after, limit })
+  /** About `limit` events of a purchase after an instant in ms. Those of one instant are not separated. */
+  async function pageAfter(
+    tx: Tx,
+    purchaseKey: string,
+    after: number,
+    limit: number,
+  ): Promise<Page> {
+    const rows = await findPage(tx).execute({ purchaseKey, after, limit })
     if (rows.length < limit) return { events: inOrder(rows), isLast: true }
     const last = rows.at(-1)?.orderedAt ?? after
     const whole = rows.filter(({ orderedAt }) => orderedAt < last)
@@ -43,35 +48,35 @@ export function createEventLog(db: BillingDb) {
     const group = await tx
       .select(columns)
       .from(billingEvents)
-      .where(and(eq(billingEvents.lineKey, lineKey), eq(billingEvents.orderedAt, last)))
+      .where(and(eq(billingEvents.purchaseKey, purchaseKey), eq(billingEvents.orderedAt, last)))
     return { events: inOrder(group), isLast: false }
   }
 
-  /** For each of `events`, which may be those of others, the first event of a line that comes after it and names somebody. */
-  async function firstAfterEach(tx: Tx, lineKey: string, events: OrderedEvent[]) {
+  /** For each of `events`, the first later event of the purchase that names an owner. */
+  async function firstAfterEach(tx: Tx, purchaseKey: string, events: OrderedEvent[]) {
     const since = Math.min(...events.map(({ orderedAt }) => orderedAt)) - 1
     const limit = events.length * SCAN_PAGE_SIZE
-    // Up to here one scan reads less than a search for each.
-    const page = limit < MAX_SCANNED ? await pageAfter(tx, lineKey, since, limit) : null
-    const named = page?.isLast ? page.events.filter((one) => nameIn(one) !== null) : null
+    // One scan reads less than a search for each.
+    const page = limit < MAX_SCANNED ? await pageAfter(tx, purchaseKey, since, limit) : null
+    const named = page?.isLast ? page.events.filter((one) => ownerIdIn(one) !== null) : null
     const found = []
     for (const event of events) {
-      const next = named ? firstOf(named, event) : await firstAfter(tx, lineKey, event)
+      const next = named ? firstOf(named, event) : await firstAfter(tx, purchaseKey, event)
       if (next) found.push(next)
     }
     return found
   }
 
-  async function firstAfter(tx: Tx, lineKey: string, event: OrderedEvent) {
+  async function firstAfter(tx: Tx, purchaseKey: string, event: OrderedEvent) {
     for (let after = event.orderedAt - 1; ; ) {
-      const { events, isLast } = await pageAfter(tx, lineKey, after, SCAN_PAGE_SIZE)
-      const found = events.find((one) => compareEvents(one, event) > 0 && nameIn(one) !== null)
+      const { events, isLast } = await pageAfter(tx, purchaseKey, after, SCAN_PAGE_SIZE)
+      const found = events.find((one) => compareEvents(one, event) > 0 && ownerIdIn(one) !== null)
       if (found || isLast) return found ?? null
       after = events.at(-1)?.orderedAt ?? after
     }
   }
 
-  /** The events of some rows, by the id of their row. */
+  /** Events by the ids of their rows. */
   async function eventsIn(tx: Tx, rows: string[]): Promise<[row: string, event: OrderedEvent][]> {
     const found = []
     for (let at = 0; at < rows.length; at += ROWS_AT_ONCE) {
@@ -95,7 +100,7 @@ const ROWS_AT_ONCE = 500
 const SCAN_PAGE_SIZE = 4
 const MAX_SCANNED = 5_000
 
-/** The first of a sorted list that comes after `event`. */
+/** The first of `sorted` that comes after `event`. */
 function firstOf(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | null {
   let [from, to] = [0, sorted.length]
   while (from < to) {
@@ -109,13 +114,12 @@ function firstOf(sorted: OrderedEvent[], event: OrderedEvent): OrderedEvent | nu
 
 type Row = { body: Uint8Array; orderedAt: number; eventId: string }
 
-/** Bytes of the log as text. */
 export function utf8(bytes: Uint8Array): string {
   return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString('utf8')
 }
 
-/** An event of the log as the fold takes it. Null for one that has no effect on access. */
-export function effective(row: Row & { outcome: string }): OrderedEvent | null {
+/** The event in a row of the log; null if it has no effect on access. */
+export function eventWithEffect(row: Row & { outcome: string }): OrderedEvent | null {
   return row.outcome === 'ignored' ? null : ordered(row)
 }
 
@@ -124,9 +128,9 @@ function ordered(row: Row): OrderedEvent | null {
   return event && { ...event, id: row.eventId, orderedAt: row.orderedAt }
 }
 
-/** The events of stored rows in their order. */
+/** The events of rows that have an effect, in order. */
 export function readStored(rows: (Row & { outcome: string })[]): OrderedEvent[] {
-  return rows.flatMap((row) => effective(row) ?? []).toSorted(compareEvents)
+  return rows.flatMap((row) => eventWithEffect(row) ?? []).toSorted(compareEvents)
 }
 
 function inOrder(rows: Row[]): OrderedEvent[] {

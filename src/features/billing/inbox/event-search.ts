@@ -16,43 +16,41 @@ export type EventFilter = {
 export type EventSearch = ReturnType<typeof createEventSearch>
 
 const PAGE_SIZE = 50
-/** Rows that are read in one turn of the loop, and for one page. */
-const LOOKED_AT_ONCE = 500
-const MOST_LOOKED = 1_000
-/** Counts go no further. */
-const MOST_COUNTED = 1_000
+/** Rows read in one turn of the event loop, and for one page. */
+const ROWS_PER_TURN = 500
+const MAX_ROWS_SCANNED = 1_000
+const MAX_COUNTED = 1_000
 const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 
-/** Finds events by what indexes know of them, the newest first: never by reading them all. */
+/** Finds events, the newest first, by an index and never by reading them all. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
   return { find, findAll, countMarked, latest, exists, customerIdsOf }
 
   /**
-   * The newest events that match. `next` is the `after` of the following page; null on the last one. Where no index knows
-   * all of the filter, no more than 1,000 events are looked at: `lookedBackTo` is the time of the last one then.
+   * The newest events that match. `next` is the `after` of the following page; null on the last one. A filter that no
+   * index covers scans 1,000 events at most: `scannedBackTo` is the time of the last one then.
    */
   async function find({ after, limit = PAGE_SIZE, ...filter }: EventFilter) {
-    const isSure = isIndexed(filter)
-    const atOnce = isSure ? limit + 1 : LOOKED_AT_ONCE
+    const atOnce = isIndexed(filter) ? limit + 1 : ROWS_PER_TURN
     const events: EventRow[] = []
     let last: EventRow | undefined
-    for (let looked = 0; looked < MOST_LOOKED; looked += atOnce) {
+    for (let scanned = 0; scanned < MAX_ROWS_SCANNED; scanned += atOnce) {
       const rows = await rowsAfter(last?.id ?? after, filter, atOnce)
       for (const row of rows) {
         if (!matches(row, filter)) continue
         if (events.length === limit)
-          return { events, next: events.at(-1)?.id ?? null, lookedBackTo: null }
+          return { events, next: events.at(-1)?.id ?? null, scannedBackTo: null }
         events.push(row)
       }
-      if (rows.length < atOnce) return { events, next: null, lookedBackTo: null }
+      if (rows.length < atOnce) return { events, next: null, scannedBackTo: null }
       last = rows.at(-1)
       await new Promise((resolve) => setImmediate(resolve))
     }
-    return { events, next: last?.id ?? null, lookedBackTo: last?.receivedAt ?? null }
+    return { events, next: last?.id ?? null, scannedBackTo: last?.receivedAt ?? null }
   }
 
-  /** The same however far it must be looked back. */
+  /** Scans back as far as necessary. */
   async function findAll({ limit = PAGE_SIZE, ...filter }: EventFilter): Promise<EventRow[]> {
     const found: EventRow[] = []
     for (let after = filter.after; found.length < limit; ) {
@@ -65,7 +63,7 @@ export function createEventSearch(db: BillingDb) {
   }
 
   function rowsAfter(after: string | undefined, filter: EventFilter, limit: number) {
-    const isOlder = after === undefined ? undefined : lt(billingEvents.id, after)
+    const isBefore = after === undefined ? undefined : lt(billingEvents.id, after)
     return db.read
       .select({
         id: billingEvents.id,
@@ -82,25 +80,25 @@ export function createEventSearch(db: BillingDb) {
         clockIsOff: billingEvents.clockIsOff,
       })
       .from(billingEvents)
-      .where(and(indexedPart(filter), isOlder))
+      .where(and(indexedPart(filter), isBefore))
       .orderBy(desc(billingEvents.id))
       .limit(limit)
   }
 
-  /** How many events need somebody to look at them, 1,000 at most each. */
+  /** How many events need attention, counting up to 1,000 of each kind. */
   async function countMarked() {
     const counts = MARKED.map(async (mark) => {
       const rows = await db.read
         .select({ id: billingEvents.id })
         .from(billingEvents)
         .where(MARKS[mark](billingEvents))
-        .limit(MOST_COUNTED)
+        .limit(MAX_COUNTED)
       return [mark, rows.length] as const
     })
     return Object.fromEntries(await Promise.all(counts)) as Record<(typeof MARKED)[number], number>
   }
 
-  /** When the newest event came; null before the first. */
+  /** When the newest event was received; null before the first. */
   async function latest(): Promise<Date | null> {
     const [row] = await db.read
       .select({ receivedAt: billingEvents.receivedAt })
@@ -118,19 +116,19 @@ export function createEventSearch(db: BillingDb) {
     return rows.length > 0
   }
 
-  /** The app user ids of the customers that an app user id, or the beginning of a transaction id, belongs to. */
+  /** All app user ids of the customers with an app user id, or with a transaction id that begins with `text`. */
   async function customerIdsOf(text: string): Promise<string[]> {
     const aliases = await db.read
       .select({ customerId: billingAliases.customerId })
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, text))
-    const lines = await db.read
+    const purchases = await db.read
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
       .where(or(...['PRODUCTION', 'SANDBOX'].map((world) => beginsWith(`${world}|${text}`))))
-      .orderBy(asc(subscriptions.lineKey))
+      .orderBy(asc(subscriptions.purchaseKey))
       .limit(PAGE_SIZE)
-    const customers = new Set([...aliases, ...lines].map(({ customerId }) => customerId))
+    const customers = new Set([...aliases, ...purchases].map(({ customerId }) => customerId))
     if (customers.size === 0) return []
     const ids = await db.read
       .select({ id: billingAliases.appUserId })
@@ -142,11 +140,11 @@ export function createEventSearch(db: BillingDb) {
   }
 
   function beginsWith(text: string) {
-    const { lineKey } = subscriptions
-    return and(gte(lineKey, text), lt(lineKey, `${text}\u{10ffff}`))
+    const { purchaseKey } = subscriptions
+    return and(gte(purchaseKey, text), lt(purchaseKey, `${text}\u{10ffff}`))
   }
 
-  /** The one part of a filter that leaves least to look at. */
+  /** The part of a filter that leaves the fewest rows to scan. */
   function indexedPart({ user, outcome, conflicting, clockIsOff, type, environment }: EventFilter) {
     if (user !== undefined) return eq(billingEvents.appUserId, user)
     if (outcome === 'failed') return MARKS.failed(billingEvents)
@@ -157,7 +155,7 @@ export function createEventSearch(db: BillingDb) {
   }
 }
 
-/** Whether `indexedPart` is the whole of a filter. */
+/** Whether `indexedPart` covers the whole filter. */
 function isIndexed(filter: EventFilter): boolean {
   const given = Object.entries(filter).filter(([, value]) => value !== undefined && value !== false)
   const [only] = given

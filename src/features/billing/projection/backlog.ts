@@ -7,24 +7,23 @@ type BacklogDeps = { db: BillingDb; projection: Projection; log: Log }
 
 export type Backlog = ReturnType<typeof createBacklog>
 
-/** A rest between two slices, in ms, in which others are served. */
+/** A pause between two slices, for other work. */
 const PAUSE_MS = 2
 
-/** Does what events have left to do, slice by slice, so that nobody waits for it for long. */
+/** Does the stale work of the projection, slice by slice, so that other work is not delayed. */
 export function createBacklog({ db, projection, log }: BacklogDeps) {
   let stopped = false
-  /** Works until nothing is left. */
   const drain = oneAtATime(work)
   return { nudge, drain, stop }
 
-  /** Begins soon, without anybody waiting for it. */
+  /** Starts working in the background. */
   function nudge() {
     drain().catch((err) => {
       if (!stopped) log.error({ err }, 'the backlog of billing events cannot be worked on')
     })
   }
 
-  /** Ends with the slice under way. What is left is in the database and goes on at the next start. */
+  /** Waits for the current slice. The rest is stored, and continues at the next start. */
   async function stop() {
     stopped = true
     await drain().catch(() => {})

@@ -1,22 +1,22 @@
 import { inArray } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { OrderedEvent } from '../lines/event-order.ts'
-import { idsJoinedBy } from '../lines/identities.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { idsJoinedBy } from '../purchases/identities.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 export type Customers = ReturnType<typeof createCustomers>
 
-/** Up to this many ids are looked up one by one with a prepared query; more than that, in one query. */
+/** Up to this many ids are looked up one by one with a prepared query, more in a single query. */
 const SINGLE_QUERY_MAX_IDS = 4
 
-/** Which app user ids are one customer. */
+/** Knows which app user ids are one customer. */
 export function createCustomers({ db, queries }: { db: BillingDb; queries: ProjectionQueries }) {
   const { billingAliases, transferIds } = db.tables
   const { findAlias, storeAlias, countIds } = queries
   return { link, customersOf }
 
-  /** Makes the ids of an event one customer. Returns the customers whose lines may have another owner by that. */
+  /** Joins the ids of an event into one customer. Returns the customers whose purchases may have a new owner. */
   async function link(tx: Tx, event: OrderedEvent): Promise<string[]> {
     const ids = idsJoinedBy(event)
     if (ids.length === 0) return []
@@ -33,7 +33,7 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
     return [customerId, ...others]
   }
 
-  /** The customer with the most ids keeps its name: each id is renamed so seldom that a long list costs what it took to send. */
+  /** The customer with the most ids keeps its name, so that each id is renamed only a few times. */
   async function survivorOf(tx: Tx, customers: string[]): Promise<string> {
     const [first = '', ...others] = customers
     if (others.length === 0) return first
@@ -46,7 +46,7 @@ export function createCustomers({ db, queries }: { db: BillingDb; queries: Proje
     return survivor.customerId
   }
 
-  /** The customers of app user ids; one that was never seen is its own. */
+  /** The customers of app user ids; an id that was never seen is its own customer. */
   async function customersOf(tx: Tx, ids: string[]): Promise<Map<string, string>> {
     const known = await knownCustomers(tx, ids)
     return new Map(ids.map((id) => [id, known.get(id) ?? id]))

@@ -1,83 +1,90 @@
 import { eq, sql } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import type { OrderedEvent } from '../lines/event-order.ts'
-import { holdersOf } from '../lines/ownership.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { type OwnerMention, ownerIdIn, ownersOf } from '../purchases/ownership.ts'
 import type { BillingDb } from '../schema.ts'
+import type { Checkpoints } from './checkpoints.ts'
 import type { Customers } from './customers.ts'
-import { type FoldedLine, lineIn, type Naming, nameIn } from './folding.ts'
-import type { LineFolding } from './line-folding.ts'
+import { purchaseIn, type StoredPurchase } from './fold-state.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 type OwnersDeps = {
   db: BillingDb
   eventLog: EventLog
-  lineFolding: LineFolding
+  checkpoints: Checkpoints
   customers: Customers
   queries: ProjectionQueries
 }
 
 export type Owners = ReturnType<typeof createOwners>
 
-/** What was looked up for one line and holds for the next, as long as no ids are joined. */
-export type Known = { customers: Map<string, string>; transfers: Map<string, OrderedEvent> }
+/** Lookups that several purchases share, valid until ids are joined. */
+export type LookupCache = { customers: Map<string, string>; transfers: Map<string, OrderedEvent> }
 
-export function nothingKnown(): Known {
+export function createLookupCache(): LookupCache {
   return { customers: new Map(), transfers: new Map() }
 }
 
-/** Which customer a line belongs to, and which ones have held it. */
+/** Which customer owns a purchase, and which ones have owned it. */
 export function createOwners(deps: OwnersDeps) {
-  const { db, eventLog, lineFolding, queries } = deps
+  const { db, eventLog, checkpoints, queries } = deps
   const { customersOf } = deps.customers
-  const { lineHolders, subscriptions } = db.tables
-  const { findLine, storeHolder, findTransfersFrom } = queries
-  const findHolders = db.prepareWrite((tx) =>
+  const { purchaseOwners, subscriptions } = db.tables
+  const { findPurchase, storeOwner, findTransfersFrom } = queries
+  const findOwners = db.prepareWrite((tx) =>
     tx
       .select()
-      .from(lineHolders)
-      .where(eq(lineHolders.lineKey, sql.placeholder('lineKey'))),
+      .from(purchaseOwners)
+      .where(eq(purchaseOwners.purchaseKey, sql.placeholder('purchaseKey'))),
   )
   return { assign }
 
-  /** Finds the owner of a line by replaying all who held it, and stores it. Its state must be complete. */
-  async function assign(tx: Tx, lineKey: string, looked = nothingKnown()) {
-    const [row] = await findLine(tx).execute({ lineKey })
+  /** Finds and stores the owner of a purchase. Its state must be complete. */
+  async function assign(tx: Tx, purchaseKey: string, cache = createLookupCache()) {
+    const [row] = await findPurchase(tx).execute({ purchaseKey })
     if (!row) return
-    const { holders, customerId } = await replay(tx, lineKey, row.state as FoldedLine, looked)
-    await storeHolders(tx, lineKey, new Set(holders))
+    const owners = await replay(tx, purchaseKey, row.state as StoredPurchase, cache)
+    await storeOwners(tx, purchaseKey, new Set(owners))
+    const customerId = owners.at(-1) ?? ''
     if (customerId === row.customerId) return
-    await tx.update(subscriptions).set({ customerId }).where(eq(subscriptions.lineKey, lineKey))
+    await tx
+      .update(subscriptions)
+      .set({ customerId })
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
   }
 
-  async function storeHolders(tx: Tx, lineKey: string, holders: Set<string>) {
-    const known = await findHolders(tx).execute({ lineKey })
+  async function storeOwners(tx: Tx, purchaseKey: string, owners: Set<string>) {
+    const known = await findOwners(tx).execute({ purchaseKey })
     const isSame =
-      known.length === holders.size && known.every((one) => holders.has(one.customerId))
+      known.length === owners.size && known.every(({ customerId }) => owners.has(customerId))
     if (isSame) return
-    await tx.delete(lineHolders).where(eq(lineHolders.lineKey, lineKey))
-    for (const holder of holders) await storeHolder(tx).execute({ lineKey, customerId: holder })
+    await tx.delete(purchaseOwners).where(eq(purchaseOwners.purchaseKey, purchaseKey))
+    for (const customerId of owners) await storeOwner(tx).execute({ purchaseKey, customerId })
   }
 
-  /** Each transfer may bring in a holder from whom another transfer takes the line. */
-  async function replay(tx: Tx, lineKey: string, state: FoldedLine, looked: Known) {
-    const namings = await lineFolding.namingsOf(tx, lineKey, state)
-    const traits = { environment: lineIn(state).environment, store: state.store ?? null }
-    const { customers } = looked
-    const names = namings.map(({ name }) => name)
-    await loadCustomers(tx, customers, names)
+  /** Repeats until no owner is found from whom another transfer may have taken the purchase. */
+  async function replay(tx: Tx, purchaseKey: string, state: StoredPurchase, cache: LookupCache) {
+    const mentions = await checkpoints.mentionsOf(tx, purchaseKey, state)
+    const traits = { environment: purchaseIn(state).environment, store: state.store ?? null }
+    const { customers } = cache
+    await loadCustomers(
+      tx,
+      customers,
+      mentions.map(({ name }) => name),
+    )
     const transfers = new Map<string, OrderedEvent>()
-    const followers: Naming[] = []
+    const followers: OwnerMention[] = []
     for (;;) {
-      const steps = [...namings, ...followers]
-      const holders = holdersOf(steps, [...transfers.values()], traits, (id) => {
+      const allMentions = [...mentions, ...followers]
+      const owners = ownersOf(allMentions, [...transfers.values()], traits, (id) => {
         return customers.get(id) ?? id
       })
-      const newTransfers = await unknownTransfers(tx, holders, transfers, looked)
-      if (newTransfers.length === 0) return { holders, customerId: holders.at(-1) ?? '' }
+      const newTransfers = await unknownTransfers(tx, owners, transfers, cache)
+      if (newTransfers.length === 0) return owners
       const added = newTransfers.map(([, transfer]) => transfer)
       for (const [eventRow, transfer] of newTransfers) transfers.set(eventRow, transfer)
-      const next = (await eventLog.firstAfterEach(tx, lineKey, added)).flatMap(naming)
+      const next = (await eventLog.firstAfterEach(tx, purchaseKey, added)).flatMap(mentionIn)
       followers.push(...next)
       await loadCustomers(tx, customers, [
         ...next.map(({ name }) => name),
@@ -90,21 +97,20 @@ export function createOwners(deps: OwnersDeps) {
 
   async function unknownTransfers(
     tx: Tx,
-    holders: string[],
-    ofLine: Map<string, OrderedEvent>,
-    looked: Known,
+    owners: string[],
+    known: Map<string, OrderedEvent>,
+    cache: LookupCache,
   ) {
     const rows = new Set<string>()
-    for (const customerId of new Set(holders)) {
+    for (const customerId of new Set(owners)) {
       for (const { eventRow } of await findTransfersFrom(tx).execute({ customerId })) {
-        if (!ofLine.has(eventRow)) rows.add(eventRow)
+        if (!known.has(eventRow)) rows.add(eventRow)
       }
     }
-    const missing = [...rows].filter((row) => !looked.transfers.has(row))
-    for (const [row, event] of await eventLog.eventsIn(tx, missing))
-      looked.transfers.set(row, event)
+    const missing = [...rows].filter((row) => !cache.transfers.has(row))
+    for (const [row, event] of await eventLog.eventsIn(tx, missing)) cache.transfers.set(row, event)
     return [...rows].flatMap((row): [string, OrderedEvent][] => {
-      const event = looked.transfers.get(row)
+      const event = cache.transfers.get(row)
       return event ? [[row, event]] : []
     })
   }
@@ -116,7 +122,7 @@ export function createOwners(deps: OwnersDeps) {
   }
 }
 
-function naming(event: OrderedEvent): Naming[] {
-  const name = nameIn(event)
+function mentionIn(event: OrderedEvent): OwnerMention[] {
+  const name = ownerIdIn(event)
   return name === null ? [] : [{ ...event, name }]
 }

@@ -1,12 +1,13 @@
 import type { Tx } from '../../../platform/db/db.ts'
 import type { EventLog } from '../inbox/event-log.ts'
-import { lineKeyOf, type OrderedEvent } from '../lines/event-order.ts'
-import { idsJoinedBy } from '../lines/identities.ts'
-import type { Line } from '../lines/line.ts'
+import { type OrderedEvent, purchaseKeyOf } from '../purchases/event-order.ts'
+import { idsJoinedBy } from '../purchases/identities.ts'
+import { ownerIdIn } from '../purchases/ownership.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { createCheckpoints, type FoldingSizes } from './checkpoints.ts'
 import { createCustomers } from './customers.ts'
-import { type FoldedLine, fromStored, lineIn, nameIn, toStored } from './folding.ts'
-import { createLineFolding, type FoldingSizes } from './line-folding.ts'
+import { fromStored, purchaseIn, type StoredPurchase, toStored } from './fold-state.ts'
 import { createOwners } from './owners.ts'
 import { prepareQueries } from './queries.ts'
 import { createStaleWork } from './stale-work.ts'
@@ -18,89 +19,77 @@ type ProjectionDeps = { db: BillingDb; eventLog: EventLog; sizes?: FoldingSizes 
 const SIZES = { checkpointEvery: 64, sliceEvents: 256 }
 
 /**
- * Keeps the subscription state in step with the log. Every function but `linesOf` runs inside a change, and
- * does so much at once as a slice holds; what is left is noted in the database and done by `runSlice`.
+ * Derives customers, purchases and their owners from the event log. Every function but `purchasesOf` runs inside a
+ * change and does one slice of work; the rest is stored as stale, and `runSlice` does it.
  */
 export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps) {
   const { billingAliases, transferIds } = db.tables
   const queries = prepareQueries(db)
-  const { findTarget, findTransfersFrom, storeHolder, insertLine, updateState, readLines } = queries
-  const lineFolding = createLineFolding({ db, eventLog, queries, sizes })
+  const { findTarget, findTransfersFrom, storeOwner, insertPurchase, updateState } = queries
+  const checkpoints = createCheckpoints({ db, eventLog, queries, sizes })
   const customers = createCustomers({ db, queries })
-  const owners = createOwners({ db, eventLog, lineFolding, customers, queries })
-  const stale = createStaleWork({ db, lineFolding, owners, queries })
+  const owners = createOwners({ db, eventLog, checkpoints, customers, queries })
+  const stale = createStaleWork({ db, checkpoints, owners, queries })
   const { restart, runSlice } = stale
-  return { appendAlone, apply, relink, linesOf, restart, runSlice }
+  return { apply, relink, purchasesOf, restart, runSlice }
 
-  /**
-   * The most common case of `apply`: a new event that names one known id and does not need its line to be
-   * folded again. False when it is another one; nothing was done then.
-   */
-  async function appendAlone(tx: Tx, event: OrderedEvent): Promise<boolean> {
-    const key = event.type === 'TRANSFER' ? null : lineKeyOf(event)
-    return key !== null && idsJoinedBy(event).length === 1 && append(tx, key, event)
-  }
-
-  /**
-   * Takes an event of the log in: who is who, whose is what, and the line it speaks of. One that `isNew`
-   * may be added to its line as it stands. Returns whether work is left.
-   */
+  /** Applies an event of the log; only one that `isNew` may be appended. Returns whether work is left. */
   async function apply(tx: Tx, event: OrderedEvent, eventRow: string, isNew: boolean) {
+    const key = purchaseKeyOf(event)
+    // Most events name a single known id, so there is nothing to link.
+    const mayAppend = isNew && key !== null && idsJoinedBy(event).length === 1
+    if (mayAppend && (await append(tx, key, event))) return false
     const merged = await customers.link(tx, event)
     if (event.type === 'TRANSFER') return applyTransfer(tx, event, eventRow)
-    const key = lineKeyOf(event)
     const isAppended = key === null || (isNew && (await append(tx, key, event)))
     const hasMore = !isAppended && (await stale.insertLate(tx, key, event))
     return (merged.length > 0 && (await stale.reassign(tx, merged))) || hasMore
   }
 
-  /**
-   * Takes from an event that was taken in before only who is who, and whose is what by a transfer. Returns
-   * whether work is left.
-   */
+  /** Applies only the identities and the transfer of an event. Returns whether work is left. */
   async function relink(tx: Tx, event: OrderedEvent, eventRow: string): Promise<boolean> {
     if (event.type === 'TRANSFER') return apply(tx, event, eventRow, false)
     return stale.reassign(tx, await customers.link(tx, event))
   }
 
-  /** The lines that a customer holds, in one environment, as of the last commit. Many are read in several turns of the loop. */
-  async function linesOf(customerId: string, environment: string): Promise<Line[]> {
-    const lines: Line[] = []
+  /** A customer's purchases in one environment, as of the last commit. Yields to the event loop after each page. */
+  async function purchasesOf(customerId: string, environment: string): Promise<Purchase[]> {
+    const purchases: Purchase[] = []
     for (let after = ''; ; ) {
-      const rows = await readLines.execute({ customerId, environment, after })
+      const rows = await queries.readPurchases.execute({ customerId, environment, after })
       const last = rows.at(-1)
-      if (!last) return lines
-      for (const { state } of rows) lines.push(lineIn(state as FoldedLine))
-      after = last.lineKey
+      if (!last) return purchases
+      for (const { state } of rows) purchases.push(purchaseIn(state as StoredPurchase))
+      after = last.purchaseKey
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 
   /**
-   * The common case: the event is the latest of its line, or comes under the purchase that is, and no transfer
-   * ever touched its customer. Then one step more is the same fold. False when it is not that simple.
+   * The fast path: the event follows all others of its purchase, or the last one overrides it, and no transfer ever
+   * took anything from its customer. False, and nothing stored, otherwise.
    */
   async function append(tx: Tx, key: string, event: OrderedEvent): Promise<boolean> {
-    const name = nameIn(event)
+    const name = ownerIdIn(event)
     if (name === null) return false
-    const [target] = await findTarget(tx).execute({ id: name, lineKey: key })
+    const [target] = await findTarget(tx).execute({ id: name, purchaseKey: key })
     if (!target) return false
-    const { customerId, holderId } = target
-    const state = (target.state ?? null) as FoldedLine | null
+    const { customerId, ownerId } = target
+    const state = (target.state ?? null) as StoredPurchase | null
     const before = state && fromStored(state)
-    const isThere = holderId !== null
-    if (isThere && (before === null || state?.stale || holderId !== customerId)) return false
-    // A transfer may have taken the line away: then its owner is found by replaying all.
+    const exists = ownerId !== null
+    if (exists && (before === null || state?.stale || ownerId !== customerId)) return false
+    // A transfer may have taken the purchase away: its owner must be found by replaying them all.
     if ((await findTransfersFrom(tx).execute({ customerId })).length > 0) return false
-    const folded = await lineFolding.added(tx, key, before, event)
+    const folded = await checkpoints.append(tx, key, before, event)
     if (folded === null) return false
     const after = toStored(folded)
-    if (isThere) {
-      await updateState(tx).execute({ lineKey: key, state: after })
+    if (exists) {
+      await updateState(tx).execute({ purchaseKey: key, state: after })
     } else {
-      await storeHolder(tx).execute({ lineKey: key, customerId })
+      await storeOwner(tx).execute({ purchaseKey: key, customerId })
       const { environment } = event
-      await insertLine(tx).execute({ lineKey: key, customerId, environment, state: after })
+      await insertPurchase(tx).execute({ purchaseKey: key, customerId, environment, state: after })
     }
     return true
   }
@@ -110,7 +99,7 @@ export function createProjection({ db, eventLog, sizes = SIZES }: ProjectionDeps
     const owners = await customers.customersOf(tx, [...transferredFrom, ...transferredTo])
     const named = [...owners].map(([appUserId, customerId]) => ({ appUserId, customerId }))
     if (named.length === 0) return false
-    // An id that was only ever named by a transfer is a customer too.
+    // An id that only transfers name is a customer too.
     await tx.insert(billingAliases).values(named).onConflictDoNothing()
     const rowsOf = (ids: string[], isSource: boolean) =>
       ids.map((appUserId) => {

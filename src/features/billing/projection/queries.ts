@@ -3,12 +3,11 @@ import type { BillingDb } from '../schema.ts'
 
 export type ProjectionQueries = ReturnType<typeof prepareQueries>
 
-/** How many lines of a customer are read at once. */
-const LINES_AT_ONCE = 500
+const PURCHASES_PER_PAGE = 500
 
 /** The hot queries of the projection, prepared once. */
 export function prepareQueries(db: BillingDb) {
-  const { billingAliases, subscriptions, lineHolders, transferIds } = db.tables
+  const { billingAliases, subscriptions, purchaseOwners, transferIds } = db.tables
   const findAlias = db.prepareWrite((tx) =>
     tx
       .select()
@@ -21,36 +20,36 @@ export function prepareQueries(db: BillingDb) {
       customerId: sql.placeholder('customerId'),
     }),
   )
-  const storeHolder = db.prepareWrite((tx) =>
-    tx.insert(lineHolders).values({
-      lineKey: sql.placeholder('lineKey'),
+  const storeOwner = db.prepareWrite((tx) =>
+    tx.insert(purchaseOwners).values({
+      purchaseKey: sql.placeholder('purchaseKey'),
       customerId: sql.placeholder('customerId'),
     }),
   )
-  const findLine = db.prepareWrite((tx) =>
+  const findPurchase = db.prepareWrite((tx) =>
     tx
       .select()
       .from(subscriptions)
-      .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
+      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
   )
-  const insertLine = db.prepareWrite((tx) =>
+  const insertPurchase = db.prepareWrite((tx) =>
     tx.insert(subscriptions).values({
-      lineKey: sql.placeholder('lineKey'),
+      purchaseKey: sql.placeholder('purchaseKey'),
       customerId: sql.placeholder('customerId'),
       environment: sql.placeholder('environment'),
       state: sql.placeholder('state'),
     }),
   )
-  /** Whose an event is that names an id, and its line as it stands. */
+  /** The customer of an app user id, with a purchase and its owner if it exists. */
   const findTarget = db.prepareWrite((tx) =>
     tx
       .select({
         customerId: billingAliases.customerId,
-        holderId: subscriptions.customerId,
+        ownerId: subscriptions.customerId,
         state: subscriptions.state,
       })
       .from(billingAliases)
-      .leftJoin(subscriptions, eq(subscriptions.lineKey, sql.placeholder('lineKey')))
+      .leftJoin(subscriptions, eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey')))
       .where(eq(billingAliases.appUserId, sql.placeholder('id'))),
   )
   const countIds = db.prepareWrite((tx) =>
@@ -74,31 +73,31 @@ export function prepareQueries(db: BillingDb) {
     tx
       .update(subscriptions)
       .set({ state: sql.placeholder('state') as never })
-      .where(eq(subscriptions.lineKey, sql.placeholder('lineKey'))),
+      .where(eq(subscriptions.purchaseKey, sql.placeholder('purchaseKey'))),
   )
-  const readLines = db.read
-    .select({ lineKey: subscriptions.lineKey, state: subscriptions.state })
+  const readPurchases = db.read
+    .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
     .from(subscriptions)
     .where(
       and(
         eq(subscriptions.customerId, sql.placeholder('customerId')),
         eq(subscriptions.environment, sql.placeholder('environment')),
-        gt(subscriptions.lineKey, sql.placeholder('after')),
+        gt(subscriptions.purchaseKey, sql.placeholder('after')),
       ),
     )
-    .orderBy(asc(subscriptions.lineKey))
-    .limit(LINES_AT_ONCE)
+    .orderBy(asc(subscriptions.purchaseKey))
+    .limit(PURCHASES_PER_PAGE)
     .prepare()
   return {
     findAlias,
     storeAlias,
-    storeHolder,
-    findLine,
-    insertLine,
+    storeOwner,
+    findPurchase,
+    insertPurchase,
     findTarget,
     countIds,
     findTransfersFrom,
     updateState,
-    readLines,
+    readPurchases,
   }
 }

@@ -1,39 +1,39 @@
 import { and, asc, gt, inArray, isNotNull } from 'drizzle-orm'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
-import { effective } from '../inbox/event-log.ts'
+import { eventWithEffect } from '../inbox/event-log.ts'
 import type { BillingDb } from '../schema.ts'
-import type { FoldedLine } from './folding.ts'
+import type { StoredPurchase } from './fold-state.ts'
 import type { Projection } from './projection.ts'
 
 type RebuildReport = {
   events: number
   lines: number
-  /** Up to 100 lines whose state was different before. */
+  /** Up to 100 keys of purchases whose state was different before. */
   changed: string[]
   seconds: number
 }
 
 export type Rebuild = ReturnType<typeof createRebuild>
 
-/** Small, so that others write between two batches; a batch also ends after so many ms. */
-const BATCH = 100
-const BATCH_TIME = 6
+/** Small, so that other changes run between two batches. */
+const BATCH_ROWS = 100
+const BATCH_MS = 6
 const CHANGES_LISTED = 100
 
 type Row = { customerId: string; state: unknown }
 
 /**
- * Folds the whole log again while the server runs: first who is who, then line by line. Each batch is one
- * change, so that nobody loses access for a moment; what it holds in memory does not grow with the log.
+ * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is one
+ * change, so that no user loses access meanwhile; memory use does not grow with the log.
  */
 export function createRebuild({ db, projection }: { db: BillingDb; projection: Projection }) {
   const { billingEvents, subscriptions } = db.tables
   return async function rebuild(signal: AbortSignal): Promise<RebuildReport> {
     const start = performance.now()
     const events = await relink(signal)
-    const { lines, changed } = await refoldAll(signal)
+    const { count, changed } = await refoldAll(signal)
     const seconds = Math.round(performance.now() - start) / 1000
-    return { events, lines, changed: changed.slice(0, CHANGES_LISTED), seconds }
+    return { events, lines: count, changed: changed.slice(0, CHANGES_LISTED), seconds }
   }
 
   async function relink(signal: AbortSignal): Promise<number> {
@@ -44,14 +44,14 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
         .from(billingEvents)
         .where(gt(billingEvents.id, after))
         .orderBy(asc(billingEvents.id))
-        .limit(BATCH)
+        .limit(BATCH_ROWS)
       const last = rows.at(-1)
       if (!last) break
       after = last.id
       count += rows.length
       await db.write(async (tx) => {
         for (const row of rows) {
-          const event = effective(row)
+          const event = eventWithEffect(row)
           if (event) await projection.relink(tx, event, row.id)
         }
       })
@@ -61,32 +61,32 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
 
   async function refoldAll(signal: AbortSignal) {
     const changed: string[] = []
-    let lines = 0
+    let count = 0
     for (let after = ''; !signal.aborted; ) {
       const rows = await db.read
-        .selectDistinct({ lineKey: billingEvents.lineKey })
+        .selectDistinct({ purchaseKey: billingEvents.purchaseKey })
         .from(billingEvents)
-        .where(and(isNotNull(billingEvents.lineKey), gt(billingEvents.lineKey, after)))
-        .orderBy(asc(billingEvents.lineKey))
-        .limit(BATCH)
-      let keys = rows.flatMap(({ lineKey }) => lineKey ?? [])
+        .where(and(isNotNull(billingEvents.purchaseKey), gt(billingEvents.purchaseKey, after)))
+        .orderBy(asc(billingEvents.purchaseKey))
+        .limit(BATCH_ROWS)
+      let keys = rows.flatMap(({ purchaseKey }) => purchaseKey ?? [])
       if (keys.length === 0) break
-      lines += keys.length
+      count += keys.length
       after = keys.at(-1) ?? after
       while (keys.length > 0) {
         const { done, before } = await db.write((tx) => restartSome(tx, keys))
-        // Long lines go on in slices.
+        // Long purchases take more slices.
         while (await db.write(projection.runSlice));
         changed.push(...(await changedSince(before, done)))
         keys = keys.slice(done.length)
       }
     }
-    return { lines, changed }
+    return { count, changed }
   }
 
-  /** As many lines as a batch has time for. */
+  /** Restarts as many purchases as a batch has time for. */
   async function restartSome(tx: Tx, keys: string[]) {
-    const deadline = performance.now() + BATCH_TIME
+    const deadline = performance.now() + BATCH_MS
     const before = await stored(tx, keys)
     const done: string[] = []
     for (const key of keys) {
@@ -103,18 +103,21 @@ export function createRebuild({ db, projection }: { db: BillingDb; projection: P
   }
 
   async function stored(from: Reader, keys: string[]): Promise<Map<string, Row>> {
-    const rows = await from.select().from(subscriptions).where(inArray(subscriptions.lineKey, keys))
-    return new Map(rows.map((row) => [row.lineKey, row]))
+    const rows = await from
+      .select()
+      .from(subscriptions)
+      .where(inArray(subscriptions.purchaseKey, keys))
+    return new Map(rows.map((row) => [row.purchaseKey, row]))
   }
 }
 
 function isSame(before: Row | undefined, after: Row | undefined): boolean {
   if (!before || !after || before.customerId !== after.customerId) return false
-  return essence(before) === essence(after)
+  return comparableState(before) === comparableState(after)
 }
 
-/** Without the store: states of older programs lack it, which is no difference in access. */
-function essence({ state }: Row): string {
-  const { line, last } = state as FoldedLine
+/** Without the store: states of older versions lack it, and it makes no difference to access. */
+function comparableState({ state }: Row): string {
+  const { line, last } = state as StoredPurchase
   return JSON.stringify([line, last])
 }

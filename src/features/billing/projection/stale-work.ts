@@ -1,63 +1,63 @@
 import { and, asc, eq, gt } from 'drizzle-orm'
 import type { Tx } from '../../../platform/db/db.ts'
-import type { OrderedEvent } from '../lines/event-order.ts'
-import { EMPTY_LINE } from '../lines/line.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { EMPTY_PURCHASE } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
-import { type FoldedLine, fromStored } from './folding.ts'
-import type { Gap, LineFolding } from './line-folding.ts'
-import { type Known, nothingKnown, type Owners } from './owners.ts'
+import type { Checkpoints, Gap } from './checkpoints.ts'
+import { fromStored, type StoredPurchase } from './fold-state.ts'
+import { createLookupCache, type LookupCache, type Owners } from './owners.ts'
 import type { ProjectionQueries } from './queries.ts'
 
 type StaleWorkDeps = {
   db: BillingDb
-  lineFolding: LineFolding
+  checkpoints: Checkpoints
   owners: Owners
   queries: ProjectionQueries
 }
 
-/** How long one slice may hold the loop, in ms, and how many lines find their owner between two looks at the clock. */
-const SLICE_TIME = 6
-const LINES_AT_ONCE = 16
-/** A line that is folded from its first event. */
+/** How long one slice may block the event loop. */
+const SLICE_MS = 6
+/** How many purchases are reassigned before the clock is checked. */
+const PURCHASES_PER_CHECK = 16
 const FULL_RANGE: Gap = { since: 0, until: Number.MAX_SAFE_INTEGER }
 
 /**
- * What an event sets in motion beyond its own line's last state: lines to be folded again and owners to be
- * found again. What one slice does not get done is kept in the database, and done by later slices.
+ * Folds purchases again and finds their owners again, in slices. What a slice does not finish is stored in
+ * `stale_lines` and `stale_customers` for the next one.
  */
-export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkDeps) {
-  const { subscriptions, staleLines, staleCustomers, lineHolders } = db.tables
-  const { findLine, insertLine } = queries
+export function createStaleWork({ db, checkpoints, owners, queries }: StaleWorkDeps) {
+  const { subscriptions, stalePurchases, staleCustomers, purchaseOwners } = db.tables
+  const { findPurchase, insertPurchase } = queries
   return { insertLate, restart, reassign, runSlice }
 
-  /** Folds an event into the middle of its line. Returns whether work is left. */
-  async function insertLate(tx: Tx, lineKey: string, { orderedAt }: OrderedEvent) {
-    const [row] = await findLine(tx).execute({ lineKey })
-    const state = row?.state as FoldedLine | undefined
-    if (state?.stale) return widen(tx, lineKey, orderedAt)
-    if (!row) await insertStub(tx, lineKey)
-    // States of older programs do not tell who was named when: such a line is folded whole, once.
+  /** Folds a late event into its purchase. Returns whether work is left. */
+  async function insertLate(tx: Tx, purchaseKey: string, { orderedAt }: OrderedEvent) {
+    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const state = row?.state as StoredPurchase | undefined
+    if (state?.stale) return widen(tx, purchaseKey, orderedAt)
+    if (!row) await insertStub(tx, purchaseKey)
+    // States of older versions lack the owner mentions, so such a purchase is folded from its first event.
     const isWhole = state === undefined || fromStored(state) === null
-    return advance(tx, lineKey, isWhole ? FULL_RANGE : { since: orderedAt, until: orderedAt })
+    return advance(tx, purchaseKey, isWhole ? FULL_RANGE : { since: orderedAt, until: orderedAt })
   }
 
-  /** Folds lines from their first event, trusting nothing that was derived before. Returns whether work is left. */
-  async function restart(tx: Tx, lineKeys: string[]): Promise<boolean> {
-    const deadline = performance.now() + SLICE_TIME
+  /** Folds purchases from their first event. Returns whether work is left. */
+  async function restart(tx: Tx, purchaseKeys: string[]): Promise<boolean> {
+    const deadline = performance.now() + SLICE_MS
     let hasMore = false
-    for (const lineKey of lineKeys) {
-      await lineFolding.restart(tx, lineKey)
-      const [row] = await findLine(tx).execute({ lineKey })
-      if (!row) await insertStub(tx, lineKey)
+    for (const purchaseKey of purchaseKeys) {
+      await checkpoints.forget(tx, purchaseKey)
+      const [row] = await findPurchase(tx).execute({ purchaseKey })
+      if (!row) await insertStub(tx, purchaseKey)
       const isLate = performance.now() > deadline
-      if (await (isLate ? markStale : advance)(tx, lineKey, FULL_RANGE)) hasMore = true
+      if (await (isLate ? markStale : advance)(tx, purchaseKey, FULL_RANGE)) hasMore = true
     }
     return hasMore
   }
 
-  /** Finds the owners of customers' lines again. Returns whether work is left. */
+  /** Finds the owners of customers' purchases again. Returns whether work is left. */
   async function reassign(tx: Tx, customers: string[]): Promise<boolean> {
-    const deadline = performance.now() + SLICE_TIME
+    const deadline = performance.now() + SLICE_MS
     for (const [at, customerId] of customers.entries()) {
       if (performance.now() > deadline) return keepForLater(tx, customers.slice(at), '')
       if (await reassignSome(tx, customerId, '', deadline)) {
@@ -67,96 +67,98 @@ export function createStaleWork({ db, lineFolding, owners, queries }: StaleWorkD
     return false
   }
 
-  /** One slice of what is left, wherever it came from. Returns whether there is more. */
+  /** Does one slice of the stored work. Returns whether work is left. */
   async function runSlice(tx: Tx): Promise<boolean> {
-    const deadline = performance.now() + SLICE_TIME
+    const deadline = performance.now() + SLICE_MS
     for (;;) {
-      const [line] = await tx.select().from(staleLines).limit(1)
-      if (line) await advance(tx, line.lineKey, line)
+      const [purchase] = await tx.select().from(stalePurchases).limit(1)
+      if (purchase) await advance(tx, purchase.purchaseKey, purchase)
       else {
         const [customer] = await tx.select().from(staleCustomers).limit(1)
         if (!customer) return false
-        const { customerId, afterLine } = customer
+        const { customerId, afterPurchase } = customer
         await tx.delete(staleCustomers).where(eq(staleCustomers.customerId, customerId))
-        await reassignSome(tx, customerId, afterLine, deadline)
+        await reassignSome(tx, customerId, afterPurchase, deadline)
       }
       if (performance.now() > deadline) return true
     }
   }
 
-  async function advance(tx: Tx, lineKey: string, gap: Gap): Promise<boolean> {
-    const rest = await lineFolding.refold(tx, lineKey, gap)
-    if (rest !== null) return markStale(tx, lineKey, rest)
-    await tx.delete(staleLines).where(eq(staleLines.lineKey, lineKey))
-    await owners.assign(tx, lineKey)
+  async function advance(tx: Tx, purchaseKey: string, gap: Gap): Promise<boolean> {
+    const rest = await checkpoints.refold(tx, purchaseKey, gap)
+    if (rest !== null) return markStale(tx, purchaseKey, rest)
+    await tx.delete(stalePurchases).where(eq(stalePurchases.purchaseKey, purchaseKey))
+    await owners.assign(tx, purchaseKey)
     return false
   }
 
-  /** One event more that a stale line lacks. */
-  async function widen(tx: Tx, lineKey: string, orderedAt: number): Promise<true> {
+  /** Adds an event to those that a stale purchase lacks. */
+  async function widen(tx: Tx, purchaseKey: string, orderedAt: number): Promise<true> {
     const [known = FULL_RANGE] = await tx
       .select()
-      .from(staleLines)
-      .where(eq(staleLines.lineKey, lineKey))
+      .from(stalePurchases)
+      .where(eq(stalePurchases.purchaseKey, purchaseKey))
     const since = Math.min(known.since, orderedAt)
-    return markStale(tx, lineKey, { since, until: Math.max(known.until, orderedAt) })
+    return markStale(tx, purchaseKey, { since, until: Math.max(known.until, orderedAt) })
   }
 
-  async function markStale(tx: Tx, lineKey: string, gap: Gap): Promise<true> {
+  async function markStale(tx: Tx, purchaseKey: string, gap: Gap): Promise<true> {
     await tx
-      .insert(staleLines)
-      .values({ lineKey, ...gap })
-      .onConflictDoUpdate({ target: staleLines.lineKey, set: gap })
-    const [row] = await findLine(tx).execute({ lineKey })
-    const state = row?.state as FoldedLine
+      .insert(stalePurchases)
+      .values({ purchaseKey, ...gap })
+      .onConflictDoUpdate({ target: stalePurchases.purchaseKey, set: gap })
+    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const state = row?.state as StoredPurchase
     if (state.stale) return true
     await tx
       .update(subscriptions)
       .set({ state: { ...state, stale: true } })
-      .where(eq(subscriptions.lineKey, lineKey))
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
     return true
   }
 
-  /** A line of which nothing is known yet belongs to nobody. */
-  async function insertStub(tx: Tx, lineKey: string) {
-    const environment = lineKey.slice(0, lineKey.indexOf('|'))
-    const state = { line: EMPTY_LINE, last: null, stale: true }
-    await insertLine(tx).execute({ lineKey, customerId: '', environment, state })
+  /** A row for a purchase that is not folded yet, and has no owner. */
+  async function insertStub(tx: Tx, purchaseKey: string) {
+    const environment = purchaseKey.slice(0, purchaseKey.indexOf('|'))
+    const state = { line: EMPTY_PURCHASE, last: null, stale: true }
+    await insertPurchase(tx).execute({ purchaseKey, customerId: '', environment, state })
   }
 
-  /** Until `deadline`, of `performance.now()`; the rest is kept for a later slice. */
-  async function reassignSome(tx: Tx, customerId: string, afterLine: string, deadline: number) {
-    const looked = nothingKnown()
-    for (let after = afterLine; ; ) {
+  /** `deadline` is a time of `performance.now()`. */
+  async function reassignSome(tx: Tx, customerId: string, afterPurchase: string, deadline: number) {
+    const cache = createLookupCache()
+    for (let after = afterPurchase; ; ) {
       const rows = await tx
-        .selectDistinct({ lineKey: lineHolders.lineKey })
-        .from(lineHolders)
-        .where(and(eq(lineHolders.customerId, customerId), gt(lineHolders.lineKey, after)))
-        .orderBy(asc(lineHolders.lineKey))
-        .limit(LINES_AT_ONCE)
+        .selectDistinct({ purchaseKey: purchaseOwners.purchaseKey })
+        .from(purchaseOwners)
+        .where(
+          and(eq(purchaseOwners.customerId, customerId), gt(purchaseOwners.purchaseKey, after)),
+        )
+        .orderBy(asc(purchaseOwners.purchaseKey))
+        .limit(PURCHASES_PER_CHECK)
       const last = rows.at(-1)
       if (!last) return false
-      for (const { lineKey } of rows) await reassignLine(tx, lineKey, looked)
-      after = last.lineKey
+      for (const { purchaseKey } of rows) await reassignPurchase(tx, purchaseKey, cache)
+      after = last.purchaseKey
       if (performance.now() > deadline) return keepForLater(tx, [customerId], after)
     }
   }
 
-  async function reassignLine(tx: Tx, lineKey: string, looked: Known) {
-    const [row] = await findLine(tx).execute({ lineKey })
-    const state = row?.state as FoldedLine | undefined
-    // A stale line finds its owner when it is complete.
+  async function reassignPurchase(tx: Tx, purchaseKey: string, cache: LookupCache) {
+    const [row] = await findPurchase(tx).execute({ purchaseKey })
+    const state = row?.state as StoredPurchase | undefined
+    // A stale purchase is assigned once its fold is complete.
     if (!state || state.stale) return
-    if (fromStored(state) === null) await advance(tx, lineKey, FULL_RANGE)
-    else await owners.assign(tx, lineKey, looked)
+    if (fromStored(state) === null) await advance(tx, purchaseKey, FULL_RANGE)
+    else await owners.assign(tx, purchaseKey, cache)
   }
 
-  /** Whoever waits already has to be looked at anew from the beginning. */
-  async function keepForLater(tx: Tx, customers: string[], afterLine: string): Promise<true> {
+  /** A customer that already waits starts again from its first purchase. */
+  async function keepForLater(tx: Tx, customers: string[], afterPurchase: string): Promise<true> {
     await tx
       .insert(staleCustomers)
-      .values(customers.map((customerId) => ({ customerId, afterLine })))
-      .onConflictDoUpdate({ target: staleCustomers.customerId, set: { afterLine: '' } })
+      .values(customers.map((customerId) => ({ customerId, afterPurchase })))
+      .onConflictDoUpdate({ target: staleCustomers.customerId, set: { afterPurchase: '' } })
     return true
   }
 }

@@ -2,8 +2,8 @@ import { and, asc, eq, gt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
-import type { Line } from '../lines/line.ts'
-import { type FoldedLine, lineIn } from '../projection/folding.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import type { ReadSubscriber, ReportedSubscription } from './subscriber-api.ts'
 
@@ -17,12 +17,12 @@ type ReconcileDeps = {
 
 export type Reconcile = ReturnType<typeof createReconcile>
 type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
-const BATCH = 500
-const MOST_A_RUN = 2_000
+const PAGE_SIZE = 500
+const MAX_CUSTOMERS_PER_RUN = 2_000
 
 /**
- * Asks the provider what it would have told us while we were down. A difference is stored as an event of
- * our own type in the same log, so that the fold stays the only truth.
+ * Compares purchases with the provider's API, which knows of events that were never delivered. A difference is
+ * recorded in the event log, so that the fold stays the only source of state.
  */
 export function createReconcile({
   db,
@@ -32,10 +32,10 @@ export function createReconcile({
   log,
 }: ReconcileDeps) {
   const { subscriptions, billingAliases } = db.tables
-  return { one, overdue }
+  return { reconcileUser, reconcileOverdue }
 
-  /** One customer, by an app user id that we know. */
-  async function one(appUserId: string, signal: AbortSignal): Promise<ReconcileReport> {
+  /** Does nothing for an id that no event has named: asking would create a customer at the provider. */
+  async function reconcileUser(appUserId: string, signal: AbortSignal): Promise<ReconcileReport> {
     const [alias] = await db.read
       .select()
       .from(billingAliases)
@@ -43,20 +43,23 @@ export function createReconcile({
     return reconcile(alias ? [{ customerId: alias.customerId, appUserId }] : [], signal)
   }
 
-  /** Lines whose end has passed without a word: they should have been renewed or expired. */
-  async function overdue(signal: AbortSignal): Promise<ReconcileReport> {
+  /** Checks the customers whose purchases have ended without an event that says so. */
+  async function reconcileOverdue(signal: AbortSignal): Promise<ReconcileReport> {
     const customers = new Set<string>()
-    for (let after = ''; !signal.aborted && customers.size < MOST_A_RUN; ) {
+    for (let after = ''; !signal.aborted && customers.size < MAX_CUSTOMERS_PER_RUN; ) {
       const rows = await db.read
         .select()
         .from(subscriptions)
-        .where(and(gt(subscriptions.lineKey, after), eq(subscriptions.environment, 'PRODUCTION')))
-        .orderBy(asc(subscriptions.lineKey))
-        .limit(BATCH)
+        .where(
+          and(gt(subscriptions.purchaseKey, after), eq(subscriptions.environment, 'PRODUCTION')),
+        )
+        .orderBy(asc(subscriptions.purchaseKey))
+        .limit(PAGE_SIZE)
       if (rows.length === 0) break
-      for (const { lineKey, customerId, state } of rows) {
-        after = lineKey
-        if (isOverdue(lineIn(state as FoldedLine), now().getTime())) customers.add(customerId)
+      for (const { purchaseKey, customerId, state } of rows) {
+        after = purchaseKey
+        if (isOverdue(purchaseIn(state as StoredPurchase), now().getTime()))
+          customers.add(customerId)
       }
     }
     const known = [...customers].map((customerId) => ({ customerId, appUserId: customerId }))
@@ -76,15 +79,17 @@ export function createReconcile({
         report.failed.push(appUserId)
         continue
       }
-      const lines = await db.read
+      const rows = await db.read
         .select()
         .from(subscriptions)
         .where(eq(subscriptions.customerId, customerId))
       for (const reported of answer.subscriptions) {
-        const known = lines.find(({ state }) => isSameLine(lineIn(state as FoldedLine), reported))
-        if (known && agrees(lineIn(known.state as FoldedLine), reported)) continue
+        const known = rows.find(({ state }) =>
+          isSamePurchase(purchaseIn(state as StoredPurchase), reported),
+        )
+        if (known && agrees(purchaseIn(known.state as StoredPurchase), reported)) continue
         const transactionKey =
-          known?.lineKey.slice(known.lineKey.indexOf('|') + 1) ?? reported.transactionId
+          known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
         await recordInternalEvent(
           'HOMEPORT_RECONCILED',
           answer.at,
@@ -97,24 +102,32 @@ export function createReconcile({
   }
 }
 
-function isOverdue({ endedAt, expiresAt, graceExpiresAt }: Line, now: number): boolean {
+function isOverdue({ endedAt, expiresAt, graceExpiresAt }: Purchase, now: number): boolean {
   if (endedAt !== null || expiresAt === null) return false
   const end = Math.max(expiresAt, graceExpiresAt ?? 0)
   return end < now - HOUR_MS && end > now - 60 * DAY_MS
 }
 
-function isSameLine(line: Line, { productId, store, environment }: ReportedSubscription): boolean {
-  return line.productId === productId && line.store === store && line.environment === environment
+function isSamePurchase(
+  purchase: Purchase,
+  { productId, store, environment }: ReportedSubscription,
+): boolean {
+  return (
+    purchase.productId === productId &&
+    purchase.store === store &&
+    purchase.environment === environment
+  )
 }
 
-function agrees(line: Line, reported: ReportedSubscription): boolean {
-  const isOver = line.endedAt !== null
+function agrees(purchase: Purchase, reported: ReportedSubscription): boolean {
+  const isOver = purchase.endedAt !== null
   return (
-    line.expiresAt === reported.expiresAt &&
-    (line.refundedAt !== null) === (reported.refundedAt !== null) &&
+    purchase.expiresAt === reported.expiresAt &&
+    (purchase.refundedAt !== null) === (reported.refundedAt !== null) &&
     (isOver ||
-      line.willRenew === (reported.unsubscribedAt === null && reported.billingIssueAt === null)) &&
-    (isOver || (line.billingIssueDetectedAt !== null) === (reported.billingIssueAt !== null))
+      purchase.willRenew ===
+        (reported.unsubscribedAt === null && reported.billingIssueAt === null)) &&
+    (isOver || (purchase.billingIssueDetectedAt !== null) === (reported.billingIssueAt !== null))
   )
 }
 

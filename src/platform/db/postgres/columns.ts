@@ -36,7 +36,7 @@ const blob = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 
 /** The column kit of PostgreSQL: the names and types of SQLite's, so that features are written once. */
 export const postgresColumns = {
   table: pgTable,
-  text: () => text(),
+  text: (name?: string) => (name === undefined ? text() : text(name)),
   int: () => int(),
   real: () => doublePrecision(),
   bool: () => boolean(),

@@ -20,7 +20,8 @@ const milliseconds = customType<{ data: Date; driverData: number }>({
 /** The column kit of SQLite. Another engine brings its own kit of the same names and types. */
 export const sqliteColumns = {
   table: sqliteTable,
-  text: () => text(),
+  /** `name`: in the database, where it is not the property's in snake case. */
+  text: (name?: string) => (name === undefined ? text() : text(name)),
   int: () => integer(),
   real: () => real(),
   bool: () => integer({ mode: 'boolean' }),

@@ -1,27 +1,29 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
 import { type Difference, differencesBetween } from '../../../lib/differences.ts'
 import { readStored } from '../inbox/event-log.ts'
-import { type LineAccess, lineAccessAt } from '../lines/access.ts'
-import type { OrderedEvent } from '../lines/event-order.ts'
-import { foldLine, step } from '../lines/fold.ts'
-import type { Line } from '../lines/line.ts'
-import { type FoldedLine, lineIn } from '../projection/folding.ts'
-import { planOf } from '../projection/plan-matching.ts'
-import type { Environment, PlanLike, Subscription } from '../projection/subscription.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import { applyEvent, foldPurchase } from '../purchases/fold.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { explainAccess, isEffectivelyForever } from './access-sentence.ts'
+import { planOf } from './plan-matching.ts'
+import type { Environment, PlanLike, Subscription } from './subscription.ts'
 
 type TimelineDeps<Plan extends PlanLike> = {
   db: BillingDb
-  subscription: Pick<Subscription<Plan>, 'holderOf'>
-  /** The plans on sale, in the language that suits best of those that are wanted. */
+  subscription: Pick<Subscription<Plan>, 'customerOf'>
+  /** The plans, in the best language out of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   now: () => Date
 }
 
 export type Timeline = ReturnType<typeof createTimeline>
 
-/** An event of a line, and what it changed. */
+type KeyedPurchase = PurchaseAccess<Purchase & { purchaseKey: string }>
+
+/** An event of a purchase, and what it changed. */
 type Entry = {
   eventId: string
   type: string
@@ -32,15 +34,15 @@ type Entry = {
   changes: Difference[]
 }
 
-/** How many lines, and events of each, are shown: the newest ones. */
-const LINES_SHOWN = 50
-const EVENTS_SHOWN = 200
-const TRANSFERS_SHOWN = 50
-/** What every period has anew, and nobody asks about. */
-const NOISE = new Set(['priceId', 'isTemporary'])
-const TIMES = /At$/
+const MAX_PURCHASES_SHOWN = 50
+/** The newest ones of each purchase. */
+const MAX_EVENTS_SHOWN = 200
+const MAX_TRANSFERS_SHOWN = 50
+/** Fields whose changes explain nothing. */
+const HIDDEN_FIELDS = new Set(['priceId', 'isTemporary'])
+const TIME_FIELDS = /At$/
 
-/** What happened to the purchases of a person, event by event, by the same steps that the state is folded with. */
+/** The history of a user's purchases, event by event. It applies events as the projection does. */
 export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) {
   const { db, subscription, listPlans, now } = deps
   const { billingEvents, subscriptions, transferIds } = db.tables
@@ -48,53 +50,55 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
 
   /** Why access is on or off now, in one sentence. */
   async function explain(userId: string, environment: Environment): Promise<string> {
-    return (await judge(userId, environment)).sentence
+    return (await assess(userId, environment)).sentence
   }
 
-  /** The same of whom an event names, in its environment; null where it names nobody. */
+  /** Explains the access of the user that an event names; null if it names none. */
   async function explainAfter(event: { appUserId: string | null; environment: string | null }) {
     const environment = event.environment === 'SANDBOX' ? 'sandbox' : 'production'
     return event.appUserId === null ? null : explain(event.appUserId, environment)
   }
 
   async function read(userId: string, environment: Environment) {
-    const { sentence, lines, ids, heldBy } = await judge(userId, environment)
+    const { sentence, purchases, ids, heldBy } = await assess(userId, environment)
     const shown = []
-    for (const line of lines.slice(0, LINES_SHOWN)) shown.push(await describe(line, lines))
+    for (const purchase of purchases.slice(0, MAX_PURCHASES_SHOWN)) {
+      shown.push(await describe(purchase, purchases))
+    }
     return {
       environment,
       sentence,
       ids,
       heldBy,
       lines: shown,
-      hiddenLines: Math.max(0, lines.length - LINES_SHOWN),
+      hiddenLines: Math.max(0, purchases.length - MAX_PURCHASES_SHOWN),
       transfers: await transfersOf(ids),
     }
   }
 
-  async function judge(userId: string, environment: Environment) {
+  async function assess(userId: string, environment: Environment) {
     const { plans } = await listPlans(['en'])
-    const holder = await subscription.holderOf(userId)
-    const lines = holder ? await linesOf(holder.customerId, environment) : []
+    const customer = await subscription.customerOf(userId)
+    const stored = customer ? await purchasesOf(customer.customerId, environment) : []
     const other = environment === 'production' ? 'sandbox' : 'production'
-    const isHeld = holder !== null && holder.heldBy === null
-    const hasOther = isHeld && (await linesOf(holder.customerId, other)).length > 0
-    const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
-    const judged = lineAccessAt(lines, now().getTime(), price)
+    const isOwner = customer !== null && customer.heldBy === null
+    const hasOther = isOwner && (await purchasesOf(customer.customerId, other)).length > 0
+    const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
+    const purchases = assessPurchases(stored, now().getTime(), price)
     const sentence = explainAccess({
       environment,
-      isUnknown: holder === null,
-      heldBy: holder?.heldBy ?? null,
-      lines: judged,
+      isUnknown: customer === null,
+      heldBy: customer?.heldBy ?? null,
+      purchases,
       hasOther,
-      planOf: (line) => planOf(line, plans)?.code ?? null,
+      planOf: (purchase) => planOf(purchase, plans)?.code ?? null,
     })
-    return { sentence, lines: judged, ids: holder?.ids ?? [], heldBy: holder?.heldBy ?? null }
+    return { sentence, purchases, ids: customer?.ids ?? [], heldBy: customer?.heldBy ?? null }
   }
 
-  async function linesOf(customerId: string, environment: Environment) {
+  async function purchasesOf(customerId: string, environment: Environment) {
     const rows = await db.read
-      .select({ lineKey: subscriptions.lineKey, state: subscriptions.state })
+      .select({ purchaseKey: subscriptions.purchaseKey, state: subscriptions.state })
       .from(subscriptions)
       .where(
         and(
@@ -102,24 +106,27 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
           eq(subscriptions.environment, environment.toUpperCase()),
         ),
       )
-      .orderBy(asc(subscriptions.lineKey))
-      .limit(LINES_SHOWN * 10)
-    return rows.map(({ lineKey, state }) => ({ ...lineIn(state as FoldedLine), lineKey }))
+      .orderBy(asc(subscriptions.purchaseKey))
+      .limit(MAX_PURCHASES_SHOWN * 10)
+    return rows.map(({ purchaseKey, state }) => ({
+      ...purchaseIn(state as StoredPurchase),
+      purchaseKey,
+    }))
   }
 
-  async function describe(line: LineAccess<Line & { lineKey: string }>, all: (typeof line)[]) {
-    const { lineKey, productId, store, status, active, effectiveEnd, willRenew } = line
-    const { entries, isCut } = await entriesOf(lineKey)
-    const mayBeReplaced = line.isTemporary || line.changedAt !== null
-    const replacement = all.find((one) => one !== line && one.startedAt === line.endedAt)
+  async function describe(purchase: KeyedPurchase, all: KeyedPurchase[]) {
+    const { purchaseKey, productId, store, status, active, effectiveEnd, willRenew } = purchase
+    const { entries, isCut } = await entriesOf(purchaseKey)
+    const mayBeReplaced = purchase.isTemporary || purchase.changedAt !== null
+    const replacement = all.find((one) => one !== purchase && one.startedAt === purchase.endedAt)
     return {
-      transactionId: lineKey.split('|')[1] ?? '',
+      transactionId: purchaseKey.split('|')[1] ?? '',
       productId,
       store,
       status,
       active,
       willRenew,
-      startedAt: iso(line.startedAt),
+      startedAt: iso(purchase.startedAt),
       endsAt: iso(effectiveEnd),
       replacedBy: active || !mayBeReplaced ? null : (replacement?.productId ?? null),
       events: entries,
@@ -127,20 +134,20 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
     }
   }
 
-  /** The newest events of a line with what each of them changed; earlier ones are folded and not shown. */
-  async function entriesOf(lineKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
+  /** The newest events of a purchase and their changes. Earlier ones are folded but not shown. */
+  async function entriesOf(purchaseKey: string): Promise<{ entries: Entry[]; isCut: boolean }> {
     const rows = await db.read
       .select()
       .from(billingEvents)
-      .where(eq(billingEvents.lineKey, lineKey))
+      .where(eq(billingEvents.purchaseKey, purchaseKey))
       .orderBy(desc(billingEvents.orderedAt))
-      .limit(EVENTS_SHOWN * 5)
+      .limit(MAX_EVENTS_SHOWN * 5)
     const byEvent = new Map(rows.map((row) => [row.eventId, row]))
     const events = readStored(rows)
-    const earlier = events.slice(0, -EVENTS_SHOWN)
-    let before = foldLine(earlier)
+    const earlier = events.slice(0, -MAX_EVENTS_SHOWN)
+    let before = foldPurchase(earlier)
     const entries = events.slice(earlier.length).map((event) => {
-      const after = step(before, event)
+      const after = applyEvent(before, event)
       const row = byEvent.get(event.id)
       const entry = {
         eventId: event.id,
@@ -164,7 +171,7 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
       .from(transferIds)
       .where(inArray(transferIds.appUserId, ids.slice(0, 500)))
       .orderBy(desc(transferIds.eventRow))
-      .limit(TRANSFERS_SHOWN)
+      .limit(MAX_TRANSFERS_SHOWN)
     if (named.length === 0) return []
     const rows = await db.read
       .select()
@@ -184,21 +191,26 @@ export function createTimeline<Plan extends PlanLike>(deps: TimelineDeps<Plan>) 
   }
 }
 
-/** What a step has changed of a line; times as ISO 8601. */
-function changesOf(before: Line | null, after: Line): Difference[] {
+/** What an event has changed in a purchase; times as ISO 8601. */
+function changesOf(before: Purchase | null, after: Purchase): Difference[] {
   return differencesBetween(before ?? {}, after)
-    .filter(({ path, after: value }) => !NOISE.has(path) && !(before === null && isNothing(value)))
+    .filter(
+      ({ path, after: value }) =>
+        !HIDDEN_FIELDS.has(path) && !(before === null && isEmptyValue(value)),
+    )
     .map(({ path, before: old, after: value }) => {
-      const shown = TIMES.test(path) ? (time: unknown) => iso(time as number | null) : same
+      const shown = TIME_FIELDS.test(path)
+        ? (time: unknown) => iso(time as number | null)
+        : unchanged
       return { path, before: shown(old), after: shown(value) }
     })
 }
 
-function isNothing(value: unknown): boolean {
+function isEmptyValue(value: unknown): boolean {
   return value === null || value === false || (Array.isArray(value) && value.length === 0)
 }
 
-function same(value: unknown): unknown {
+function unchanged(value: unknown): unknown {
   return value
 }
 

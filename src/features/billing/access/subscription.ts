@@ -1,31 +1,30 @@
 import { asc, desc, eq, sql } from 'drizzle-orm'
 import type { Reader } from '../../../platform/db/db.ts'
-import { entitlementsOf, type LineAccess, lineAccessAt } from '../lines/access.ts'
-import type { Line } from '../lines/line.ts'
+import type { Projection } from '../projection/projection.ts'
+import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
 import { type PurchasablePlan, planOf } from './plan-matching.ts'
-import type { Projection } from './projection.ts'
 
-/** What of a pricing plan matters here: by what it is bought, and what it allows. */
+/** The part of a plan that is needed here: what identifies it, and its limits. */
 export type PlanLike = PurchasablePlan & { price: number } & Record<(typeof LIMITS)[number], number>
 
 type SubscriptionDeps<Plan extends PlanLike> = {
   db: BillingDb
   projection: Projection
-  /** The plans on sale, in the language that suits best of those that are wanted. */
+  /** The plans, in the best language out of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** Those of `ids` that are users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
-  /** Told of what somebody has paid for. */
-  reportUnmatched: (lines: LineAccess[], plans: PurchasablePlan[]) => void
+  reportUnmatched: (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => void
   now: () => Date
 }
 
 export type Subscription<Plan extends PlanLike> = ReturnType<typeof createSubscription<Plan>>
 export type Environment = 'production' | 'sandbox'
 
-/** The best ones; only a corrupted history has more. */
-const LINES_SHOWN = 100
+/** Only a corrupted history has more. */
+const MAX_PURCHASES_SHOWN = 100
 const YEAR_10000 = Date.UTC(10_000, 0)
 const LIMITS = [
   'seatLimit',
@@ -37,7 +36,7 @@ const LIMITS = [
   'storefrontLimit',
 ] as const
 
-/** Who has paid, and what for: facts from the fold, judged at the instant of asking. */
+/** What a user has paid for, as of now. */
 export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps<Plan>) {
   const { db, projection, listPlans, existingUsers, reportUnmatched, now } = deps
   const { billingAliases, billingEvents } = db.tables
@@ -52,111 +51,115 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
     .where(eq(billingAliases.customerId, sql.placeholder('customerId')))
     .orderBy(asc(billingAliases.appUserId))
     .prepare()
-  const latestNaming = db.read
+  const latestMention = db.read
     .select({ appUserId: billingEvents.appUserId, orderedAt: billingEvents.orderedAt })
     .from(billingEvents)
     .where(eq(billingEvents.appUserId, sql.placeholder('id')))
     .orderBy(desc(billingEvents.orderedAt))
     .limit(1)
     .prepare()
-  return { read, readFor, hasAccessSince, isKnown, holderOf }
+  return { read, readFor, hasAccessSince, isKnown, customerOf }
 
-  /** What a user has, and the language of the texts in it. `wanted`: languages, best first. */
+  /** A user's subscription, and the language of its texts. `wanted`: languages, best first. */
   async function read(userId: string, environment: Environment, wanted: string[]) {
     const { plans, language } = await listPlans(wanted)
-    const price = (line: Line) => planOf(line, plans)?.price ?? line.price ?? 0
-    const lines = lineAccessAt(await linesOf(userId, environment), now().getTime(), price)
-    reportUnmatched(lines, plans)
-    const best = lines.find(({ active }) => active)
+    const price = (purchase: Purchase) => planOf(purchase, plans)?.price ?? purchase.price ?? 0
+    const purchases = assessPurchases(
+      await purchasesOf(userId, environment),
+      now().getTime(),
+      price,
+    )
+    reportUnmatched(purchases, plans)
+    const best = purchases.find(({ active }) => active)
     const plan = (best && planOf(best, plans)) ?? plans.find(({ code }) => code === 'free') ?? null
     const subscription = {
       environment,
-      entitlements: entitlementsOf(lines).map(({ id, active, line }) => ({
+      entitlements: entitlementsOf(purchases).map(({ id, active, purchase }) => ({
         id,
         active,
-        expiresAt: iso(line.effectiveEnd),
-        gracePeriodExpiresAt: iso(line.graceExpiresAt),
-        productId: line.productId,
-        store: line.store,
-        periodType: line.periodType,
-        willRenew: line.willRenew,
+        expiresAt: iso(purchase.effectiveEnd),
+        gracePeriodExpiresAt: iso(purchase.graceExpiresAt),
+        productId: purchase.productId,
+        store: purchase.store,
+        periodType: purchase.periodType,
+        willRenew: purchase.willRenew,
       })),
-      subscriptions: lines.slice(0, LINES_SHOWN).map(show),
+      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map(show),
       plan,
       limits: plan && limitsOf(plan),
     }
     return { subscription, language }
   }
 
-  /** The same in English, for the export. */
+  /** In English, for the data export. */
   async function readFor(userId: string, environment: Environment) {
     return (await read(userId, environment, ['en'])).subscription
   }
 
-  /** Whether a purchase of a user, in either environment, gives access at `since` or later. */
+  /** Whether any purchase of a user, in either environment, gives access at `since` or later. */
   async function hasAccessSince(userId: string, since: Date): Promise<boolean> {
     for (const environment of ['production', 'sandbox'] as const) {
-      const lines = await linesOf(userId, environment)
-      if (lineAccessAt(lines, since.getTime()).some(({ active }) => active)) return true
+      const purchases = await purchasesOf(userId, environment)
+      if (assessPurchases(purchases, since.getTime()).some(({ active }) => active)) return true
     }
     return false
   }
 
-  /** Whether an id is that of a user, or of somebody whom an event has named. */
+  /** Whether an id belongs to a user or was named by an event. */
   async function isKnown(id: string): Promise<boolean> {
     const [alias] = await ownAlias.execute({ userId: id })
     return alias !== undefined || (await existingUsers(db.read, [id])).length > 0
   }
 
-  /** Nothing when another of our users holds the same customer: the one whom the latest event names. */
-  async function linesOf(userId: string, environment: Environment): Promise<Line[]> {
-    const holder = await holderOf(userId)
-    if (holder === null || holder.heldBy !== null) return []
-    return projection.linesOf(holder.customerId, environment.toUpperCase())
+  /** None if the customer's purchases count for another user. */
+  async function purchasesOf(userId: string, environment: Environment): Promise<Purchase[]> {
+    const customer = await customerOf(userId)
+    if (customer === null || customer.heldBy !== null) return []
+    return projection.purchasesOf(customer.customerId, environment.toUpperCase())
   }
 
   /**
-   * The customer that an id belongs to, with all of the customer's ids; null when no event has named it. `heldBy`:
-   * another of our users, to whom the customer's lines count.
+   * The customer of an app user id, with all of its ids; null if no event has named the id. `heldBy`: another user of
+   * the same customer, for whom its purchases count.
    */
-  async function holderOf(userId: string) {
+  async function customerOf(userId: string) {
     const [alias] = await ownAlias.execute({ userId })
     if (!alias) return null
     const { customerId } = alias
     const ids = (await idsOf.execute({ customerId })).map(({ id }) => id)
-    const people = ids.length > 1 ? await existingUsers(db.read, ids) : ids
-    const holder = people.length > 1 ? await lastNamed(people) : userId
+    const users = ids.length > 1 ? await existingUsers(db.read, ids) : ids
+    const holder = users.length > 1 ? await latestMentioned(users) : userId
     return { customerId, ids, heldBy: holder === userId ? null : (holder ?? null) }
   }
 
-  /** The user whom the latest event names. */
-  async function lastNamed(ids: string[]): Promise<string | null | undefined> {
+  /** The one that the latest event names. */
+  async function latestMentioned(ids: string[]): Promise<string | null | undefined> {
     let latest: { appUserId: string | null; orderedAt: number } | undefined
     for (const id of ids.toSorted().toReversed()) {
-      const [row] = await latestNaming.execute({ id })
+      const [row] = await latestMention.execute({ id })
       if (row && (latest === undefined || row.orderedAt > latest.orderedAt)) latest = row
     }
     return latest?.appUserId
   }
 }
 
-function show(line: LineAccess) {
+function show(purchase: PurchaseAccess) {
   return {
-    productId: line.productId,
-    ...given('priceId', line.priceId),
-    store: line.store,
-    status: line.status,
-    periodType: line.periodType,
-    purchasedAt: iso(line.purchasedAt),
-    expiresAt: iso(line.expiresAt),
-    effectiveEndAt: iso(line.effectiveEnd),
-    willRenew: line.willRenew,
-    ...given('pendingProductId', line.pendingProductId),
-    ...given('cancelReason', line.cancelReason),
-    ...given('unsubscribeDetectedAt', iso(line.unsubscribeDetectedAt)),
-    ...given('billingIssueDetectedAt', iso(line.billingIssueDetectedAt)),
-    ...given('refundedAt', iso(line.refundedAt)),
-    ...given('autoResumeAt', iso(line.autoResumeAt)),
+    productId: purchase.productId,
+    ...optionalField('priceId', purchase.priceId),
+    store: purchase.store,
+    status: purchase.status,
+    periodType: purchase.periodType,
+    purchasedAt: iso(purchase.purchasedAt),
+    expiresAt: iso(purchase.expiresAt),
+    effectiveEndAt: iso(purchase.effectiveEnd),
+    willRenew: purchase.willRenew,
+    ...optionalField('pendingProductId', purchase.pendingProductId),
+    ...optionalField('cancelReason', purchase.cancelReason),
+    ...optionalField('unsubscribeDetectedAt', iso(purchase.unsubscribeDetectedAt)),
+    ...optionalField('billingIssueDetectedAt', iso(purchase.billingIssueDetectedAt)),
+    ...optionalField('refundedAt', iso(purchase.refundedAt)),
+    ...optionalField('autoResumeAt', iso(purchase.autoResumeAt)),
   }
 }
 
@@ -165,11 +168,11 @@ function limitsOf(plan: PlanLike) {
   return Object.fromEntries(entries) as Pick<PlanLike, (typeof LIMITS)[number]>
 }
 
-function given<K extends string>(name: K, value: string | null): { [key in K]?: string } {
+function optionalField<K extends string>(name: K, value: string | null): { [key in K]?: string } {
   return value === null ? {} : ({ [name]: value } as { [key in K]?: string })
 }
 
-/** ISO 8601; null also for years of five digits, which no app can read: they mean never. */
+/** ISO 8601. Null, which means never, also for years of five digits: apps cannot parse them. */
 function iso(ms: number | null): string | null {
   return ms === null || ms >= YEAR_10000 ? null : new Date(ms).toISOString()
 }

@@ -1,11 +1,11 @@
 import { asc, gt } from 'drizzle-orm'
 import type { Log } from '../../../lib/log.ts'
-import { type LineAccess, lineAccessAt } from '../lines/access.ts'
-import type { Line } from '../lines/line.ts'
+import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
+import { assessPurchases, type PurchaseAccess } from '../purchases/access.ts'
+import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
-import { type FoldedLine, lineIn } from './folding.ts'
 
-/** By what a pricing plan is bought. */
+/** What identifies a plan in a purchase. */
 export type PurchasablePlan = {
   code: string
   paymentProductId: string
@@ -13,7 +13,7 @@ export type PurchasablePlan = {
   otherProductIds?: string[]
 }
 
-/** What is paid for, but belongs to no plan on sale: how many active lines, and one of their customers. */
+/** A product with active purchases that no plan names. `lines`: how many; `customerId`: of one of them. */
 export type Unmatched = {
   productId: string | null
   priceId: string | null
@@ -25,9 +25,9 @@ export type Unmatched = {
 const PAGE = 500
 const MAX_REPORTED = 1_000
 
-/** By price, else by product (Google also without its base plan), else by an entitlement named as the plan. */
+/** Finds a plan by price, else by product (Google's also without its base plan), else by an entitlement named like it. */
 export function planOf<Plan extends PurchasablePlan>(
-  { priceId, productId, entitlementIds }: Line,
+  { priceId, productId, entitlementIds }: Purchase,
   plans: Plan[],
 ): Plan | undefined {
   const products = [productId, productId?.split(':')[0]]
@@ -40,21 +40,23 @@ export function planOf<Plan extends PurchasablePlan>(
   )
 }
 
-/** Whether a line gives access to something, and no plan says what it allows. */
-function isUnmatched(line: LineAccess, plans: PurchasablePlan[]): boolean {
-  return line.active && line.entitlementIds.length > 0 && planOf(line, plans) === undefined
+/** Whether a purchase gives access, but no plan names it. */
+function isUnmatched(purchase: PurchaseAccess, plans: PurchasablePlan[]): boolean {
+  return (
+    purchase.active && purchase.entitlementIds.length > 0 && planOf(purchase, plans) === undefined
+  )
 }
 
-/** Says in the log, once a product, that somebody has paid for what no plan names. */
+/** Logs a warning, once per product, when a user has paid for one that no plan names. */
 export function createUnmatchedReport(log: Log) {
   const reported = new Set<string>()
-  return (lines: LineAccess[], plans: PurchasablePlan[]) => {
-    for (const line of lines) {
-      const product = `${line.productId} ${line.priceId}`
+  return (purchases: PurchaseAccess[], plans: PurchasablePlan[]) => {
+    for (const purchase of purchases) {
+      const product = `${purchase.productId} ${purchase.priceId}`
       if (reported.has(product) || reported.size >= MAX_REPORTED) continue
-      if (!isUnmatched(line, plans)) continue
+      if (!isUnmatched(purchase, plans)) continue
       reported.add(product)
-      const { productId, priceId, entitlementIds } = line
+      const { productId, priceId, entitlementIds } = purchase
       log.warn({ productId, priceId, entitlementIds }, 'paid for, but no plan names the product')
     }
   }
@@ -66,7 +68,7 @@ type PlanMatchingDeps = {
   now: () => Date
 }
 
-/** Lists the products of active lines that no plan on sale names, the most frequent first. */
+/** Lists the products of active purchases that no plan names, the most frequent first. */
 export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
   const { subscriptions } = db.tables
   return async (): Promise<Unmatched[]> => {
@@ -76,23 +78,23 @@ export function createUnmatchedList({ db, listPlans, now }: PlanMatchingDeps) {
       const rows = await db.read
         .select()
         .from(subscriptions)
-        .where(gt(subscriptions.lineKey, after))
-        .orderBy(asc(subscriptions.lineKey))
+        .where(gt(subscriptions.purchaseKey, after))
+        .orderBy(asc(subscriptions.purchaseKey))
         .limit(PAGE)
       for (const { state, customerId } of rows) {
-        const [line] = lineAccessAt([lineIn(state as FoldedLine)], now().getTime())
-        if (line && isUnmatched(line, plans)) count(found, line, customerId)
+        const [purchase] = assessPurchases([purchaseIn(state as StoredPurchase)], now().getTime())
+        if (purchase && isUnmatched(purchase, plans)) count(found, purchase, customerId)
       }
       const last = rows.at(-1)
       if (!last) return [...found.values()].toSorted((a, b) => b.lines - a.lines)
-      after = last.lineKey
+      after = last.purchaseKey
       await new Promise((resolve) => setImmediate(resolve))
     }
   }
 }
 
-function count(found: Map<string, Unmatched>, line: LineAccess, customerId: string) {
-  const { productId, priceId, entitlementIds } = line
+function count(found: Map<string, Unmatched>, purchase: PurchaseAccess, customerId: string) {
+  const { productId, priceId, entitlementIds } = purchase
   const key = `${productId} ${priceId}`
   const known = found.get(key) ?? { productId, priceId, entitlementIds, lines: 0, customerId }
   found.set(key, { ...known, lines: known.lines + 1 })

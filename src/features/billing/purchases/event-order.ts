@@ -1,16 +1,16 @@
 import { DAY_MS } from '../../../lib/durations.ts'
 import type { BillingEvent } from '../inbox/event.ts'
 
-/** An event with its place in time: the provider's, or that of its receipt where the provider's is no good. */
+/** `orderedAt`: the provider's time of the event in ms, or the time of receipt if that is implausible. */
 export type OrderedEvent = BillingEvent & { orderedAt: number }
 
-/** What the order of events is made of. */
+/** The fields that decide the order of events. */
 export type EventOrder = Pick<OrderedEvent, 'orderedAt' | 'purchasedAt' | 'type' | 'id'>
 
 const EARLIEST = Date.UTC(2000, 0)
 const LATEST = Date.UTC(2100, 0)
 
-/** Types that speak of a line, and their order where the provider gave them one and the same instant. */
+/** The types that concern a purchase, and their order at the same instant. */
 const RANK = new Map(
   Object.entries({
     INITIAL_PURCHASE: 0,
@@ -32,8 +32,8 @@ const RANK = new Map(
 const TRANSFER_RANK = 8
 const IDENTITY_EVENT_TYPES = new Set(['TRANSFER', 'SUBSCRIBER_ALIAS', 'PURCHASE_REDEEMED'])
 
-/** The line that an event speaks of, or null when it speaks of none. */
-export function lineKeyOf(event: BillingEvent): string | null {
+/** The key of the purchase that an event is about; null for none. */
+export function purchaseKeyOf(event: BillingEvent): string | null {
   if (!RANK.has(event.type)) return null
   const { environment, originalTransactionId, transactionId, store, productId } = event
   const transactionKey = originalTransactionId ?? transactionId
@@ -42,12 +42,12 @@ export function lineKeyOf(event: BillingEvent): string | null {
   return `${environment}|${store ?? ''}|${productId ?? ''}|${event.appUserId ?? ''}`
 }
 
-/** Whether an event's type can touch access. Tests, telemetry and unknown types cannot. */
-export function hasEffect({ type }: BillingEvent): boolean {
+/** Tests, telemetry and unknown types cannot. */
+export function canAffectAccess({ type }: BillingEvent): boolean {
   return RANK.has(type) || IDENTITY_EVENT_TYPES.has(type)
 }
 
-/** Types that say nothing but who is who. */
+/** Whether an event does nothing but join app user ids. */
 export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boolean {
   return (
     type === 'SUBSCRIBER_ALIAS' || (type === 'PURCHASE_REDEEMED' && redemptionOutcome === 'alias')
@@ -55,22 +55,22 @@ export function mergesIdentities({ type, redemptionOutcome }: BillingEvent): boo
 }
 
 /**
- * Where an event stands in time: at its receipt when its own time is missing, outside of 2000 to 2100 or
- * over a day ahead. `isOff`: some time in it is so, and somebody's clock is wrong.
+ * The time that orders an event: its receipt if its own time is missing, outside of 2000 to 2100 or over a day ahead.
+ * `clockIsOff`: one of its times is implausible.
  */
-export function orderedTime(event: BillingEvent, receivedAt: number) {
+export function orderingTimeOf(event: BillingEvent, receivedAt: number) {
   const { at, purchasedAt, expiresAt, graceExpiresAt, autoResumeAt } = event
   const others = [purchasedAt, expiresAt, graceExpiresAt, autoResumeAt]
   const isUsable = at !== null && isPlausible(at) && at <= receivedAt + DAY_MS
-  const isOff = !isUsable || others.some((time) => time !== null && !isPlausible(time))
-  return { orderedAt: isUsable ? at : receivedAt, isOff }
+  const clockIsOff = !isUsable || others.some((time) => time !== null && !isPlausible(time))
+  return { orderedAt: isUsable ? at : receivedAt, clockIsOff }
 }
 
 function isPlausible(ms: number): boolean {
   return ms >= EARLIEST && ms < LATEST
 }
 
-/** The one order in which events are folded, however they arrived. */
+/** The order in which events are folded, whatever the order of arrival. */
 export function compareEvents(a: EventOrder, b: EventOrder): number {
   return (
     a.orderedAt - b.orderedAt ||

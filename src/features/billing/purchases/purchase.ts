@@ -1,15 +1,18 @@
-/** What is known of one line after its events. Times in ms; derived from events alone, never from the clock. */
-export type Line = {
+/**
+ * A subscription with all its renewals, or a one-off, at one store. Times in ms. Derived from events alone, never from
+ * the clock.
+ */
+export type Purchase = {
   environment: 'PRODUCTION' | 'SANDBOX'
   store: string | null
   productId: string | null
   priceId: string | null
   entitlementIds: string[]
   periodType: string | null
-  /** The price of the current period in US dollars, to tell dear from cheap. */
+  /** Of the current period, in US dollars. Only used to rank purchases. */
   price: number | null
-  /** When the line began, and when its current period did. */
   startedAt: number
+  /** When the current period began. */
   purchasedAt: number | null
   /** Null: never. */
   expiresAt: number | null
@@ -19,20 +22,19 @@ export type Line = {
   unsubscribeDetectedAt: number | null
   billingIssueDetectedAt: number | null
   refundedAt: number | null
-  /** When it was ended before or at its time, by an expiration or a refund. */
+  /** When an expiration or a refund ended it. */
   endedAt: number | null
   pausedAt: number | null
   autoResumeAt: number | null
   pendingProductId: string | null
-  /** The latest PRODUCT_CHANGE: when, and to what if it was said. */
+  /** When the latest PRODUCT_CHANGE came, and its new product where it names one. */
   changedAt: number | null
   changedTo: string | null
-  /** A grant during an outage of the store, which a purchase replaces. */
+  /** Granted during a store outage, until the real purchase replaces it. */
   isTemporary: boolean
 }
 
-/** A line of which nothing is known. */
-export const EMPTY_LINE: Line = {
+export const EMPTY_PURCHASE: Purchase = {
   environment: 'PRODUCTION',
   store: null,
   productId: null,

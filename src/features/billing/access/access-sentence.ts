@@ -1,17 +1,18 @@
-import type { LineAccess } from '../lines/access.ts'
+import type { PurchaseAccess } from '../purchases/access.ts'
 
-/** What is known of a person's purchases in one environment. `lines`: the best one first. */
+/** What is known about a user in one environment. */
 type Facts = {
   environment: 'production' | 'sandbox'
-  /** No event has ever named the person. */
+  /** No event has ever named the user. */
   isUnknown: boolean
-  /** Another person of ours whom the latest event of the same customer names. */
+  /** Another user of the same customer, whom its latest event names. */
   heldBy: string | null
-  lines: LineAccess[]
-  /** Whether the other environment has any. */
+  /** The best one first. */
+  purchases: PurchaseAccess[]
+  /** Whether the other environment has purchases. */
   hasOther: boolean
-  /** The code of the plan that a line belongs to, null when none on sale names it. */
-  planOf: (line: LineAccess) => string | null
+  /** The code of a purchase's plan; null if no plan names its product. */
+  planOf: (purchase: PurchaseAccess) => string | null
 }
 
 const STORES: Record<string, string> = {
@@ -25,14 +26,14 @@ const STORES: Record<string, string> = {
   PADDLE: 'Paddle',
 }
 
-/** Why access is on or off, in one sentence. Times are UTC. */
+/** Says in one sentence why access is on or off. Times are UTC. */
 export function explainAccess(facts: Facts): string {
-  const { environment, isUnknown, heldBy, lines, hasOther, planOf } = facts
+  const { environment, isUnknown, heldBy, purchases, hasOther, planOf } = facts
   if (isUnknown) return 'Access is off: we have no purchase for this account.'
   if (heldBy !== null) {
     return `Access is off: the purchases now belong to ${heldBy}, as the customer’s latest event says.`
   }
-  const [best] = lines
+  const [best] = purchases
   if (best === undefined) {
     if (!hasOther) return 'Access is off: we have events for this account, but no purchase.'
     const other = environment === 'production' ? 'test' : 'production'
@@ -48,13 +49,13 @@ function planned(plan: string | null): string {
   return plan === null ? '' : ` with the plan ${plan}`
 }
 
-function nameOf({ productId, store }: LineAccess): string {
+function nameOf({ productId, store }: PurchaseAccess): string {
   const from = store === null ? '' : ` from ${STORES[store] ?? store}`
   return `${productId ?? 'a purchase'}${from}`
 }
 
-function whyOn(line: LineAccess): string {
-  const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = line
+function whyOn(purchase: PurchaseAccess): string {
+  const { status, willRenew, effectiveEnd, unsubscribeDetectedAt, graceExpiresAt } = purchase
   if (effectiveEnd === null || isEffectivelyForever(effectiveEnd)) return 'never expires'
   const end = dayOf(effectiveEnd)
   if (status === 'in_grace_period') {
@@ -62,7 +63,7 @@ function whyOn(line: LineAccess): string {
   }
   if (status === 'in_billing_retry')
     return `is paid until ${end}, but payment for the next period failed`
-  if (line.isTemporary)
+  if (purchase.isTemporary)
     return `is granted until ${end}, because the store could not confirm the purchase`
   const kind = status === 'trialing' ? 'is in its trial' : 'is paid'
   if (willRenew) return `${kind} until ${end} and will renew`
@@ -71,25 +72,25 @@ function whyOn(line: LineAccess): string {
   return `${kind} until ${end} and will not renew${since}`
 }
 
-function whyOff(line: LineAccess): string {
-  const { status, refundedAt, pausedAt, autoResumeAt, effectiveEnd, cancelReason } = line
+function whyOff(purchase: PurchaseAccess): string {
+  const { status, refundedAt, pausedAt, autoResumeAt, effectiveEnd, cancelReason } = purchase
   if (status === 'refunded') return `was refunded on ${dayOf(refundedAt)}`
   if (status === 'paused') {
     const resumes = autoResumeAt === null ? '' : ` and resumes on ${dayOf(autoResumeAt)}`
     return `was paused on ${dayOf(pausedAt)}${resumes}`
   }
   const end = dayOf(effectiveEnd)
-  if (line.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR') {
+  if (purchase.billingIssueDetectedAt !== null || cancelReason === 'BILLING_ERROR') {
     return `ended on ${end} because payment failed`
   }
-  if (line.unsubscribeDetectedAt !== null) {
-    return `ended on ${end} after it was cancelled on ${dayOf(line.unsubscribeDetectedAt)}`
+  if (purchase.unsubscribeDetectedAt !== null) {
+    return `ended on ${end} after it was cancelled on ${dayOf(purchase.unsubscribeDetectedAt)}`
   }
-  if (line.endedAt !== null) return `ended on ${end}`
+  if (purchase.endedAt !== null) return `ended on ${end}`
   return `was paid until ${end}, and we received no renewal`
 }
 
-/** Years of five digits, which mean never. */
+/** A year of five digits means never. */
 export function isEffectivelyForever(ms: number): boolean {
   return ms >= Date.UTC(10_000, 0)
 }

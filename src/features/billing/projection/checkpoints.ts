@@ -1,0 +1,172 @@
+import { and, asc, desc, eq, gte, lt, lte, sql } from 'drizzle-orm'
+import type { Tx } from '../../../platform/db/db.ts'
+import type { EventLog } from '../inbox/event-log.ts'
+import type { OrderedEvent } from '../purchases/event-order.ts'
+import type { OwnerMention } from '../purchases/ownership.ts'
+import type { BillingDb } from '../schema.ts'
+import {
+  addEvent,
+  addOverridden,
+  atCheckpoint,
+  type FoldState,
+  fromStored,
+  isNext,
+  isSameState,
+  type StoredPurchase,
+  toStored,
+} from './fold-state.ts'
+import type { ProjectionQueries } from './queries.ts'
+
+/** Events between two checkpoints, and events folded in one slice. */
+export type FoldingSizes = { checkpointEvery: number; sliceEvents: number }
+
+type CheckpointsDeps = {
+  db: BillingDb
+  eventLog: EventLog
+  queries: ProjectionQueries
+  sizes: FoldingSizes
+}
+
+export type Checkpoints = ReturnType<typeof createCheckpoints>
+
+/** Which events the state of a purchase lacks, by `orderedAt` in ms. */
+export type Gap = { since: number; until: number }
+/** What a slice has left; null when the purchase is complete. */
+type RemainingGap = Gap | null
+
+/**
+ * Folds a purchase from its last checkpoint before a change. The fold stops at the first later checkpoint that comes
+ * out unchanged: nothing after it can differ.
+ */
+export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsDeps) {
+  const { checkpointEvery, sliceEvents } = sizes
+  const { subscriptions, purchaseCheckpoints } = db.tables
+  const { updateState } = queries
+  const ofLine = eq(purchaseCheckpoints.purchaseKey, sql.placeholder('purchaseKey'))
+  const findLastBefore = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(purchaseCheckpoints)
+      .where(and(ofLine, lt(purchaseCheckpoints.upTo, sql.placeholder('since'))))
+      .orderBy(desc(purchaseCheckpoints.upTo))
+      .limit(1),
+  )
+  const findBetween = db.prepareWrite((tx) =>
+    tx
+      .select()
+      .from(purchaseCheckpoints)
+      .where(
+        and(
+          ofLine,
+          gte(purchaseCheckpoints.upTo, sql.placeholder('first')),
+          lte(purchaseCheckpoints.upTo, sql.placeholder('last')),
+        ),
+      ),
+  )
+  const findStates = db.prepareWrite((tx) =>
+    tx
+      .select({ state: purchaseCheckpoints.state })
+      .from(purchaseCheckpoints)
+      .where(ofLine)
+      .orderBy(asc(purchaseCheckpoints.upTo)),
+  )
+  const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofLine))
+  return { append, refold, forget, mentionsOf }
+
+  /**
+   * The state with one more event; stores a checkpoint first when one is due. Null, and nothing stored, when the
+   * purchase must be folded again.
+   */
+  async function append(
+    tx: Tx,
+    purchaseKey: string,
+    before: FoldState | null,
+    event: OrderedEvent,
+  ) {
+    const isFull = before !== null && before.count >= checkpointEvery
+    if (before && !isNext(before, event)) return isFull ? null : addOverridden(before, event)
+    if (!isFull || before.last.orderedAt === event.orderedAt) return addEvent(before, event)
+    await storeCheckpoint(tx, purchaseKey, before.last.orderedAt, toStored(before))
+    return addEvent(atCheckpoint(before), event)
+  }
+
+  /** Folds one slice of the missing events. The purchase must have a row. */
+  async function refold(tx: Tx, purchaseKey: string, { since, until }: Gap): Promise<RemainingGap> {
+    const start = await lastBefore(tx, purchaseKey, since)
+    let state = start && atCheckpoint(start)
+    const after = start?.last.orderedAt ?? -1
+    const { events, isLast } = await eventLog.pageAfter(tx, purchaseKey, after, sliceEvents)
+    const end = events.at(-1)?.orderedAt ?? after
+    const stored = await between(tx, purchaseKey, since, end)
+    for (const [at, event] of events.entries()) {
+      state = addEvent(state, event)
+      const upTo = event.orderedAt
+      if (events[at + 1]?.orderedAt === upTo) continue
+      const old = stored.get(upTo)
+      const isEndOfSlice = at === events.length - 1 && !isLast
+      const isFull = state.count >= checkpointEvery * (stored.size > 0 ? 2 : 1)
+      if (!old && !isEndOfSlice && !(isFull && at < events.length - 1)) continue
+      await storeCheckpoint(tx, purchaseKey, upTo, toStored(state))
+      if (old && upTo >= until && isSameState(toStored(state), old)) {
+        await markCurrent(tx, purchaseKey)
+        return null
+      }
+      state = atCheckpoint(state)
+    }
+    if (!isLast) return { since: end + 1, until: Math.max(until, end + 1) }
+    if (state) await storeState(tx, purchaseKey, toStored(state))
+    return null
+  }
+
+  /** The stored state is right: nothing after the checkpoint has changed. */
+  async function markCurrent(tx: Tx, purchaseKey: string) {
+    const [row] = await tx
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.purchaseKey, purchaseKey))
+    if (!row) return
+    const { stale, ...state } = row.state as StoredPurchase
+    if (stale) await storeState(tx, purchaseKey, state)
+  }
+
+  async function storeState(tx: Tx, purchaseKey: string, state: StoredPurchase) {
+    await updateState(tx).execute({ purchaseKey, state })
+  }
+
+  /** Removes the checkpoints of a purchase, so that it is folded from its first event. */
+  async function forget(tx: Tx, purchaseKey: string) {
+    await removeAll(tx).execute({ purchaseKey })
+  }
+
+  /** Every owner mention of a purchase, in order. */
+  async function mentionsOf(
+    tx: Tx,
+    purchaseKey: string,
+    state: StoredPurchase,
+  ): Promise<OwnerMention[]> {
+    const rows = await findStates(tx).execute({ purchaseKey })
+    const states = [...rows.map((row) => row.state as StoredPurchase), state]
+    return states.flatMap(({ tail }) => tail?.names ?? [])
+  }
+
+  async function lastBefore(tx: Tx, purchaseKey: string, since: number): Promise<FoldState | null> {
+    if (since <= 0) return null
+    const [row] = await findLastBefore(tx).execute({ purchaseKey, since })
+    return row ? fromStored(row.state as StoredPurchase) : null
+  }
+
+  async function between(tx: Tx, purchaseKey: string, first: number, last: number) {
+    const rows = await findBetween(tx).execute({ purchaseKey, first, last })
+    return new Map(rows.map(({ upTo, state }) => [upTo, state as StoredPurchase]))
+  }
+
+  async function storeCheckpoint(tx: Tx, purchaseKey: string, upTo: number, state: StoredPurchase) {
+    await tx
+      .insert(purchaseCheckpoints)
+      .values({ purchaseKey, upTo, state })
+      .onConflictDoUpdate({
+        target: [purchaseCheckpoints.purchaseKey, purchaseCheckpoints.upTo],
+        set: { state },
+      })
+  }
+}

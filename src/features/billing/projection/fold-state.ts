@@ -1,0 +1,95 @@
+import { compareEvents, type EventOrder, type OrderedEvent } from '../purchases/event-order.ts'
+import { applyEvent, isOverriddenBy } from '../purchases/fold.ts'
+import { type OwnerMention, ownerIdIn } from '../purchases/ownership.ts'
+import { EMPTY_PURCHASE, type Purchase } from '../purchases/purchase.ts'
+
+/** A purchase, and what the next event needs in order to be added to it. */
+export type FoldState = {
+  purchase: Purchase
+  last: EventOrder
+  /** The first store that any of its events has named. */
+  store: string | null
+  /** Events since the last checkpoint, and the owner mentions among them. */
+  count: number
+  mentions: OwnerMention[]
+}
+
+/**
+ * What `subscriptions.state` and `line_checkpoints.state` hold: a fold state, without the null fields of its purchase.
+ * States of older versions lack `tail`.
+ */
+export type StoredPurchase = {
+  line: Partial<Purchase>
+  last: EventOrder
+  store?: string
+  tail?: { count: number; names: OwnerMention[] }
+  /** The log has events that this state lacks: see `stale_lines`. */
+  stale?: true
+}
+
+/** Adds the event that follows those in `before`. */
+export function addEvent(before: FoldState | null, event: OrderedEvent): FoldState {
+  const name = ownerIdIn(event)
+  const mentions = before?.mentions ?? []
+  const isSame = name === null || mentions.at(-1)?.name === name
+  return {
+    purchase: applyEvent(before?.purchase ?? null, event),
+    last: orderOf(event),
+    store: before?.store ?? event.store,
+    count: (before?.count ?? 0) + 1,
+    mentions: isSame ? mentions : [...mentions, { ...orderOf(event), name }],
+  }
+}
+
+/** Whether an event follows all others. Not true of one at the instant of the last checkpoint, which is closed. */
+export function isNext({ last, count }: FoldState, event: OrderedEvent): boolean {
+  return compareEvents(last, event) < 0 && (count > 0 || last.orderedAt < event.orderedAt)
+}
+
+/**
+ * Counts a late event that the last one overrides, where it belongs after the last checkpoint. Null if the event may
+ * matter: then the purchase must be folded again.
+ */
+export function addOverridden(before: FoldState, event: OrderedEvent): FoldState | null {
+  const { last, store, count, mentions } = before
+  const [first, ...otherMentions] = mentions
+  const isBetween = first && compareEvents(first, event) < 0 && compareEvents(event, last) < 0
+  const isSameOwner = first?.name === ownerIdIn(event) && otherMentions.length === 0
+  const isSameStore = event.store === null || event.store === store
+  if (!isBetween || !isSameOwner || !isSameStore || !isOverriddenBy(event, last)) return null
+  return { ...before, count: count + 1 }
+}
+
+/** The same purchase with nothing after its checkpoint. */
+export function atCheckpoint(state: FoldState): FoldState {
+  return { ...state, count: 0, mentions: [] }
+}
+
+export function purchaseIn({ line }: StoredPurchase): Purchase {
+  return { ...EMPTY_PURCHASE, ...line }
+}
+
+export function toStored({ purchase, last, store, count, mentions }: FoldState): StoredPurchase {
+  const known = Object.entries(purchase).filter(([, value]) => value !== null)
+  const tail = { count, names: mentions }
+  return { line: Object.fromEntries(known), last, ...(store === null ? {} : { store }), tail }
+}
+
+/** Null for a state of an older version: it must be folded again. */
+export function fromStored(stored: StoredPurchase): FoldState | null {
+  const { last, store = null, tail } = stored
+  if (tail === undefined) return null
+  const { count, names: mentions } = tail
+  return { purchase: purchaseIn(stored), last, store, count, mentions }
+}
+
+/** Whether two states are the same purchase after the same events, wherever its checkpoints are. */
+export function isSameState(a: StoredPurchase, b: StoredPurchase): boolean {
+  const comparableState = ({ line, last, store }: StoredPurchase) =>
+    JSON.stringify([line, last, store])
+  return comparableState(a) === comparableState(b)
+}
+
+function orderOf({ orderedAt, purchasedAt, type, id }: EventOrder): EventOrder {
+  return { orderedAt, purchasedAt, type, id }
+}

@@ -1,0 +1,84 @@
+import type { Purchase } from './purchase.ts'
+import { supersede } from './supersession.ts'
+
+type Status =
+  | 'trialing'
+  | 'active'
+  | 'in_grace_period'
+  | 'in_billing_retry'
+  | 'paused'
+  | 'expired'
+  | 'refunded'
+
+/** A purchase at an instant. `effectiveEnd` in ms; null: never. */
+export type PurchaseAccess<T extends Purchase = Purchase> = T & {
+  active: boolean
+  status: Status
+  effectiveEnd: number | null
+}
+
+export type Entitlement = { id: string; active: boolean; purchase: PurchaseAccess }
+
+/** The access that the purchases of one customer and environment give at `now` (ms), the best one first. */
+export function assessPurchases<T extends Purchase>(
+  purchases: T[],
+  now: number,
+  priceOf: (purchase: Purchase) => number = ({ price }) => price ?? 0,
+): PurchaseAccess<T>[] {
+  return supersede(purchases)
+    .map((purchase) => ({ purchase: accessOf(purchase, now), price: priceOf(purchase) }))
+    .toSorted(
+      (a, b) =>
+        compareAccess(a.purchase, b.purchase) ||
+        b.price - a.price ||
+        compareStart(a.purchase, b.purchase),
+    )
+    .map(({ purchase }) => purchase)
+}
+
+/** Each entitlement once, with the best purchase that grants it. */
+export function entitlementsOf(purchases: PurchaseAccess[]): Entitlement[] {
+  const found = new Map<string, Entitlement>()
+  for (const purchase of purchases) {
+    for (const id of purchase.entitlementIds) {
+      if (!found.has(id)) found.set(id, { id, active: purchase.active, purchase })
+    }
+  }
+  return [...found.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
+}
+
+function accessOf<T extends Purchase>(purchase: T, now: number): PurchaseAccess<T> {
+  const effectiveEnd = effectiveEndOf(purchase)
+  const active = effectiveEnd === null || effectiveEnd > now
+  return { ...purchase, effectiveEnd, active, status: statusOf(purchase, active, now) }
+}
+
+/** The end of the period or of its grace, whichever is later, unless the purchase was ended earlier. */
+function effectiveEndOf({ expiresAt, graceExpiresAt, endedAt }: Purchase): number | null {
+  const end = expiresAt === null ? null : Math.max(expiresAt, graceExpiresAt ?? 0)
+  if (endedAt === null) return end
+  return end === null ? endedAt : Math.min(end, endedAt)
+}
+
+function statusOf(purchase: Purchase, active: boolean, now: number): Status {
+  if (purchase.refundedAt !== null) return 'refunded'
+  if (!active) return purchase.pausedAt !== null ? 'paused' : 'expired'
+  if (purchase.billingIssueDetectedAt !== null) {
+    return purchase.graceExpiresAt !== null && purchase.graceExpiresAt > now
+      ? 'in_grace_period'
+      : 'in_billing_retry'
+  }
+  return purchase.periodType === 'TRIAL' ? 'trialing' : 'active'
+}
+
+/** Active ones first, then the later end. */
+function compareAccess(a: PurchaseAccess, b: PurchaseAccess): number {
+  const end = ({ effectiveEnd }: PurchaseAccess) => effectiveEnd ?? Number.POSITIVE_INFINITY
+  if (a.active !== b.active) return a.active ? -1 : 1
+  return end(a) === end(b) ? 0 : end(a) > end(b) ? -1 : 1
+}
+
+/** Breaks ties, so that the order is total. */
+function compareStart(a: PurchaseAccess, b: PurchaseAccess): number {
+  return b.startedAt - a.startedAt || ((a.productId ?? '') < (b.productId ?? '') ? -1 : 1)
+}

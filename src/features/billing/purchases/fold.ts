@@ -1,0 +1,190 @@
+import { DAY_MS } from '../../../lib/durations.ts'
+import { compareEvents, type OrderedEvent } from './event-order.ts'
+import { EMPTY_PURCHASE, type Purchase } from './purchase.ts'
+
+const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
+
+/** They start a period and reset all earlier state but the purchase's start and its latest product change. */
+const PERIOD_STARTS = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
+
+/** Folds all events of a purchase, given in any order. Null without events. */
+export function foldPurchase(events: OrderedEvent[]): Purchase | null {
+  return events.toSorted(compareEvents).reduce<Purchase | null>(applyEvent, null)
+}
+
+/** Applies the event that follows those in `before`. */
+export function applyEvent(before: Purchase | null, event: OrderedEvent): Purchase {
+  const purchase = before ?? purchaseFromFirstEvent(event)
+  const after = HANDLERS.get(event.type)?.(purchase, event) ?? purchase
+  return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
+}
+
+/** Whether `later` resets everything that `event` says. Not true of a purchase's first event: it sets the start. */
+export function isOverriddenBy(event: { type: string }, later: { type: string }): boolean {
+  return PERIOD_STARTS.has(later.type) && event.type !== 'PRODUCT_CHANGE'
+}
+
+type EventHandler = (purchase: Purchase, event: OrderedEvent) => Purchase
+
+const HANDLERS = new Map<string, EventHandler>(
+  Object.entries<EventHandler>({
+    INITIAL_PURCHASE: startPeriod,
+    RENEWAL: startPeriod,
+    NON_RENEWING_PURCHASE: (purchase, event) => ({
+      ...startPeriod(purchase, event),
+      willRenew: false,
+    }),
+    TEMPORARY_ENTITLEMENT_GRANT: grantTemporarily,
+    CANCELLATION: applyCancellation,
+    REFUND: applyRefund,
+    UNCANCELLATION: (purchase) => ({
+      ...purchase,
+      willRenew: true,
+      cancelReason: null,
+      unsubscribeDetectedAt: null,
+    }),
+    BILLING_ISSUE: (purchase, event) => ({
+      ...purchase,
+      billingIssueDetectedAt: event.orderedAt,
+      expiresAt: postponed(purchase.expiresAt, event.expiresAt),
+      graceExpiresAt: event.graceExpiresAt,
+    }),
+    SUBSCRIPTION_PAUSED: (purchase, event) => ({ ...purchase, autoResumeAt: event.autoResumeAt }),
+    EXPIRATION: applyExpiration,
+    PRODUCT_CHANGE: (purchase, event) => ({
+      ...purchase,
+      pendingProductId: event.newProductId,
+      changedAt: event.orderedAt,
+      changedTo: event.newProductId,
+    }),
+    SUBSCRIPTION_EXTENDED: (purchase, event) => ({
+      ...purchase,
+      expiresAt: postponed(purchase.expiresAt, event.expiresAt),
+    }),
+    HOMEPORT_RECONCILED: applyReconciliation,
+    REFUND_REVERSED: (purchase, event) => ({
+      ...purchase,
+      refundedAt: null,
+      endedAt: null,
+      cancelReason: null,
+      entitlementIds:
+        event.entitlementIds.length > 0 ? event.entitlementIds : purchase.entitlementIds,
+      expiresAt: event.expiresAt,
+    }),
+  }),
+)
+
+/** The purchase that an event describes by itself. */
+function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
+  const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
+  const { purchasedAt, expiresAt } = event
+  return {
+    ...EMPTY_PURCHASE,
+    environment,
+    store,
+    productId,
+    priceId,
+    entitlementIds,
+    periodType,
+    price,
+    startedAt: purchasedAt ?? event.orderedAt,
+    purchasedAt,
+    expiresAt,
+    isTemporary: event.type === 'TEMPORARY_ENTITLEMENT_GRANT',
+  }
+}
+
+/** A new period clears every problem of the last one. */
+function startPeriod(purchase: Purchase, event: OrderedEvent): Purchase {
+  return {
+    ...purchaseFromFirstEvent(event),
+    startedAt: purchase.startedAt,
+    willRenew: !PERIODS_WITHOUT_RENEWAL.has(event.periodType ?? ''),
+    changedAt: purchase.changedAt,
+    changedTo: purchase.changedTo,
+  }
+}
+
+/** The provider's reply describes the whole purchase, so it replaces what the events said. */
+function applyReconciliation(purchase: Purchase, event: OrderedEvent): Purchase {
+  const { unsubscribedAt, billingIssueAt, refundedAt } = event
+  return {
+    ...purchaseFromFirstEvent(event),
+    price: purchase.price,
+    priceId: purchase.priceId,
+    startedAt: purchase.startedAt,
+    graceExpiresAt: event.graceExpiresAt,
+    willRenew: unsubscribedAt === null && billingIssueAt === null,
+    unsubscribeDetectedAt: unsubscribedAt,
+    billingIssueDetectedAt: billingIssueAt,
+    refundedAt,
+    endedAt: refundedAt,
+    autoResumeAt: event.autoResumeAt,
+    pausedAt: event.autoResumeAt === null ? null : event.orderedAt,
+    changedAt: purchase.changedAt,
+    changedTo: purchase.changedTo,
+  }
+}
+
+/** Lasts a day at most, and never shortens a purchase that was paid for. */
+function grantTemporarily(purchase: Purchase, event: OrderedEvent): Purchase {
+  if (!purchase.isTemporary) return purchase
+  const limit = event.orderedAt + DAY_MS
+  return {
+    ...purchase,
+    willRenew: false,
+    expiresAt: Math.min(event.expiresAt ?? limit, limit),
+  }
+}
+
+function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
+  const { cancelReason, price, orderedAt } = event
+  const isRefund =
+    cancelReason === 'CUSTOMER_SUPPORT' ||
+    (cancelReason === 'DEVELOPER_INITIATED' && price !== null && price < 0)
+  if (isRefund) return applyRefund(purchase, event)
+  const cancelled = { ...purchase, willRenew: false, cancelReason }
+  if (cancelReason === 'BILLING_ERROR') {
+    return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }
+  }
+  // Taking back a promotion moves the end of its period to now.
+  const expiresAt = isForEarlierPeriod(purchase, event)
+    ? purchase.expiresAt
+    : (event.expiresAt ?? purchase.expiresAt)
+  const unsubscribeDetectedAt =
+    cancelReason === 'UNSUBSCRIBE' ? orderedAt : purchase.unsubscribeDetectedAt
+  return { ...cancelled, expiresAt, unsubscribeDetectedAt }
+}
+
+function applyRefund(purchase: Purchase, event: OrderedEvent): Purchase {
+  if (isForEarlierPeriod(purchase, event)) return purchase
+  return {
+    ...purchase,
+    cancelReason: event.cancelReason ?? 'CUSTOMER_SUPPORT',
+    refundedAt: event.orderedAt,
+    endedAt: Math.min(event.expiresAt ?? event.orderedAt, event.orderedAt),
+  }
+}
+
+/** Ends access even before the stated date, but only for the period that the event is about. */
+function applyExpiration(purchase: Purchase, event: OrderedEvent): Purchase {
+  if (isForEarlierPeriod(purchase, event)) return purchase
+  const isPause = event.expirationReason === 'SUBSCRIPTION_PAUSED'
+  return {
+    ...purchase,
+    willRenew: false,
+    endedAt: Math.min(purchase.endedAt ?? event.orderedAt, event.orderedAt),
+    pausedAt: isPause ? event.orderedAt : purchase.pausedAt,
+  }
+}
+
+/** An event about an earlier period ends nothing. */
+function isForEarlierPeriod({ purchasedAt }: Purchase, event: OrderedEvent): boolean {
+  return purchasedAt !== null && event.purchasedAt !== null && event.purchasedAt < purchasedAt
+}
+
+/** The later end; null means never. */
+function postponed(a: number | null, b: number | null): number | null {
+  if (a === null) return a
+  return b === null ? a : Math.max(a, b)
+}

@@ -1,0 +1,51 @@
+import { compareEvents, type EventOrder, type OrderedEvent } from './event-order.ts'
+
+/** An event that names another app user id than the one before it: the owner may change there. */
+export type OwnerMention = EventOrder & { name: string }
+
+/** The customer that an app user id belongs to. */
+type CustomerOf = (appUserId: string) => string
+
+/** What a transfer may restrict itself to. */
+type PurchaseTraits = { environment: string; store: string | null }
+
+/** The app user id that an event names as the owner. */
+export function ownerIdIn({ appUserId, originalAppUserId, aliases }: OrderedEvent): string | null {
+  return appUserId ?? originalAppUserId ?? aliases[0] ?? null
+}
+
+/**
+ * Replays who owned a purchase and returns its owners in order; the last one owns it now. A transfer takes it from its
+ * owner at that time, even if the purchase is delivered after the transfer. `mentions` must hold every change
+ * of the id, and at least the first mention after each transfer.
+ */
+export function ownersOf(
+  mentions: OwnerMention[],
+  transfers: OrderedEvent[],
+  traits: PurchaseTraits,
+  customerOf: CustomerOf,
+): string[] {
+  const owners: string[] = []
+  for (const event of [...mentions, ...transfers].toSorted(compareEvents)) {
+    const current = owners.at(-1)
+    const next =
+      'name' in event ? customerOf(event.name) : newOwner(event, current, traits, customerOf)
+    if (next !== null && next !== current) owners.push(next)
+  }
+  return owners
+}
+
+/** Null where the transfer does not concern the purchase. */
+function newOwner(
+  transfer: OrderedEvent,
+  owner: string | undefined,
+  { environment, store }: PurchaseTraits,
+  customerOf: CustomerOf,
+): string | null {
+  const [destination] = transfer.transferredTo
+  if (owner === undefined || destination === undefined) return null
+  if (transfer.hasEnvironment && transfer.environment !== environment) return null
+  if (transfer.store !== null && store !== null && transfer.store !== store) return null
+  const isFromOwner = transfer.transferredFrom.some((id) => customerOf(id) === owner)
+  return isFromOwner ? customerOf(destination) : null
+}

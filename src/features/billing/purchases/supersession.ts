@@ -1,0 +1,60 @@
+import { DAY_MS } from '../../../lib/durations.ts'
+import type { Purchase } from './purchase.ts'
+
+/**
+ * Ends the purchases of one customer and environment that another one replaces. On the Play Store a product change
+ * starts a new purchase, and any purchase replaces a temporary grant.
+ */
+export function supersede<T extends Purchase>(purchases: T[]): T[] {
+  if (!purchases.some(isReplaceable)) return purchases
+  const replacements = purchases
+    .filter(({ isTemporary }) => !isTemporary)
+    .toSorted((a, b) => a.startedAt - b.startedAt)
+  const onPlayStore = replacements.filter(({ store }) => store === 'PLAY_STORE')
+  const byProduct = new Map<string, T[]>()
+  for (const purchase of onPlayStore) {
+    for (const name of namesOf(purchase)) {
+      const same = byProduct.get(name) ?? []
+      same.push(purchase)
+      byProduct.set(name, same)
+    }
+  }
+  return purchases.map((purchase) => {
+    const replacement = isReplaceable(purchase) ? replacementOf(purchase) : undefined
+    if (replacement === undefined) return purchase
+    const replacedAt = Math.max(replacement.startedAt, purchase.startedAt)
+    const endedAt = Math.min(purchase.endedAt ?? Number.POSITIVE_INFINITY, replacedAt)
+    return { ...purchase, endedAt, willRenew: false, pendingProductId: null }
+  })
+
+  /** The earliest purchase that replaces this one. */
+  function replacementOf(purchase: T): T | undefined {
+    const { startedAt, purchasedAt, changedAt, changedTo } = purchase
+    if (purchase.isTemporary) return firstFrom(replacements, startedAt - DAY_MS, purchase)
+    const from = Math.max((changedAt ?? 0) - DAY_MS, (purchasedAt ?? startedAt) + 1)
+    if (changedTo !== null) return firstFrom(byProduct.get(changedTo) ?? [], from, purchase)
+    const found = firstFrom(onPlayStore, from, purchase)
+    return found && found.startedAt <= (changedAt ?? 0) + DAY_MS ? found : undefined
+  }
+}
+
+function isReplaceable({ isTemporary, store, changedAt }: Purchase): boolean {
+  return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
+}
+
+/** The first of sorted purchases that started at `from` or later, other than `self`. */
+function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | undefined {
+  let low = 0
+  for (let high = sorted.length; low < high; ) {
+    const middle = (low + high) >> 1
+    if ((sorted[middle]?.startedAt ?? 0) < from) low = middle + 1
+    else high = middle
+  }
+  return sorted[low] === self ? sorted[low + 1] : sorted[low]
+}
+
+/** Google's products, with and without the base plan: `pro:monthly` and `pro`. */
+function namesOf({ productId }: Purchase): string[] {
+  if (productId === null) return []
+  return [...new Set([productId, productId.split(':')[0] ?? productId])]
+}
