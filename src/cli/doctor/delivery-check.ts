@@ -1,4 +1,4 @@
-import type { DeliveryRecord } from '../../usecases/monitoring/delivery-record.ts'
+import type { DeliveryRecord } from '../../usecases/monitoring/monitoring.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 

@@ -1,91 +1,33 @@
-import type { Config } from '../../config.ts'
 import { DELIVERY_CODES, WEBHOOK_PATH } from '../../features/billing/model.ts'
 import { DENIAL_REASONS } from '../../lib/errors.ts'
-import type { Log } from '../../lib/log.ts'
 import { createMetrics, type RequestLabels } from '../../lib/metrics.ts'
-import type { OpenDb } from '../../platform/db/db.ts'
 import { createRecorder } from '../../platform/history/recorder.ts'
 import type { HistoryDb } from '../../platform/history/schema.ts'
-import { createDeliveryRecord } from './delivery-record.ts'
-import type { HostState } from './host-state.ts'
+import type { Monitored } from './monitored.ts'
 import { createReadiness } from './readiness.ts'
 import { createReadings } from './readings.ts'
 import { createStatus } from './status.ts'
 
-type MonitoringDeps = {
-  config: Config
-  db: OpenDb<unknown> & HistoryDb
-  version: string
-  servingSince: Date | null
-  people: { count: () => Promise<{ users: number; sessions: number }> }
-  billing: {
-    count: () => Promise<{ events: number; failed: number }>
-    countFailed: () => Promise<number>
-  }
-  outbox: { count: () => Promise<number> }
-  /** `isStale` is null when rates are not refreshed. */
-  rates: {
-    read: () => Promise<{ updatedAt: string }>
-    isStale: (() => Promise<boolean>) | null
-  }
-  /** Throws when nothing can be stored, and says why. */
-  probeStorage: () => Promise<void>
-  imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
-  host: HostState
-  now: () => Date
-  log: Log
+/** How recent deliveries of the billing provider were answered; each is null until there is one. */
+export type DeliveryRecord = {
+  acceptedAt: string | null
+  refused: { at: string; status: number; code: string } | null
 }
 
-/** All that tells how the service is: readiness, status, metrics, and the history of both. */
-export function createMonitoring(deps: MonitoringDeps) {
-  const { config, db, billing, outbox, rates, imageQueue, host, now, log } = deps
-  const ratesUpdatedAt = async () => (await rates.read()).updatedAt
-  const readiness = createReadiness({
-    isWritable: db.isWritable,
-    probeStorage: deps.probeStorage,
-    isImageWorkerFailing: imageQueue.isFailing,
-    areRatesStale: rates.isStale,
-    host,
-    instance: config.instance,
-    log,
-  })
-  const status = createStatus({
-    version: deps.version,
-    servingSince: deps.servingSince,
-    dataDir: config.dataDir,
-    db,
-    countUsers: deps.people.count,
-    countEvents: billing.count,
-    countWaiting: outbox.count,
-    ratesUpdatedAt,
-    readiness,
-    backup: host.backup,
-    now,
-  })
-  const deliveries = createDeliveryRecord(now)
+/** Readiness, status and metrics of the service, and the history of its traffic. */
+export function createMonitoring(deps: Monitored & { db: HistoryDb }) {
+  const { config, db, host, now } = deps
+  const readiness = createReadiness(deps)
+  const status = createStatus(deps, readiness)
+  const deliveries: DeliveryRecord = { acceptedAt: null, refused: null }
   const recorder = createRecorder({
     db,
     countWrites: () => db.writeStats().changes,
     instance: config.instance ?? '',
     now,
   })
-  const { observeRequest, createCount, render } = createMetrics(
-    createReadings({
-      dataDir: config.dataDir,
-      writeStats: db.writeStats,
-      clockSkew: () => db.clockSkew(Date.now),
-      countUnfinishedPictures: imageQueue.countUnfinished,
-      countFailedEvents: billing.countFailed,
-      countWaitingMails: outbox.count,
-      ratesUpdatedAt,
-      areRatesOn: rates.isStale !== null,
-      version: deps.version,
-      readiness,
-      host,
-      now,
-    }),
-    config.instance,
-  )
+  const readings = createReadings(deps, readiness)
+  const { observeRequest, createCount, render } = createMetrics(readings, config.instance)
   const countDenial = createCount(
     'homeport_denials_total',
     'Requests that got 401, by reason',
@@ -115,11 +57,13 @@ export function createMonitoring(deps: MonitoringDeps) {
     recorder.observe({ seconds, status, isEvent })
     if (!isEvent) return
     countDelivery(code)
-    deliveries.note(status, code)
+    const at = now().toISOString()
+    if (status === 200) deliveries.acceptedAt = at
+    else deliveries.refused = { at, status, code }
   }
 
-  /** What `doctor` asks of a server that runs. */
+  /** What `doctor` asks a running server. */
   async function serverState() {
-    return { ready: await readiness(), ...(await host.backup()), delivery: deliveries.read() }
+    return { ready: await readiness(), ...(await host.backup()), delivery: deliveries }
   }
 }

@@ -1,102 +1,82 @@
 import { freeSpace } from '../../lib/free-space.ts'
 import { processReadings, type Reading } from '../../lib/metrics.ts'
 import type { Part, Readiness } from '../../platform/http/health.ts'
+import type { Monitored } from './monitored.ts'
 
-import type { HostState } from './host-state.ts'
-
-type ReadingsDeps = {
-  dataDir: string
-  writeStats: () => { waiting: number; commits: number; changes: number }
-  /** In ms; null where there is no server of a database. */
-  clockSkew: () => Promise<number | null>
-  countUnfinishedPictures: () => number
-  countFailedEvents: () => Promise<number>
-  countWaitingMails: () => Promise<number>
-  /** When the rates that are served were published. */
-  ratesUpdatedAt: () => Promise<string>
-  /** Whether they are ever refreshed. */
-  areRatesOn: boolean
-  version: string
-  readiness: () => Promise<Readiness>
-  host: HostState
-  now: () => Date
-}
-
-/** What `/metrics` tells beside the requests. */
-export function createReadings(deps: ReadingsDeps): Reading[] {
-  const { dataDir, writeStats, now } = deps
+/** The metrics of `/metrics` other than those of requests. */
+export function createReadings(deps: Monitored, readiness: () => Promise<Readiness>): Reading[] {
+  const { config, db, rates, host, now } = deps
   const secondsSince = (time: number) => Math.round((now().getTime() - time) / 1000)
   return [
     ...processReadings,
     {
       name: 'homeport_db_changes_waiting',
-      help: 'Changes that wait for a commit',
-      read: () => writeStats().waiting,
+      help: 'Changes waiting for a commit',
+      read: () => db.writeStats().waiting,
     },
     {
       name: 'homeport_db_commits_total',
       help: 'Commits, each with one fsync',
       isTotal: true,
-      read: () => writeStats().commits,
+      read: () => db.writeStats().commits,
     },
     {
       name: 'homeport_db_changes_total',
-      help: 'Changes in those commits: divided by them, the size of a batch',
+      help: 'Changes committed; divided by the commits, the size of a batch',
       isTotal: true,
-      read: () => writeStats().changes,
+      read: () => db.writeStats().changes,
     },
     {
       name: 'homeport_clock_skew_seconds',
       help: "By how much the clock is ahead of the database server's; absent on SQLite",
       read: async () => {
-        const skew = await deps.clockSkew().catch(() => null)
+        const skew = await db.clockSkew(Date.now).catch(() => null)
         return skew === null ? null : skew / 1000
       },
     },
     {
       name: 'homeport_disk_free_bytes',
       help: 'Free space on the disk of DATA_DIR',
-      read: async () => (await freeSpace(dataDir)).bytes,
+      read: async () => (await freeSpace(config.dataDir)).bytes,
     },
     {
       name: 'homeport_disk_free_inodes',
-      help: 'Files that the disk of DATA_DIR can still take; absent where there is no limit',
-      read: async () => (await freeSpace(dataDir)).inodes,
+      help: 'Free inodes on the disk of DATA_DIR; absent where there is no limit',
+      read: async () => (await freeSpace(config.dataDir)).inodes,
     },
     {
       name: 'homeport_pictures_unfinished',
-      help: 'Pictures that wait or are being made',
-      read: deps.countUnfinishedPictures,
+      help: 'Images waiting or being processed',
+      read: deps.imageQueue.countUnfinished,
     },
     {
       name: 'homeport_billing_events_failed',
       help: 'Billing events that could not be applied: see "homeport events list --failed"',
-      read: deps.countFailedEvents,
+      read: deps.billing.countFailed,
     },
     {
       name: 'homeport_mails_waiting',
-      help: 'Mails that are not sent yet',
-      read: deps.countWaitingMails,
+      help: 'E-mails that are not sent yet',
+      read: deps.outbox.count,
     },
     {
       name: 'homeport_rates_age_seconds',
-      help: 'Age of the currency rates that are served',
-      read: async () =>
-        deps.areRatesOn ? secondsSince(Date.parse(await deps.ratesUpdatedAt())) : null,
+      help: 'Age of the currency rates in use',
+      read: async () => rates.isStale && secondsSince(Date.parse((await rates.read()).updatedAt)),
     },
     {
       name: 'homeport_backup_age_seconds',
       help: 'Age of the newest backup in BACKUP_DIR',
       read: async () => {
-        const { newestAt } = await deps.host.backup()
+        const { newestAt } = await host.backup()
         return newestAt && secondsSince(newestAt.getTime())
       },
     },
     {
       name: 'homeport_certificate_expiry_timestamp_seconds',
-      help: 'End of the certificate that is served, in seconds since 1970',
+      help: 'When the certificate in use expires, in seconds since 1970',
       read: () => {
-        const validTo = deps.host.certificate?.().validTo ?? null
+        const validTo = host.certificate?.().validTo ?? null
         return validTo && validTo.getTime() / 1000
       },
     },
@@ -104,11 +84,11 @@ export function createReadings(deps: ReadingsDeps): Reading[] {
       name: 'homeport_component_up',
       help: '1 when a component of /ready is ok, 0 when it is failing or stale; absent when it is off',
       label: 'component',
-      read: async () => componentsUp(await deps.readiness()),
+      read: async () => componentsUp(await readiness()),
     },
     {
       name: 'homeport_build_info',
-      help: 'Always 1: the version that runs',
+      help: 'Always 1; the label is the running version',
       label: 'version',
       read: () => ({ [deps.version]: 1 }),
     },

@@ -1,46 +1,31 @@
 import { AppError } from '../../lib/errors.ts'
 import { freeSpace } from '../../lib/free-space.ts'
-import type { OpenDb } from '../../platform/db/db.ts'
 import type { Readiness } from '../../platform/http/health.ts'
-import type { HostState } from './host-state.ts'
-
-type StatusDeps = {
-  version: string
-  servingSince: Date | null
-  dataDir: string
-  db: Pick<OpenDb<unknown>, 'place' | 'size'>
-  countUsers: () => Promise<{ users: number; sessions: number }>
-  countEvents: () => Promise<{ events: number; failed: number }>
-  countWaiting: () => Promise<number>
-  /** When the rates that are served were published. */
-  ratesUpdatedAt: () => Promise<string>
-  readiness: () => Promise<Readiness>
-  backup: HostState['backup']
-  now: () => Date
-}
+import type { Monitored } from './monitored.ts'
 
 export type Status = Awaited<ReturnType<ReturnType<typeof createStatus>>>
 
 /**
- * How the service is, at a glance. Sizes in bytes; `since` is null when no server runs, and what only the database
- * knows is null while that does not answer.
+ * The state of the service. Sizes are in bytes; `since` is null when no server runs. Values from the database are
+ * null while it does not answer.
  */
-export function createStatus(deps: StatusDeps) {
-  const { version, servingSince, dataDir, db, now } = deps
+export function createStatus(deps: Monitored, readiness: () => Promise<Readiness>) {
+  const { version, servingSince, db, now } = deps
+  const { dataDir } = deps.config
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
-    // Side by side: a silent server is waited for once.
-    const [parts, people, events, messagesWaiting, databaseBytes, ratesUpdatedAt, backup] =
+    // Concurrently: a silent database is waited for only once.
+    const [parts, people, events, messagesWaiting, databaseBytes, rates, backup] =
       await Promise.all([
-        deps.readiness(),
-        orNull(deps.countUsers()),
-        orNull(deps.countEvents()),
-        orNull(deps.countWaiting()),
+        readiness(),
+        orNull(deps.people.count()),
+        orNull(deps.billing.count()),
+        orNull(deps.outbox.count()),
         orNull(db.size()),
-        orNull(deps.ratesUpdatedAt()),
-        deps.backup(),
+        orNull(deps.rates.read()),
+        deps.host.backup(),
       ])
-    // What `/ready` says may be a moment old.
+    // The readiness may be a second old.
     const ready = people === null ? { ...parts, database: 'failing' as const } : parts
     const isReady = ready.database === 'ok' && ready.storage === 'ok'
     return {
@@ -56,8 +41,8 @@ export function createStatus(deps: StatusDeps) {
       databaseBytes,
       freeBytes,
       backup,
-      ratesUpdatedAt,
-      ratesAgeHours: ratesUpdatedAt === null ? null : ageInHours(ratesUpdatedAt),
+      ratesUpdatedAt: rates?.updatedAt ?? null,
+      ratesAgeHours: rates && ageInHours(rates.updatedAt),
     }
   }
 
@@ -66,7 +51,7 @@ export function createStatus(deps: StatusDeps) {
   }
 }
 
-/** Null where the database does not answer. */
+/** Null while the database does not answer. */
 function orNull<T>(answer: Promise<T>): Promise<T | null> {
   return answer.catch((error) => {
     if (error instanceof AppError && error.code === 'unavailable') return null

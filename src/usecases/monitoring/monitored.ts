@@ -1,0 +1,30 @@
+import type { Config } from '../../config.ts'
+import type { Log } from '../../lib/log.ts'
+import type { OpenDb } from '../../platform/db/db.ts'
+import type { HostState } from './host-state.ts'
+
+/** Everything that monitoring reads. */
+export type Monitored = {
+  config: Pick<Config, 'dataDir' | 'instance'>
+  db: Pick<OpenDb<unknown>, 'place' | 'size' | 'isWritable' | 'writeStats' | 'clockSkew'>
+  version: string
+  /** When the server started; null for a command that runs without one. */
+  servingSince: Date | null
+  people: { count: () => Promise<{ users: number; sessions: number }> }
+  billing: {
+    count: () => Promise<{ events: number; failed: number }>
+    countFailed: () => Promise<number>
+  }
+  outbox: { count: () => Promise<number> }
+  /** `updatedAt`: when the rates in use were published; `isStale` is null when they are not refreshed. */
+  rates: {
+    read: () => Promise<{ updatedAt: string }>
+    isStale: (() => Promise<boolean>) | null
+  }
+  /** Throws the reason when nothing can be stored. */
+  probeStorage: () => Promise<void>
+  imageQueue: { isFailing: () => boolean; countUnfinished: () => number }
+  host: HostState
+  now: () => Date
+  log: Log
+}
