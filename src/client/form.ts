@@ -1,31 +1,7 @@
 import { ApiError } from './api-error.ts'
+import type { PhoneFile, UploadFile } from './attachments.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
-import type { Progress } from './patience.ts'
 import type { Fetch } from './transmit.ts'
-import type { AttachmentType } from './types.ts'
-
-/** A file to upload: a browser's `File`, bytes with a name, or in React Native a file of the phone. */
-export type UploadFile =
-  | (Blob & { name: string })
-  | { name: string; type?: string; data: Blob | ArrayBuffer | Uint8Array }
-  | PhoneFile
-
-/** A file where React Native has it: `uri` as pickers and the camera give it. */
-export type PhoneFile = { uri: string; name: string; type?: string }
-
-/** What an upload takes. */
-export type UploadInput = {
-  type: AttachmentType
-  /** Re-encode pictures for size. */
-  compression?: boolean
-  /** What pictures are converted to. */
-  targetType?: 'jpg' | 'jpeg' | 'png' | 'webp'
-  files: UploadFile[]
-  /** The same word again makes a retry of the same upload: nothing is stored twice. */
-  idempotencyKey?: string
-  /** Told as the bytes go out, where the platform can tell: browsers and React Native. */
-  onProgress?: (progress: Progress) => void
-}
 
 /** A body as it is sent. The platform gives a form its content type, with the boundary. */
 export type Body = {

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts'
+import type { CallOptions } from './shared-types.ts'
 
 /** How much of an upload has gone out, in bytes. */
 export type Progress = { sent: number; total: number }
@@ -16,6 +17,12 @@ export type Patience = {
   /** Set for an upload: told as the bytes go out. */
   onProgress?: ((progress: Progress) => void) | undefined
 }
+
+/** Does the work of one call within the caller's options. */
+export type Patiently = <T>(
+  options: CallOptions | undefined,
+  work: (patience: Patience) => Promise<T>,
+) => Promise<T>
 
 /** What timers can wait for, in ms: they fire at once for more. */
 const LONGEST_TIMER = 2 ** 31 - 1

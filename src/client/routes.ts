@@ -1,4 +1,9 @@
+import type { Static } from 'elysia'
+import type { SubscriptionReplyOf } from '../features/billing/model.ts'
+import type { PlanReply } from '../features/plans/model.ts'
+import type { AppSettingsReply } from '../features/settings/model.ts'
 import type { Routes } from '../server/app.ts'
+import type { CallOptions } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'patch' | 'delete'
 
@@ -11,23 +16,26 @@ type Find<Tree, Path extends string> = Path extends `${infer Head}/${infer Rest}
     : never
 
 /** The route of the server at a path such as `/api/auth/login/v1`; `never` where there is none. */
-export type Route<M extends Method, P extends string> = P extends `/${infer Path}`
+type Route<M extends Method, P extends string> = P extends `/${infer Path}`
   ? Find<Routes, Path> extends Record<M, infer R>
     ? R
     : never
   : never
 
-/** The JSON body that a route takes; a type without fields for none. */
-type BodyOf<M extends Method, P extends string> =
-  Route<M, P> extends { body: infer Body } ? Body : never
+/** A path at which the server has a route of this method. */
+export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [never] ? never : P
 
-/** The query that a route takes. */
-type QueryOf<M extends Method, P extends string> =
-  Route<M, P> extends { query: infer Query } ? Query : never
+/** Data whose type routes lose: the plan is another feature's, and Elysia turns an optional record into `{}`. */
+type ModelData = {
+  '/api/user/app_settings/v1': Static<typeof AppSettingsReply>
+  '/api/user/export/v1': Record<string, unknown>
+  '/api/user/subscription/v1': Static<ReturnType<typeof SubscriptionReplyOf<typeof PlanReply>>>
+}
 
 /** What a route answers: its data, or its message. */
-export type ReplyOf<M extends Method, P extends string> =
-  Route<M, P> extends { response: { 200: infer Reply } }
+export type ReplyOf<M extends Method, P extends string> = P extends keyof ModelData
+  ? ModelData[P]
+  : Route<M, P> extends { response: { 200: infer Reply } }
     ? Reply extends { response: infer Data }
       ? Data
       : Reply extends { message: string }
@@ -35,11 +43,48 @@ export type ReplyOf<M extends Method, P extends string> =
         : never
     : never
 
-/** The arguments of a route's function: its body, else its query, else nothing. */
-export type InputOf<M extends Method, P extends string> = [keyof BodyOf<M, P>] extends [never]
-  ? [keyof QueryOf<M, P>] extends [never]
-    ? []
-    : object extends QueryOf<M, P>
-      ? [query?: QueryOf<M, P>]
-      : [query: QueryOf<M, P>]
-  : [body: BodyOf<M, P>]
+/** What a route takes, and where it goes: its body, else its query, else nothing. */
+type InputAt<M extends Method, P extends string> =
+  Route<M, P> extends { body: infer Body; query: infer Query }
+    ? [keyof Body] extends [never]
+      ? [keyof Query] extends [never]
+        ? { place: []; input: [] }
+        : { place: ['query']; input: object extends Query ? [query?: Query | undefined] : [Query] }
+      : { place: ['json']; input: [Body] }
+    : never
+
+export type InputOf<M extends Method, P extends string> = InputAt<M, P>['input']
+export type InputPlace<M extends Method, P extends string> = InputAt<M, P>['place']
+
+/** The function of a route: its input, if it takes any, and how to make the call. */
+export type RouteFunction<M extends Method, P extends string> = (
+  ...given: [...InputOf<M, P>, options?: CallOptions | undefined]
+) => Promise<ReplyOf<M, P>>
+
+/** The same fields, spelled out: an intersection counts as the object that it makes. */
+type Flat<T> = T extends (...args: never) => unknown
+  ? T
+  : T extends object
+    ? { [K in keyof T]: Flat<T[K]> }
+    : T
+
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false
+
+/** What a function takes and returns, without the names of its arguments. */
+type Shape<F> = F extends (...args: infer Input) => infer Output
+  ? Flat<[{ [At in keyof Input]: Input[At] }, Awaited<Output>]>
+  : F
+
+/** The names of the functions that take or return anything else in `Made` than `Written` says, by one field. */
+type Drifted<Written, Made> = {
+  [K in keyof (Written & Made)]: K extends keyof Written & keyof Made
+    ? Same<Shape<Written[K]>, Shape<Made[K]>> extends true
+      ? never
+      : K
+    : K
+}[keyof (Written & Made)]
+
+/** Ties the hand-written types of functions to those that their routes give them in `Made`. */
+export type Tied<Written, Made> = [Drifted<Written, Made>] extends [never]
+  ? Made
+  : { theServerDiffersIn: Drifted<Written, Made> }

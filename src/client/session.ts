@@ -1,9 +1,9 @@
 import { ApiError } from './api-error.ts'
 import type { Envelope } from './caller.ts'
 import { pause } from './patience.ts'
-import type { Session, SignInResult } from './person-types.ts'
 import { createSlot, type Storage } from './storage.ts'
 import type { AuthChangeReason, SessionState } from './tabs.ts'
+import type { Session, SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage

@@ -1,4 +1,4 @@
-import type { AppSettings } from './types.ts'
+import type { AppSettings } from './app-data.ts'
 
 /** The app as it runs. */
 export type InstalledApp = {

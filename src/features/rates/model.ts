@@ -4,14 +4,10 @@ import { closedObject, time } from '../../platform/http/envelope.ts'
 export const RatesReply = closedObject(
   {
     baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
-    rates: t.Object(
-      {},
-      {
-        additionalProperties: t.Number(),
-        description: 'units of each currency (ISO 4217) for one of the base, which is in it as 1',
-        examples: [{ USD: 1, EUR: 0.86, JPY: 152.3 }],
-      },
-    ),
+    rates: t.Record(t.String(), t.Number(), {
+      description: 'units of each currency (ISO 4217) for one of the base, which is in it as 1',
+      examples: [{ USD: 1, EUR: 0.86, JPY: 152.3 }],
+    }),
     updatedAt: time('when the provider published them'),
   },
   'CurrencyRates',

@@ -1,0 +1,173 @@
+import type { ApiError } from './api-error.ts'
+import type { Call, Caller, Envelope } from './caller.ts'
+import { type Calls, dataOf } from './calls.ts'
+import type { Patiently } from './patience.ts'
+import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
+import {
+  alreadySignedIn,
+  isSessionEnded,
+  isTokenRefused,
+  type SessionKeeper,
+  sessionEnded,
+  sessionIn,
+  tokenLost,
+} from './session.ts'
+import type { CallOptions } from './shared-types.ts'
+import type { Session, UserProfile } from './users.ts'
+
+type AuthDeps = {
+  call: Caller
+  calls: Calls
+  session: SessionKeeper
+  patiently: Patiently
+  exchangeRefreshToken: RefreshExchange
+  /** Starts one guest at a time across all tabs that share the storage. */
+  exclusively: (work: () => Promise<Session>) => Promise<Session>
+  now: () => number
+}
+
+type RefreshExchange = (refreshToken: string) => Promise<Session>
+
+const REFRESH = '/api/auth/refresh/v1'
+const LOGOUT = '/api/auth/logout/v1'
+const PROFILE = '/api/user/profile/v1'
+const SIGNED_OUT = 'Signed out on this device.'
+
+/** Every way to get a session, where guests keep their data, and to end it. */
+export function createAuth(deps: AuthDeps) {
+  const { call, calls, session, patiently, exchangeRefreshToken, exclusively, now } = deps
+  const { asUser, perform, withToken } = calls
+  const sendDeletion = asUser('delete', PROFILE)
+  let starting: Promise<Session> | null = null
+  /** The user whose deletion was sent but not answered. */
+  let maybeDeleted: string | null = null
+  return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
+
+  function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
+    return patiently(options, () => {
+      starting ??= exclusively(startGuest).finally(() => {
+        starting = null
+      })
+      return starting
+    })
+  }
+
+  /** The function of a route that answers with a session. */
+  function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
+    return (...given) =>
+      perform(given, ['json'], async (content) =>
+        keepSession<P>(await call('post', path, null, content)),
+      )
+  }
+
+  /**
+   * The same, keeping a guest's data: the guest's token is sent along. It is tried first: if an intermediary removed
+   * it, the server would create a new account. `guestsOnly`: sends no other user's token. `keepsGuestId`: the account
+   * must be the guest's, so another id means that an intermediary removed the token.
+   */
+  function signInWithGuestAt<P extends string>(
+    path: P & PathOf<'post', P>,
+    { guestsOnly = false, keepsGuestId = false } = {},
+  ): RouteFunction<'post', P> {
+    return (...given) =>
+      perform(given, ['json'], async (content) => {
+        const sender = await findSender(content, guestsOnly)
+        const envelope = await call('post', path, sender?.token ?? null, content)
+        const guest = keepsGuestId && sender?.user.loginType === 'guest' ? sender.user : null
+        return keepSession<P>(envelope, guest)
+      })
+  }
+
+  /** The user on this device, with a token that works; null if none is to be sent. */
+  async function findSender({ patience }: Call, guestsOnly: boolean) {
+    const kept = await session.read()
+    if (kept === null || (guestsOnly && kept.isGuest === false)) return null
+    const readUser = async (token: string) => {
+      const { response } = await call('get', PROFILE, token, { patience })
+      return { token, user: response as UserProfile }
+    }
+    return withToken(readUser).catch(throwIfEnded)
+  }
+
+  async function throwIfEnded(error: unknown): Promise<never> {
+    const hasEnded = isSessionEnded(error) && (await session.read()) === null
+    throw hasEnded ? sessionEnded(error) : error
+  }
+
+  /** Shared by all callers. An existing guest stays; a signed-in user is not replaced. */
+  function startGuest(): Promise<Session> {
+    return patiently({}, async (patience) => {
+      const kept = await session.read()
+      if (kept === null) {
+        const envelope = await call('post', '/api/auth/guest/v1', null, { patience })
+        return keepSession<'/api/auth/guest/v1'>(envelope)
+      }
+      const { response } = await withToken((token) => call('get', PROFILE, token, { patience }))
+      const user = response as UserProfile
+      if (user.loginType !== 'guest') throw alreadySignedIn()
+      const { accessToken, refreshToken, expiresAt } = await session.readFresh()
+      const expiresIn = Math.floor((expiresAt - now()) / 1000)
+      return { accessToken, refreshToken, tokenType: 'Bearer', expiresIn, user }
+    })
+  }
+
+  /** Keeps the session of a reply, which may be a challenge instead. `guest`: the user whose session it must be. */
+  async function keepSession<P extends string>(
+    envelope: Envelope,
+    guest: UserProfile | null = null,
+  ) {
+    const result = sessionIn(envelope)
+    if ('refreshToken' in result) {
+      if (guest && guest._id !== result.user._id) throw tokenLost()
+      await session.keep(result, 'signed_in')
+    }
+    return result as ReplyOf<'post', P>
+  }
+
+  /** Signs out on this device whatever the server answers, without waiting for a refresh. */
+  async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
+    try {
+      const envelope = await patiently(options, async (patience) => {
+        const kept = await session.read()
+        if (kept === null) return { code: 'ok', message: SIGNED_OUT }
+        const ask = (token: string) => call('post', LOGOUT, token, { patience })
+        return ask(kept.accessToken).catch(async (error) => {
+          if (!isTokenRefused(error)) throw error
+          return ask((await exchangeRefreshToken(kept.refreshToken)).accessToken)
+        })
+      })
+      return dataOf<'post', typeof LOGOUT>(envelope)
+    } catch (error) {
+      if (/^(aborted|storage_failed)$/.test((error as ApiError).code)) throw error
+      return { message: SIGNED_OUT }
+    } finally {
+      await session.forget('signed_out')
+    }
+  }
+
+  /** If the reply was lost and the account is gone at the next try, the first try deleted it. */
+  async function deleteProfile(options?: CallOptions): Promise<ReplyOf<'delete', typeof PROFILE>> {
+    const owner = (await session.read())?.userId ?? null
+    try {
+      const reply = await sendDeletion(options)
+      await session.forget('account_deleted')
+      return reply
+    } catch (error) {
+      if (isSessionEnded(error) && owner !== null && owner === maybeDeleted) {
+        return { message: 'The account is deleted.' }
+      }
+      if (/^(network_error|timeout|aborted)$/.test((error as ApiError).code)) maybeDeleted = owner
+      throw error
+    }
+  }
+}
+
+/** Shared by all callers: no caller's signal or timeout ends it. */
+export function createRefreshExchange(call: Caller, patiently: Patiently): RefreshExchange {
+  return (refreshToken) =>
+    patiently({}, async (patience) => {
+      const json: InputOf<'post', typeof REFRESH>[0] = { refreshToken }
+      const envelope = await call('post', REFRESH, null, { json, patience })
+      return sessionIn(envelope) as ReplyOf<'post', typeof REFRESH>
+    })
+}

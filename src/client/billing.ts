@@ -1,0 +1,66 @@
+import type { PlanLimits, PricingPlan } from './app-data.ts'
+import type { CallOptions, LanguageInput } from './shared-types.ts'
+
+/** What a user has paid for. Check `entitlements` for access. */
+export type Subscription = {
+  environment: string
+  /** One per entitlement id. */
+  entitlements: Entitlement[]
+  /** The purchases, best first. */
+  subscriptions: SubscriptionLine[]
+  /** The plan of the best active purchase, else the plan with code `free`, else null. */
+  plan: PricingPlan | null
+  /** What the plan allows; null without a plan. */
+  limits: PlanLimits | null
+}
+
+/** Something that purchases give access to. */
+export type Entitlement = {
+  /** As the billing provider names it, such as `pro`. */
+  id: string
+  /** Whether the user has access now. */
+  active: boolean
+  /** ISO 8601; null if it never expires. */
+  expiresAt: string | null
+  /** When the grace period for a failed payment ends, ISO 8601; null if there is none. */
+  gracePeriodExpiresAt: string | null
+  productId: string | null
+  /** `APP_STORE`, `PLAY_STORE`, `STRIPE` … */
+  store: string | null
+  /** `NORMAL`, `TRIAL`, `INTRO` … */
+  periodType: string | null
+  willRenew: boolean
+}
+
+/** The state of a purchase. Times are ISO 8601. */
+export type SubscriptionLine = {
+  productId: string | null
+  priceId?: string
+  store: string | null
+  /** `trialing`, `active`, `in_grace_period`, `in_billing_retry`, `paused`, `expired`, `refunded` … */
+  status: string
+  periodType: string | null
+  purchasedAt: string | null
+  /** When the current period ends; null if it never does. */
+  expiresAt: string | null
+  /** When access ends, with grace periods and refunds taken into account; null if it never does. */
+  effectiveEndAt: string | null
+  willRenew: boolean
+  /** The product it will change to. */
+  pendingProductId?: string
+  cancelReason?: string
+  unsubscribeDetectedAt?: string
+  billingIssueDetectedAt?: string
+  refundedAt?: string
+  /** When a pause ends. */
+  autoResumeAt?: string
+}
+
+/** The signed-in user's purchases. */
+export type BillingFunctions = {
+  /** Returns what the user has paid for. */
+  readSubscription: (
+    view?: { environment?: 'production' | 'sandbox' } & LanguageInput,
+    options?: CallOptions,
+  ) => Promise<Subscription>
+}

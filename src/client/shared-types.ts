@@ -1,0 +1,24 @@
+/** How one call is made; overrides the options of the client. */
+export type CallOptions = {
+  /** Cancels the call: it fails at once with code `aborted`. */
+  signal?: AbortSignal
+  /** Milliseconds until the call fails with code `timeout`; `Infinity` for no limit. Of an upload: milliseconds without progress, times the number of files. */
+  timeout?: number
+}
+
+/** Which page of a list to return. */
+export type PageInput = {
+  /** The most items to return, up to 100; 50 by default. */
+  limit?: number
+  /** `next` of the previous page. */
+  after?: string
+}
+
+/** The language of a reply. */
+export type LanguageInput = {
+  /** A language tag, used instead of the client's language. */
+  lang?: string
+}
+
+/** A sentence to show to the user. */
+export type Message = { message: string }

@@ -1,0 +1,213 @@
+import type { CallOptions, Message } from './shared-types.ts'
+import type { AuthChange } from './tabs.ts'
+
+/** How a user signs in by e-mail. */
+export type Credentials = {
+  email: string
+  /** Used exactly as typed. */
+  password: string
+}
+
+/** How an account is created. */
+export type NewAccount = {
+  email: string
+  /** 8 to 256 characters, and not a common password. */
+  password: string
+  /** The user's name, up to 100 characters. */
+  name?: string
+}
+
+/** How a user signs in with Google or Apple. */
+export type SocialLogin = {
+  provider: 'google' | 'apple'
+  /** The id token that the provider issued to the app. */
+  idToken: string
+  /** The nonce that the app sent to the provider, before hashing. */
+  nonce?: string
+  /** Apple sends it only at the first sign-in. */
+  name?: string
+  /** From Apple: lets the server revoke the grant when the account is deleted. */
+  authorizationCode?: string
+}
+
+/** A device's tokens and its user. The client keeps the tokens: an app needs only `user`. */
+export type Session = {
+  /** JWT for `Authorization: Bearer`, valid for 15 minutes. */
+  accessToken: string
+  /** Opaque; replaced at every use. */
+  refreshToken: string
+  tokenType: string
+  /** Seconds until the access token expires. */
+  expiresIn: number
+  user: UserProfile
+}
+
+/** The password was correct and a code is needed: send it with `passTwoFactor`. */
+export type TwoFactorChallenge = {
+  challengeToken: string
+  /** `totp` and `recovery_code`; later servers may add others. */
+  methods: string[]
+  /** Seconds until the challenge expires. */
+  expiresIn: number
+}
+
+/** A session, or a challenge if two-factor is on: check `'challengeToken' in result`. */
+export type SignInResult = Session | TwoFactorChallenge
+
+/** A user. Pass `_id` to the billing SDK as the app user id. */
+export type UserProfile = {
+  _id: string
+  /** `email`, `google`, `apple` or `guest`; later servers may add others. */
+  loginType: string
+  /** As typed; empty for a guest. */
+  email: string
+  /** Whether the address is verified. */
+  emailVerified: boolean
+  profile: {
+    /** Empty until it is set. */
+    name: string
+    /** BCP 47, such as `pt-BR`. */
+    locale: string
+    /** IANA name in lower case, such as `europe/berlin`. */
+    timezone: string
+    /** ISO 4217 in lower case, such as `usd`. */
+    currency: string
+    /** The profile picture; null if there is none. */
+    avatarUrl: string | null
+  }
+  twoFactor: {
+    enabled: boolean
+    /** What the second step accepts; empty while two-factor is off. */
+    methods: string[]
+    /** Unused recovery codes. */
+    recoveryCodesLeft: number
+  }
+  /** Stored for the app. */
+  onboardingCompleted: boolean
+}
+
+/** Profile fields to change: absent fields stay, null restores the default (RFC 7396). */
+export type ProfileChanges = {
+  profile?: {
+    /** Up to 100 characters. */
+    name?: string | null
+    /** BCP 47. */
+    locale?: string | null
+    /** IANA name, in any case. */
+    timezone?: string | null
+    /** ISO 4217, in any case. */
+    currency?: string | null
+    /** The key of the user's own `publicAsset`; null removes the picture. */
+    avatarKey?: string | null
+  } | null
+  onboardingCompleted?: boolean | null
+}
+
+/** A signed-in device. */
+export type Device = {
+  _id: string
+  /** The name that the device sends. */
+  device: string
+  /** ISO 8601. */
+  createdAt: string
+  /** ISO 8601. */
+  lastUsedAt: string
+  /** Whether it is this device. */
+  current: boolean
+}
+
+/** A secret for an authenticator app, in three forms. It takes effect once it is confirmed. */
+export type TwoFactorSetup = {
+  /** Base32, for typing in. */
+  secret: string
+  /** A link that opens authenticator apps. */
+  otpauthUrl: string
+  /** A QR code as SVG. */
+  qrSvg: string
+}
+
+/** Ten single-use codes. They are not shown again. */
+export type RecoveryCodes = { recoveryCodes: string[] }
+
+/** Accounts, sessions and profiles. */
+export type UserFunctions = {
+  /** Returns whether this device has a session; the server may have ended it. */
+  isSignedIn: () => Promise<boolean>
+  /** Returns an access token for the app's other services, refreshed if necessary. Throws `unauthenticated`. */
+  accessToken: (options?: CallOptions) => Promise<string>
+  /** Calls `listener` whenever the session changes, in other tabs too. Returns a function that stops it. */
+  onAuthChange: (listener: (change: AuthChange) => void) => () => void
+
+  /** Creates an account and signs in; a guest becomes that account. Throws `email_taken`, `validation_failed`, `session_ended` if the guest's session cannot be refreshed, `token_lost`. */
+  register: (account: NewAccount, options?: CallOptions) => Promise<Session>
+  /** Signs in, or returns a challenge if two-factor is on; the account takes over a guest's data. Throws `invalid_credentials`, and `session_ended` as `register` does. */
+  login: (credentials: Credentials, options?: CallOptions) => Promise<SignInResult>
+  /** Completes a two-factor sign-in. `code`: from the authenticator app, or a recovery code. Throws `invalid_credentials`. */
+  passTwoFactor: (
+    answer: { challengeToken: string; code: string },
+    options?: CallOptions,
+  ) => Promise<Session>
+  /** Signs in with Google or Apple; a guest becomes that account, or an existing account takes over the guest's data. Throws `unauthenticated`, and `session_ended` as `register` does. */
+  signInSocially: (login: SocialLogin, options?: CallOptions) => Promise<SignInResult>
+  /** Signs in without credentials, or returns the current guest. Throws `conflict` if a user is signed in. `register`, `login` and `signInSocially` keep the guest's data. */
+  startAsGuest: (options?: CallOptions) => Promise<Session>
+  /** Fetches new tokens. The client does this automatically when necessary. */
+  refresh: (options?: CallOptions) => Promise<void>
+  /** Ends the session on the server if it can be reached, and always on this device. */
+  logout: (options?: CallOptions) => Promise<Message>
+  /** Returns the signed-in devices, most recently used first. */
+  listSessions: (options?: CallOptions) => Promise<Device[]>
+  /** Signs a device out. `id`: its session, or `others` for all but this one. Throws `not_found`. */
+  endSession: (which: { id: string }, options?: CallOptions) => Promise<Message>
+  /** Changes the password and signs out all other devices. Throws `invalid_credentials`, `validation_failed`. */
+  changePassword: (
+    passwords: { currentPassword: string; newPassword: string },
+    options?: CallOptions,
+  ) => Promise<Message>
+  /** Sends an e-mail with a reset link if the account exists. */
+  forgotPassword: (account: { email: string }, options?: CallOptions) => Promise<Message>
+  /** Sets a password with the token from that e-mail and signs out all devices. Throws `unauthenticated` for a used or expired link. */
+  resetPassword: (
+    reset: { token: string; newPassword: string },
+    options?: CallOptions,
+  ) => Promise<Message>
+  /** Verifies an e-mail address with the token from its e-mail. Throws `unauthenticated` for a used or expired link. */
+  verifyEmail: (link: { token: string }, options?: CallOptions) => Promise<Message>
+  /** Sends the verification e-mail again. Throws `conflict` if there is nothing to verify. */
+  resendVerification: (options?: CallOptions) => Promise<Message>
+  /** Sends an e-mail to the new address; nothing changes until its link is opened. Throws `email_taken`, `invalid_credentials`. */
+  changeEmail: (
+    change: { password: string; email: string },
+    options?: CallOptions,
+  ) => Promise<Message>
+  /** Cancels a change of address with the token sent to the old address. */
+  cancelEmailChange: (link: { token: string }, options?: CallOptions) => Promise<Message>
+  /** Unlinks Google or Apple. Throws `conflict` if it is the only way to sign in. */
+  unlinkProvider: (
+    which: { provider: 'google' | 'apple' },
+    options?: CallOptions,
+  ) => Promise<Message>
+  /** Creates a secret for an authenticator app. Throws `invalid_credentials`, `conflict` if two-factor is on. */
+  setUpTwoFactor: (proof: { password: string }, options?: CallOptions) => Promise<TwoFactorSetup>
+  /** Turns two-factor on with a first code; the same code may be sent again for five minutes. Throws `invalid_credentials`. */
+  confirmTwoFactor: (proof: { code: string }, options?: CallOptions) => Promise<RecoveryCodes>
+  /** Replaces the recovery codes. Throws `invalid_credentials`, `conflict` if two-factor is off. */
+  renewRecoveryCodes: (
+    proof: { password: string; code: string },
+    options?: CallOptions,
+  ) => Promise<RecoveryCodes>
+  /** Turns two-factor off. Throws `invalid_credentials`. */
+  disableTwoFactor: (
+    proof: { password: string; code: string },
+    options?: CallOptions,
+  ) => Promise<Message>
+
+  /** Returns the signed-in user. */
+  readProfile: (options?: CallOptions) => Promise<UserProfile>
+  /** Changes the given fields and returns the whole profile. Throws `validation_failed`. */
+  changeProfile: (changes: ProfileChanges, options?: CallOptions) => Promise<UserProfile>
+  /** Permanently deletes the account and all its data. Call it again if the reply was lost. */
+  deleteProfile: (options?: CallOptions) => Promise<Message>
+  /** Returns everything that the server stores about the user. */
+  exportData: (options?: CallOptions) => Promise<Record<string, unknown>>
+}
