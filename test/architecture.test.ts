@@ -23,7 +23,6 @@ const DIRECTORIES = `
   cli cli/backup cli/copy cli/doctor cli/service cli/tls
   client
   console console/editing console/screens console/ui
-  features
   features/attachments features/attachments/images features/attachments/storage
     features/attachments/upload
   features/billing features/billing/access features/billing/inbox features/billing/projection
@@ -37,6 +36,7 @@ const DIRECTORIES = `
     features/users/pages features/users/profile features/users/routes features/users/sessions
     features/users/social features/users/two-factor
   lib
+  platform
   platform/db platform/db/postgres platform/db/sqlite
   platform/encryption
   platform/history
@@ -141,10 +141,10 @@ test('only config.ts reads the environment', () => {
 
 /** Files of a feature that do not speak HTTP: all but its routes, models, pages and what reads or serves bodies. */
 const SPEAKS_HTTP =
-  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)admin\.ts$|settings\/(audience|conditions)\.ts$/
+  /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|conditions)\.ts$/
 
 test('no file of a feature but its routes and models knows Elysia, HTTP or the configuration', () => {
-  const silent = files.filter(({ path }) => /^features\/.*\//.test(path) && !SPEAKS_HTTP.test(path))
+  const silent = files.filter(({ path }) => path.startsWith('features/') && !SPEAKS_HTTP.test(path))
   expect(silent.length).toBeGreaterThan(50)
   const faults = silent.flatMap(({ path, text, imports }) => [
     ...imports.packages.filter((name) => name.includes('elysia')).map((name) => `${path}: ${name}`),
@@ -186,15 +186,18 @@ test('no engine shows outside of db/', () => {
   expect(reaching).toEqual(['platform/http/errors.ts imports platform/db/sqlite/storage-error.ts'])
 })
 
-test('tables are named in schema.ts files alone, and every feature that has any lists them once', () => {
+test('tables are named only in schema.ts files, and every feature is listed', () => {
   const faults = having(/\btable\(\s*'/).filter((path) => !path.endsWith('schema.ts'))
   expect(faults).toEqual([])
-  const list = files.find(({ path }) => path === 'features/index.ts')?.text ?? ''
-  for (const { text } of files.filter(({ path }) =>
-    /^(?!lib\/|platform\/db\/).*\/schema\.ts$/.test(path),
-  )) {
-    const name = /export function (\w+Tables)\(/.exec(text)?.[1] ?? ''
-    expect([name, list.split(`${name}(columns`).length - 1]).toEqual([name, 1])
+  const list = files.find(({ path }) => path === 'server/features.ts')?.text ?? ''
+  const features = files.filter(
+    ({ path }) => path.endsWith('/feature.ts') && path !== 'platform/feature.ts',
+  )
+  expect(features.length).toBeGreaterThan(7)
+  for (const { text } of features) {
+    const name = /export const (\w+Feature) = /.exec(text)?.[1] ?? ''
+    expect(list).toContain(`\n  ${name},`)
+    expect(list).toContain(` ${name}.create(`)
   }
 })
 
@@ -231,7 +234,7 @@ test('the directories are the listed ones, with about ten files each', () => {
   expect(crowded).toEqual([])
   const vague = files.filter(({ path }) =>
     /(^|\/)(utils?|helpers?|common|misc|index)(\/|\.ts)/.test(
-      path.replace('features/index.ts', ''),
+      path.replace('server/features.ts', ''),
     ),
   )
   expect(vague.map(({ path }) => path)).toEqual([])

@@ -1,4 +1,4 @@
-import { commands } from '../features/index.ts'
+import { commands } from '../server/features.ts'
 import type { ServiceCommand } from './command.ts'
 import { openapi } from './openapi.ts'
 import { status } from './status.ts'

@@ -1,7 +1,7 @@
-import type { Tables } from '../features/index.ts'
 import type { KeptText } from '../lib/key-ring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { SecretName } from '../secrets.ts'
+import type { Tables } from '../server/features.ts'
 
 /** What opening may do to a schema: bring it up to date, make it in an empty database, or nothing. */
 export type SchemaChange = 'migrate' | 'create' | 'none'

@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
-import { buildTables } from '../features/index.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
 import { isConnectionLost, isUntrusted, sqlState } from '../platform/db/postgres/errors.ts'
@@ -13,6 +12,7 @@ import {
   withoutPassword,
 } from '../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
+import { buildTables } from '../server/features.ts'
 import { DatabaseUnreachable, DataError } from './data-error.ts'
 import type { Engine, SchemaChange } from './engine.ts'
 import { refuseSchema } from './schema-change.ts'

@@ -1,5 +1,5 @@
 import { UsageError } from '../lib/command.ts'
-import { consoleUrlOf } from '../usecases/public-settings.ts'
+import { consoleUrlOf } from '../platform/public-url.ts'
 import { EXIT, type LocalCommand } from './command.ts'
 import { effectiveConfig } from './effective-config.ts'
 

@@ -1,5 +1,4 @@
 import type { Config } from '../config.ts'
-import { timersOf } from '../features/index.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
@@ -111,7 +110,7 @@ export async function serveTerm(
   // The disk of another machine may take long to answer.
   void warnOfTarget(config, log)
   const stopTimers = startTimers(
-    [...timersOf(services), ...backupTimers(config, log), ...snapshotTimers(config)],
+    [...services.jobs, ...backupTimers(config, log), ...snapshotTimers(config)],
     {
       log,
       claim: services.db.claimTimer,

@@ -2,7 +2,7 @@ import type { Static } from 'elysia'
 import type { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { PlanReply } from '../features/plans/model.ts'
 import type { AppSettingsReply } from '../features/settings/model.ts'
-import type { Routes } from '../server/app.ts'
+import type { Routes } from '../server/features.ts'
 import type { CallOptions } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'patch' | 'delete'

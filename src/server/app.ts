@@ -1,14 +1,5 @@
-import { Elysia } from 'elysia'
-import { ATTACHMENTS_PATH, attachmentRoutes } from '../features/attachments/routes.ts'
-import { billingRoutes } from '../features/billing/routes.ts'
-import { contentRoutes } from '../features/content/routes.ts'
-import { description, plainPaths, tags, translations } from '../features/index.ts'
-import { PlanReply } from '../features/plans/model.ts'
-import { plansRoutes } from '../features/plans/routes.ts'
-import { ratesRoutes } from '../features/rates/routes.ts'
-import { settingsRoutes } from '../features/settings/routes.ts'
-import { profileRoutes } from '../features/users/profile/routes.ts'
-import { userRoutes } from '../features/users/routes.ts'
+import { type AnyElysia, Elysia } from 'elysia'
+import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { cors } from '../platform/http/cors.ts'
@@ -29,10 +20,14 @@ import {
 } from '../platform/http/translator.ts'
 import { VERSION } from '../version.ts'
 import { createConsole } from './console.ts'
+import { plainPaths, tags, translations } from './features.ts'
 import type { Services } from './services.ts'
 
-/** The routes by path and method, with the types of what they take and answer. */
-export type Routes = ReturnType<typeof createApi>['~Routes']
+/** How the OpenAPI document describes the interface as a whole. */
+const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
+Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
+Every request takes the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, which \`x-common-headers\` describes: set them once, as default headers of your client.
+With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
 
 /** The whole HTTP surface, in the order in which a request meets it. */
 export function createApp(services: Services) {
@@ -98,55 +93,21 @@ export function createConsoleApp(services: Services) {
     .use(createConsole(services))
 }
 
-/** What is documented: the routes that apps and the billing provider call. */
-function createApi(services: Services, translator: Translator) {
+/** The documented routes: those that apps and the billing provider call. */
+function createApi(services: Services, translator: Translator): AnyElysia {
   const { languageOf, say: translate } = translator
-  const { config, ipOf, countryOf, checkSession, now, deleteAccount, exportData, publicKeys } =
-    services
-  const { users, profile, attachments, listing, staging, settings, plans, rates, content } =
-    services
-  const { billing, subscription, appName, admitUpload } = services
-  const { countryHeader } = config
-  const { webhookTokens: tokens, webhookSigningSecret: signingSecret } = config
-  const showsSandbox = config.billingSandbox === 'separate'
+  const { config, checkSession, publicKeys } = services
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
-  const signedIn = authenticate(checkSession)
-  return (
-    new Elysia({ name: 'api', normalize: false })
-      .use(jwks({ publicKeys }))
-      .use(translatedReplies(translator))
-      // Those that need no token come before those that look for one in every request.
-      .use(settingsRoutes({ settings, countryHeader, countryOf, checkSession }))
-      .use(plansRoutes({ plans }))
-      .use(ratesRoutes({ rates }))
-      .use(contentRoutes({ content }))
-      .use(
-        userRoutes({
-          users,
-          ipOf,
-          baseUrlOf,
-          deleteAccount,
-          appName,
-          languageOf,
-          translate,
-          signedIn,
-        }),
-      )
-      .use(profileRoutes({ profile, deleteAccount, exportData, baseUrlOf, signedIn }))
-      .use(
-        attachmentRoutes({ attachments, listing, staging, admitUpload, baseUrlOf, ipOf, signedIn }),
-      )
-      .use(
-        billingRoutes({
-          planSchema: PlanReply,
-          billing,
-          subscription,
-          tokens,
-          signingSecret,
-          showsSandbox,
-          now,
-          signedIn,
-        }),
-      )
-  )
+  const context = {
+    ...services,
+    languageOf,
+    translate,
+    baseUrlOf,
+    signedIn: authenticate(checkSession),
+  }
+  const api: AnyElysia = new Elysia({ name: 'api', normalize: false })
+    .use(jwks({ publicKeys }))
+    .use(translatedReplies(translator))
+  for (const { routes } of services.parts) if (routes) api.use(routes(context))
+  return api
 }

@@ -1,12 +1,4 @@
-import { Elysia } from 'elysia'
-import { attachmentsAdmin } from '../features/attachments/admin.ts'
-import { billingAdmin } from '../features/billing/admin.ts'
-import { contentAdmin } from '../features/content/admin.ts'
-import { operatorsAdmin } from '../features/operators/admin.ts'
-import { plansAdmin } from '../features/plans/admin.ts'
-import { ratesAdmin } from '../features/rates/admin.ts'
-import { settingsAdmin } from '../features/settings/admin.ts'
-import { userAdmin } from '../features/users/admin.ts'
+import { type AnyElysia, Elysia } from 'elysia'
 import { keysAdmin } from '../platform/encryption/admin.ts'
 import {
   consoleGuard,
@@ -24,7 +16,7 @@ import { healthAdmin } from '../usecases/admin/health.ts'
 import { BUILD } from '../version.ts'
 import type { Services } from './services.ts'
 
-/** The operator's console: its page, and what that asks for. */
+/** The operators' console: its page, and the routes that the page calls. */
 export function createConsole(services: Services) {
   const { maySeeConsole: isAllowed, config } = services
   const isLimited = config.consoleNetworks.length > 0
@@ -34,16 +26,12 @@ export function createConsole(services: Services) {
     .use(createAdmin(services))
 }
 
-/** What the page asks for, behind one guard; not in the public document. */
+/** The routes behind one guard; they are not in the public document. */
 function createAdmin(services: Services) {
-  const { config, db, appName, consoleUrl, ipOf, now, log } = services
-  const { operators, users, profile, limits, findUsers, exportData, deleteAccount } = services
-  const { billing, eventSearch, reprocess, timeline, reconcile, rates, outbox, recorder, backups } =
-    services
-  const { settings, plans, content, attachments, listing, usage } = services
-  const { encryptionKeys, signingKeys, readiness, timerRuns, liveLines } = services
-  const guard = consoleGuard({
-    checkSession: operators.sessions.check,
+  const { config, operators, ipOf, now } = services
+  const checkSession = operators.sessions.check
+  const { guard, protect } = consoleGuard({
+    checkSession,
     baseUrl: config.consolePort === null ? config.baseUrl : null,
     ipOf,
     now,
@@ -57,40 +45,15 @@ function createAdmin(services: Services) {
     })
   const isSignedIn = async (request: Request) => {
     const token = sessionTokenOf(request)
-    return token !== null && (await operators.sessions.check(token)) !== null
+    return token !== null && (await checkSession(token)) !== null
   }
-  const personOf = async (id: string | null) =>
-    id === null ? null : ((await users.directory.listOf([id]))[0] ?? null)
-  const baseUrlOf = createBaseUrlOf(config.baseUrl)
-  return new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
+  const context = { record, isSignedIn, baseUrlOf: createBaseUrlOf(config.baseUrl) }
+  const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
-    .use(operatorsAdmin({ operators, appName, consoleUrl, isSignedIn, record, now }))
-    .use(userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }))
-    .use(
-      billingAdmin({ billing, eventSearch, reprocess, timeline, reconcile, personOf, record, log }),
-    )
-    .use(settingsAdmin({ settings, record }))
-    .use(plansAdmin({ plans, record }))
-    .use(contentAdmin({ content, record }))
-    .use(ratesAdmin({ rates, record }))
-    .use(keysAdmin({ encryptionKeys, signingKeys, record }))
-    .use(attachmentsAdmin({ attachments, listing, usage, baseUrlOf, record }))
-    .use(backupsAdmin({ backups, record, log }))
-    .use(
-      healthAdmin({
-        config,
-        db,
-        version: BUILD,
-        readiness,
-        eventSearch,
-        rates,
-        outbox,
-        recorder,
-        backups,
-        timerRuns,
-        liveLines,
-        isSignedIn,
-        now,
-      }),
-    )
+    .use(keysAdmin({ ...services, record }))
+    .use(backupsAdmin({ ...services, record }))
+    .use(healthAdmin({ ...services, version: BUILD, isSignedIn }))
+  for (const { consoleRoutes } of services.parts)
+    if (consoleRoutes) admin.use(consoleRoutes(context))
+  return protect(admin)
 }

@@ -5,6 +5,7 @@ import { type OperatorBrowser, signInOperator } from '../support/operator.ts'
 type Role = 'reader' | 'operator' | 'owner'
 
 const SAFE = 'GET'
+const ACCESS = /^(anyone|self|reader|operator|owner)$/
 const MINUTE = 60_000
 const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 const ELSEWHERE: [string, Record<string, string>][] = [
@@ -53,9 +54,16 @@ test('what needs a fresh proof, an owner or no session is just this', async () =
   const all = routesOf(app)
   const named = (list: typeof all) => list.map(({ name }) => name).toSorted()
   expect(all.length).toBeGreaterThan(50)
-  expect(named(all.filter(({ tags }) => tags.includes('step-up')))).toEqual(STEP_UP.toSorted())
+  expect(named(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(STEP_UP.toSorted())
   expect(named(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
   expect(named(all.filter(({ isDoor }) => isDoor))).toEqual(DOOR.toSorted())
+})
+
+test('each route declares who may call it', async () => {
+  await using app = await createTestApp()
+  for (const { name, tags } of routesOf(app)) {
+    expect([name, tags[0]]).toEqual([name, expect.stringMatching(ACCESS)])
+  }
 })
 
 test('nothing but the door answers whoever has no session', async () => {
@@ -121,7 +129,7 @@ test('a reader sees all, and changes nothing but what is their own', async () =>
     lasting(app),
     asked(reader),
     ({ path, tags, isSafe, isDoor, isOwn }, { status, json }) => {
-      const isSeen = (isSafe && !tags.includes('step-up')) || path.includes('/preview/')
+      const isSeen = (isSafe && !tags.includes('stepUp')) || path.includes('/preview/')
       if (isSeen || isDoor || isOwn) return expect(status).not.toBe(403)
       expect([status, json.message]).toEqual([403, 'Readers cannot do this.'])
     },
@@ -234,8 +242,8 @@ function routesOf(app: TestApp) {
         path: path.replace(/:\w+/g, 'x'),
         tags: hooks.detail?.tags ?? [],
         isSafe: method === SAFE,
-        isDoor: place.startsWith('door/'),
-        isOwn: place.startsWith('me/'),
+        isDoor: hooks.detail?.tags?.[0] === 'anyone',
+        isOwn: hooks.detail?.tags?.[0] === 'self',
       }
     })
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { translations } from '../../src/features/index.ts'
+import { translations } from '../../src/server/features.ts'
 
 const SOURCES = [
   'src/features/{users,attachments,billing,rates}/**/*.ts',

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { exposedStore } from '../../src/usecases/file-settings.ts'
+import { exposedStore } from '../../src/features/attachments/storage/file-settings.ts'
 
 const STORES: [string, boolean][] = [
   ['http://store.internal:9000', true],

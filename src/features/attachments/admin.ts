@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
@@ -23,7 +23,7 @@ const FileParams = closedObject({
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
   const { attachments, listing, usage, baseUrlOf, record } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })
-    .get('/files', async () => data(await usage.read()))
+    .get('/files', async () => data(await usage.read()), allow('reader'))
     .get(
       '/people/:id/files',
       async ({ request, params: { id }, query }) => {
@@ -36,6 +36,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       {
         params: closedObject({ id: t.String({ maxLength: 100 }) }),
         query: closedObject({ after: t.Optional(t.String({ maxLength: 100 })) }),
+        ...allow('reader'),
       },
     )
     .get(
@@ -45,7 +46,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
         await record(request, { action: 'files.open', target: id, after: { key, fileName } })
         return redirect(url, 303)
       },
-      { params: FileParams, ...stepUp() },
+      { params: FileParams, ...allow('operator', 'stepUp') },
     )
     .post(
       '/people/:id/files/:key/delete',
@@ -56,6 +57,6 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
         await record(request, { action: 'files.delete', target: id, before })
         return data(null)
       },
-      { params: FileParams, ...stepUp() },
+      { params: FileParams, ...allow('operator', 'stepUp') },
     )
 }

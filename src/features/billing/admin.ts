@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { restoreDots } from '../../lib/path-segment.ts'
 import { json } from '../../platform/http/body.ts'
-import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import type { Timeline } from './access/timeline.ts'
@@ -19,7 +19,7 @@ type BillingAdminDeps = {
   timeline: Timeline
   reconcile: Reconcile | null
   /** The person of an app user id; null when nobody has it. */
-  personOf: (appUserId: string | null) => Promise<unknown>
+  findUser: (appUserId: string) => Promise<unknown>
   record: RecordAct
   log: Log
 }
@@ -47,10 +47,11 @@ const RECONCILE_TIME = 60_000
 
 /** The log of billing events, and what they came to for a person. */
 export function billingAdmin(deps: BillingAdminDeps) {
-  const { billing, eventSearch, reprocess, timeline, reconcile, personOf, record, log } = deps
+  const { billing, eventSearch, reprocess, timeline, reconcile, findUser, record, log } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
     .get('/events', async ({ query }) => data(await eventSearch.find(filterOf(query))), {
       query: EventsQuery,
+      ...allow('reader'),
     })
     .get(
       '/events/:id',
@@ -59,9 +60,10 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const event = await billing.show(id)
         if (!event) throw new AppError('not_found', `There is no event ${id}.`)
         const access = await timeline.explainAfter(event)
-        return data({ ...event, access, person: await personOf(event.appUserId) })
+        const person = event.appUserId === null ? null : await findUser(event.appUserId)
+        return data({ ...event, access, person })
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('reader') },
     )
     .post(
       '/events/:id/replay',
@@ -80,7 +82,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         const access = await timeline.explainAfter(before)
         return data({ outcome: after?.outcome, error: after?.error ?? null, access })
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('operator') },
     )
     .post(
       '/events/replay',
@@ -90,13 +92,13 @@ export function billingAdmin(deps: BillingAdminDeps) {
           await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
           return outcome
         }),
-      json(ReplayMany),
+      { ...json(ReplayMany), ...allow('operator') },
     )
     .get(
       '/people/:id/timeline',
       async ({ params, query }) =>
         data(await timeline.read(restoreDots(params.id), query.environment ?? 'production')),
-      { params: IdParam, query: EnvironmentQuery },
+      { params: IdParam, query: EnvironmentQuery, ...allow('reader') },
     )
     .post(
       '/people/:id/reconcile',
@@ -111,7 +113,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         await record(request, { action: 'events.reconcile', target: id, after })
         return data(report)
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('operator') },
     )
 }
 

@@ -3,12 +3,11 @@ import { Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import { json } from '../../platform/http/body.ts'
 import {
+  allow,
   CONSOLE_API,
   operatorOf,
-  ownerOnly,
   type RecordAct,
   sessionCookie,
-  stepUp,
   visitorOf,
 } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
@@ -45,14 +44,18 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
   const { operators, appName, consoleUrl, isSignedIn, record, now } = deps
   const { accounts, audit, passkeys, sessions, signIn } = operators
   return new Elysia({ name: 'operators-admin', prefix: CONSOLE_API })
-    .get('/door/state', async ({ request }) => {
-      const hasOperators = await accounts.exist()
-      return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
-    })
+    .get(
+      '/door/state',
+      async ({ request }) => {
+        const hasOperators = await accounts.exist()
+        return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
+      },
+      allow('anyone'),
+    )
     .post(
       '/door/link',
       async ({ request, body }) => data(await signIn.startSetUp(body.token, visitorOf(request))),
-      { ...json(Token) },
+      { ...json(Token), ...allow('anyone') },
     )
     .post(
       '/door/set-up',
@@ -68,10 +71,12 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await logSignIn(request, name, 'operators.set-up')
         return data({ name, recoveryCodes })
       },
-      { ...json(SetUp) },
+      { ...json(SetUp), ...allow('anyone') },
     )
-    .post('/door/passkey', async ({ request }) =>
-      data(await signIn.startPasskey(visitorOf(request))),
+    .post(
+      '/door/passkey',
+      async ({ request }) => data(await signIn.startPasskey(visitorOf(request))),
+      allow('anyone'),
     )
     .post(
       '/door/sign-in',
@@ -87,29 +92,39 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await logSignIn(request, name, 'operators.sign-in', methodOf(proof))
         return data({ name })
       },
-      { ...json(SignIn) },
+      { ...json(SignIn), ...allow('anyone') },
     )
-    .get('/me', async ({ request }) => {
-      const { id, operatorId, name, role, provenAt } = operatorOf(request)
-      return data({
-        name,
-        role,
-        provenAt: provenAt.toISOString(),
-        now: now().toISOString(),
-        session: id,
-        sessions: await sessions.list(operatorId),
-        passkeys: await passkeys.list(operatorId),
-      })
-    })
-    .post('/me/sign-out', async ({ request, set }) => {
-      const { id, operatorId, name } = operatorOf(request)
-      await sessions.end(operatorId, id)
-      await logSignIn(request, name, 'operators.sign-out')
-      set.headers['set-cookie'] = sessionCookie(null)
-      return data(null)
-    })
-    .post('/me/proof/passkey', async ({ request }) =>
-      data(await signIn.startProof(operatorOf(request), visitorOf(request))),
+    .get(
+      '/me',
+      async ({ request }) => {
+        const { id, operatorId, name, role, provenAt } = operatorOf(request)
+        return data({
+          name,
+          role,
+          provenAt: provenAt.toISOString(),
+          now: now().toISOString(),
+          session: id,
+          sessions: await sessions.list(operatorId),
+          passkeys: await passkeys.list(operatorId),
+        })
+      },
+      allow('self'),
+    )
+    .post(
+      '/me/sign-out',
+      async ({ request, set }) => {
+        const { id, operatorId, name } = operatorOf(request)
+        await sessions.end(operatorId, id)
+        await logSignIn(request, name, 'operators.sign-out')
+        set.headers['set-cookie'] = sessionCookie(null)
+        return data(null)
+      },
+      allow('self'),
+    )
+    .post(
+      '/me/proof/passkey',
+      async ({ request }) => data(await signIn.startProof(operatorOf(request), visitorOf(request))),
+      allow('self'),
     )
     .post(
       '/me/proof',
@@ -125,7 +140,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await logSignIn(request, operator.name, 'operators.proof', methodOf(proof))
         return data(null)
       },
-      { ...json(Proof) },
+      { ...json(Proof), ...allow('self') },
     )
     .post(
       '/me/sessions/:id/end',
@@ -134,13 +149,13 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.end-session', before: { device, ip } })
         return data(null)
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('self') },
     )
     .post(
       '/me/passkeys/options',
       async ({ request }) =>
         data(await signIn.startPasskeyFor(operatorOf(request), visitorOf(request))),
-      stepUp(),
+      allow('self', 'stepUp'),
     )
     .post(
       '/me/passkeys',
@@ -151,7 +166,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.add-passkey', after: { passkeyName } })
         return data(null)
       },
-      { ...json(AddPasskey), ...stepUp() },
+      { ...json(AddPasskey), ...allow('self', 'stepUp') },
     )
     .post(
       '/me/passkeys/:id/remove',
@@ -161,9 +176,9 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.remove-passkey', target: params.id, after })
         return data(null)
       },
-      { params: IdParam, ...stepUp() },
+      { params: IdParam, ...allow('self', 'stepUp') },
     )
-    .get('/operators', async () => data(await accounts.list()))
+    .get('/operators', async () => data(await accounts.list()), allow('reader'))
     .post(
       '/operators',
       async ({ request, body }) => {
@@ -171,7 +186,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.add', target: name, after: { role: body.role } })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },
-      { ...json(NewOperator), ...ownerOnly() },
+      { ...json(NewOperator), ...allow('owner', 'stepUp') },
     )
     .post(
       '/operators/role',
@@ -185,7 +200,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         })
         return data(null)
       },
-      { ...json(NewOperator), ...ownerOnly() },
+      { ...json(NewOperator), ...allow('owner', 'stepUp') },
     )
     .post(
       '/operators/reset',
@@ -194,7 +209,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.reset', target: name })
         return data({ name, link: `${consoleUrl}#setup=${token}` })
       },
-      { ...json(NamedOperator), ...ownerOnly() },
+      { ...json(NamedOperator), ...allow('owner', 'stepUp') },
     )
     .post(
       '/operators/remove',
@@ -203,10 +218,11 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'operators.remove', target: body.name })
         return data(null)
       },
-      { ...json(NamedOperator), ...ownerOnly() },
+      { ...json(NamedOperator), ...allow('owner', 'stepUp') },
     )
     .get('/audit', async ({ query }) => data(await audit.list(filterOf(query))), {
       query: AuditQuery,
+      ...allow('reader'),
     })
     .get(
       '/audit/export',
@@ -216,7 +232,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
         await record(request, { action: 'audit.export', after: query })
         return entries
       },
-      { query: AuditQuery, ...stepUp() },
+      { query: AuditQuery, ...allow('operator', 'stepUp') },
     )
 
   /** Records what happens at sign-in and sign-out, with the device. */

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
@@ -20,6 +20,6 @@ export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct 
     .get(
       `${CONSOLE_API}/preview/plans`,
       async ({ query }) => data(await plans.listIn(query.lang ? [query.lang] : [])),
-      { query: LanguageQuery },
+      { query: LanguageQuery, ...allow('reader') },
     )
 }

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import type { Rates } from './service.ts'
 
@@ -8,10 +8,18 @@ const REFRESH_TIME = 30_000
 /** The currency rates: where they are from, and what was refused. */
 export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAct }) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
-    .get('', async () => data({ ...(await rates.read()), ...(await rates.describeFeed()) }))
-    .post('/refresh', async ({ request }) => {
-      const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIME))
-      await record(request, { action: 'rates.refresh', after: outcome })
-      return data(outcome)
-    })
+    .get(
+      '',
+      async () => data({ ...(await rates.read()), ...(await rates.describeFeed()) }),
+      allow('reader'),
+    )
+    .post(
+      '/refresh',
+      async ({ request }) => {
+        const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIME))
+        await record(request, { action: 'rates.refresh', after: outcome })
+        return data(outcome)
+      },
+      allow('operator'),
+    )
 }

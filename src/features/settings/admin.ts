@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { check } from '../../lib/validation.ts'
 import { json } from '../../platform/http/body.ts'
-import { CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { closedObject, data, nullable } from '../../platform/http/envelope.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { Features, valuesFor } from './conditions.ts'
@@ -39,6 +39,6 @@ export function settingsAdmin({ settings, record }: { settings: Settings; record
     .post(
       `${CONSOLE_API}/preview/settings`,
       ({ body }) => data(valuesFor(check(Features, body.features, 'features'), body.as)),
-      json(Preview),
+      { ...json(Preview), ...allow('reader') },
     )
 }

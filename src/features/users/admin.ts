@@ -1,12 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import { json } from '../../platform/http/body.ts'
-import {
-  CONSOLE_API,
-  type RecordAct,
-  stepUp,
-  visitorOf,
-} from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct, visitorOf } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import type { FoundUsers } from './accounts/directory.ts'
@@ -42,6 +37,7 @@ export function userAdmin(deps: UsersAdminDeps) {
   return new Elysia({ name: 'people-admin', prefix: `${CONSOLE_API}/people` })
     .get('', async ({ query }) => data(await findUsers(query.q ?? '', query.after)), {
       query: SearchQuery,
+      ...allow('reader'),
     })
     .get(
       '/:id',
@@ -57,7 +53,7 @@ export function userAdmin(deps: UsersAdminDeps) {
           limits: inForce.map(({ name, until }) => ({ name, until: until.toISOString() })),
         })
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('reader') },
     )
     .post(
       '/:id/sign-out',
@@ -68,7 +64,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.sign-out', target: id, before: { sessions: length } })
         return data({ ended: length })
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('operator') },
     )
     .post(
       '/:id/sessions/:session/end',
@@ -79,7 +75,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.end-session', target: id, before })
         return data(null)
       },
-      { params: SessionParams },
+      { params: SessionParams, ...allow('operator') },
     )
     .post(
       '/:id/send-verification',
@@ -88,7 +84,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.send-verification', target: id })
         return data(null)
       },
-      { params: IdParam },
+      { params: IdParam, ...allow('operator') },
     )
     .post(
       '/:id/verify',
@@ -100,7 +96,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.verify', target: account.id, before, after })
         return data(null)
       },
-      { params: IdParam, ...stepUp() },
+      { params: IdParam, ...allow('operator', 'stepUp') },
     )
     .post(
       '/:id/two-factor/reset',
@@ -110,7 +106,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.reset-two-factor', target: id, before, after })
         return data(null)
       },
-      { params: IdParam, ...stepUp() },
+      { params: IdParam, ...allow('operator', 'stepUp') },
     )
     .get(
       '/:id/export',
@@ -121,7 +117,7 @@ export function userAdmin(deps: UsersAdminDeps) {
         set.headers['content-disposition'] = `attachment; filename="${id}.json"`
         return exported
       },
-      { params: IdParam, ...stepUp() },
+      { params: IdParam, ...allow('operator', 'stepUp') },
     )
     .post(
       '/:id/delete',
@@ -137,6 +133,6 @@ export function userAdmin(deps: UsersAdminDeps) {
         await record(request, { action: 'user.delete', target: id, before })
         return data(null)
       },
-      { params: IdParam, ...json(Confirmation), ...stepUp() },
+      { params: IdParam, ...json(Confirmation), ...allow('operator', 'stepUp') },
     )
 }

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { json } from '../http/body.ts'
-import { CONSOLE_API, type RecordAct, stepUp } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../http/console-guard.ts'
 import { closedObject, data, oneOf } from '../http/envelope.ts'
 import { describeKeys, LOST } from './commands.ts'
 
@@ -15,7 +15,7 @@ const Rotation = closedObject({
 /** The keys by their thumbprints. */
 export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
   return new Elysia({ name: 'keys-admin', prefix: `${CONSOLE_API}/keys` })
-    .get('', () => data({ keys: describeKeys(rings), lost: LOST }))
+    .get('', () => data({ keys: describeKeys(rings), lost: LOST }), allow('reader'))
     .post(
       '/rotate',
       async ({ request, body: { use, atOnce } }) => {
@@ -23,6 +23,6 @@ export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
         await record(request, { action: 'keys.rotate', target: use, after: { atOnce } })
         return data(describeKeys(rings))
       },
-      { ...json(Rotation), ...stepUp() },
+      { ...json(Rotation), ...allow('operator', 'stepUp') },
     )
 }

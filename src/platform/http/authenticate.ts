@@ -11,7 +11,7 @@ export type Session = { userId: string; sessionId: string }
  * Checks an access token and that its session still stands. Throws `unauthenticated`, `token_expired`,
  * or `encryption_required` when the session was opened sealed and the request is not `sealed`.
  */
-type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
+export type CheckSession = (accessToken: string, sealed: boolean) => Promise<Session>
 
 /**
  * Reads the bearer token of the Authorization header, its scheme in any case. The plugin would take a

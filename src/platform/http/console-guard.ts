@@ -1,17 +1,21 @@
 import type { Server } from 'bun'
-import { Elysia } from 'elysia'
+import { type AnyElysia, Elysia } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { IpOf } from './client-ip.ts'
 import { deviceOf } from './request-headers.ts'
 import { requestInfo } from './request-id.ts'
-import { isWithoutHost, pathOf } from './request-url.ts'
+import { isWithoutHost } from './request-url.ts'
+
+const ROLES = ['reader', 'operator', 'owner'] as const
+type Role = (typeof ROLES)[number]
+type Access = Role | 'self' | 'anyone'
 
 /** Who sits at the console. `provenAt`: when they last showed a passkey or a code. */
 type Operator = {
   id: string
   operatorId: string
   name: string
-  role: 'reader' | 'operator' | 'owner'
+  role: Role
   provenAt: Date
 }
 
@@ -42,74 +46,74 @@ type ConsoleGuardDeps = {
 
 /** Where everything of the console is, but for its page. */
 export const CONSOLE_API = '/console/api'
-/** Routes under this need no session: they begin one. */
-const OPEN = `${CONSOLE_API}/door/`
-/** Under this everybody changes what is their own, readers too. */
-const OWN = `${CONSOLE_API}/me/`
-/** Under this nothing is changed, though something is sent. */
-const PREVIEWS = `${CONSOLE_API}/preview/`
 const COOKIE = '__Host-homeport-console'
 const PROOF_LIFE = 10 * 60 * 1000
 const SAFE = new Set(['GET', 'HEAD'])
 
 const operators = new WeakMap<Request, Operator>()
 const visitors = new WeakMap<Request, Visitor>()
-const proven = new WeakSet<Request>()
 
-/** What a route needs beyond a session: a passkey or a code that was shown within ten minutes. No reader may use it. */
-export function stepUp() {
-  return provenAs('operator', ['step-up'])
-}
-
-/** What only owners may. */
-export function ownerOnly() {
-  return provenAs('owner', ['step-up', 'owner'])
-}
-
-/** Hooks of a route; each gets its own, for the framework changes what it is given. */
-function provenAs(role: 'operator' | 'owner', tags: string[]) {
-  return {
-    transform: ({ request }: { request: Request }) => {
-      requireRoleFor(request, role)
-      requireProof(request)
-    },
-    detail: { tags },
-  }
+/**
+ * Who may call a console route: `anyone` without a session, each signed-in operator for what is their own (`self`), or
+ * those of a role and above. A `stepUp` route also demands a passkey or a code shown within ten minutes.
+ */
+export function allow(access: Access, proof?: 'stepUp') {
+  return { detail: { tags: proof ? [access, proof] : [access] } }
 }
 
 /**
- * Stands before every route that is added after it: where the request comes from, who sits there, and what they may. What changes something is for operators, the rest for readers as well.
+ * Guards every route that is added after `guard`: where the request comes from, who sends it, and what they may do.
+ * `protect` reads what the routes of `admin` declare with `allow`; a route that declares nothing is refused.
  */
 export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardDeps) {
-  return (
-    new Elysia({ name: 'console-guard' })
-      // Before a body is read, and where there is none before its fields are looked at.
-      .onParse({ as: 'scoped' }, ({ request, server }) => judge(request, server))
-      .onTransform({ as: 'scoped' }, ({ request, server }) => judge(request, server))
-  )
+  const declared = new Map<string, string[]>()
+  const guard = new Elysia({ name: 'console-guard' })
+    // Before a body is read, and where there is none before its fields are looked at.
+    .onParse({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
+    .onTransform({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
+  return { guard, protect }
 
-  async function judge(request: Request, server: unknown): Promise<void> {
+  function protect<App extends AnyElysia>(admin: App): App {
+    for (const { method, path, hooks } of admin.routes) {
+      declared.set(`${method} ${path}`, hooks.detail?.tags ?? [])
+    }
+    return admin
+  }
+
+  async function judge(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
-    const isSafe = SAFE.has(request.method)
     const origin = originOf(request)
-    if (!isSafe && !isOurs(request, origin)) throw fromElsewhere()
-    const path = pathOf(request)
-    if (!path.startsWith(OPEN)) {
-      const token = sessionTokenOf(request)
-      const operator = token === null ? null : await checkSession(token)
-      if (!operator) {
-        const reason = token === null ? 'missing' : 'session_ended'
-        throw new AppError('unauthenticated', 'Your session ended. Sign in to continue.', {
-          denial: { reason },
-        })
-      }
-      operators.set(request, operator)
-      requestInfo(request).userId = operator.operatorId
-      if (now().getTime() - operator.provenAt.getTime() < PROOF_LIFE) proven.add(request)
-      if (!isSafe && !path.startsWith(PREVIEWS)) requireRoleFor(request, 'operator')
+    if (!SAFE.has(request.method) && !isOurs(request, origin)) throw fromElsewhere()
+    const method = request.method === 'HEAD' ? 'GET' : request.method
+    const [access, proof] = declared.get(`${method} ${route}`) ?? []
+    if (access !== 'anyone') {
+      const operator = await requireSession(request)
+      requireRole(operator, access)
+      if (proof === 'stepUp') requireProof(operator)
     }
     const ip = ipOf(request, server as Server<unknown> | null)
     visitors.set(request, { ip, device: deviceOf(request).name, origin })
+  }
+
+  async function requireSession(request: Request): Promise<Operator> {
+    const token = sessionTokenOf(request)
+    const operator = token === null ? null : await checkSession(token)
+    if (!operator) {
+      const reason = token === null ? 'missing' : 'session_ended'
+      throw new AppError('unauthenticated', 'Your session ended. Sign in to continue.', {
+        denial: { reason },
+      })
+    }
+    operators.set(request, operator)
+    requestInfo(request).userId = operator.operatorId
+    return operator
+  }
+
+  function requireProof({ provenAt }: Operator) {
+    if (now().getTime() - provenAt.getTime() < PROOF_LIFE) return
+    throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
+      details: [{ path: 'operator', message: 'step_up_required' }],
+    })
   }
 
   /** Where the page of a request came from: the browser says it, or it is where the request goes. */
@@ -157,21 +161,14 @@ function ownOriginOf(request: Request): string {
   return isWithoutHost(request) ? '' : new URL(request.url).origin
 }
 
-/** What is somebody's own needs no role. */
-function requireRoleFor(request: Request, role: 'operator' | 'owner') {
-  const { role: own } = operatorOf(request)
-  if (own === 'owner' || own === role || pathOf(request).startsWith(OWN)) return
+function requireRole({ role }: Operator, access: string | undefined) {
+  if (access === 'self') return
+  const rank = ROLES.indexOf(access as Role)
+  if (rank !== -1 && ROLES.indexOf(role) >= rank) return
   throw new AppError(
     'forbidden',
-    role === 'owner' ? 'Only owners can do this.' : 'Readers cannot do this.',
+    role === 'reader' ? 'Readers cannot do this.' : 'Only owners can do this.',
   )
-}
-
-function requireProof(request: Request) {
-  if (proven.has(request)) return
-  throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
-    details: [{ path: 'operator', message: 'step_up_required' }],
-  })
 }
 
 function fromElsewhere(): AppError {

@@ -1,7 +1,7 @@
 import { Elysia, type TSchema, t } from 'elysia'
 import { differencesBetween, sidesOf } from '../../lib/differences.ts'
 import { json } from '../http/body.ts'
-import { CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
 import { closedObject, data } from '../http/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
@@ -33,12 +33,14 @@ export function publicationAdmin(
   record: RecordAct,
 ) {
   return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
-    .get('', async () => data({ ...(await edition()), schema }))
+    .get('', async () => data({ ...(await edition()), schema }), allow('reader'))
     .get('/history', async ({ query }) => data(await history(query.before)), {
       query: HistoryQuery,
+      ...allow('reader'),
     })
     .get('/versions/:version', async ({ params }) => data(await find(params.version)), {
       params: VersionParam,
+      ...allow('reader'),
     })
     .post(
       '/publish',
@@ -48,7 +50,7 @@ export function publicationAdmin(
         )
         return data(await edition())
       },
-      json(Publish, PUBLICATION_LIMIT),
+      { ...json(Publish, PUBLICATION_LIMIT), ...allow('operator') },
     )
     .post(
       '/rollback',
@@ -58,7 +60,7 @@ export function publicationAdmin(
         )
         return data(await edition())
       },
-      json(RollBack),
+      { ...json(RollBack), ...allow('operator') },
     )
 
   /** The audit log has what changed, the history all of it. */

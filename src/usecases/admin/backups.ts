@@ -2,7 +2,7 @@ import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { CONSOLE_API, type RecordAct, stepUp } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
@@ -27,18 +27,21 @@ type BackupsAdminDeps = { backups: Backups | null; record: RecordAct; log: Log }
 /** Backups: made, verified and taken home. Restoring is a command. */
 export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
-    .get('', async () => data(await required().list()))
-    .post('', ({ request, server, set }) =>
-      progressReply<{ bytes: number }, { name: string }>(
-        { request, server, set, log },
-        async (tell) => {
-          // It is finished also when nobody waits for it any more.
-          const { signal } = new AbortController()
-          const made = await required().make((bytes) => tell({ bytes }), signal)
-          await record(request, { action: 'backups.make', target: made.name })
-          return made
-        },
-      ),
+    .get('', async () => data(await required().list()), allow('reader'))
+    .post(
+      '',
+      ({ request, server, set }) =>
+        progressReply<{ bytes: number }, { name: string }>(
+          { request, server, set, log },
+          async (tell) => {
+            // It is finished also when nobody waits for it any more.
+            const { signal } = new AbortController()
+            const made = await required().make((bytes) => tell({ bytes }), signal)
+            await record(request, { action: 'backups.make', target: made.name })
+            return made
+          },
+        ),
+      allow('operator'),
     )
     .post(
       '/:name/verify',
@@ -48,7 +51,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
           await record(request, { action: 'backups.verify', target: name })
           return { name }
         }),
-      { params: NameParam },
+      { params: NameParam, ...allow('operator') },
     )
     .get(
       '/:name/download',
@@ -60,7 +63,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
         set.headers['content-type'] = 'application/octet-stream'
         return file
       },
-      { params: NameParam, ...stepUp() },
+      { params: NameParam, ...allow('operator', 'stepUp') },
     )
 
   function required(): Backups {

@@ -7,7 +7,7 @@ import type { LiveLines } from '../../lib/live-lines.ts'
 import type { TimerRun } from '../../lib/timer.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Recorder } from '../../platform/history/recorder.ts'
-import { CONSOLE_API } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Readiness } from '../../platform/http/health.ts'
 import type { Backups } from './backups.ts'
@@ -37,17 +37,21 @@ const HoursQuery = closedObject({ hours: t.Optional(t.Numeric({ minimum: 1, maxi
 export function healthAdmin(deps: HealthAdminDeps) {
   const { recorder, liveLines, isSignedIn } = deps
   return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })
-    .get('/overview', async () => data(await overview(deps)))
+    .get('/overview', async () => data(await overview(deps)), allow('reader'))
     .get('/metrics', async ({ query }) => data(await recorder.list(query.hours ?? 1)), {
       query: HoursQuery,
+      ...allow('reader'),
     })
-    .get('/live', ({ request, server, set }) =>
-      followLines(liveLines, {
-        request,
-        server: server as Server<unknown> | null,
-        set,
-        isAllowed: () => isSignedIn(request),
-      }),
+    .get(
+      '/live',
+      ({ request, server, set }) =>
+        followLines(liveLines, {
+          request,
+          server: server as Server<unknown> | null,
+          set,
+          isAllowed: () => isSignedIn(request),
+        }),
+      allow('reader'),
     )
 }
 

@@ -1,6 +1,5 @@
 import { openData } from '../../../src/cli/data-directory.ts'
 import { readConfig } from '../../../src/config.ts'
-import { timersOf } from '../../../src/features/index.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'
@@ -30,7 +29,7 @@ async function runTimers({ dataDir }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
   const found = new Map<string, { ms: number; held: number }>()
-  for (const { name, run } of timersOf(data.services)) {
+  for (const { name, run } of data.services.jobs) {
     if (LEFT_OUT.includes(name)) continue
     let held = 0
     let ticked = performance.now()

@@ -4,13 +4,13 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { eq } from 'drizzle-orm'
-import { buildTables } from '../../../src/features/index.ts'
 import { AppError } from '../../../src/lib/errors.ts'
 import type { Tx } from '../../../src/platform/db/db.ts'
 import { type Migration, readMigrations } from '../../../src/platform/db/migrations.ts'
 import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
 import { migrate, schemaVersion } from '../../../src/platform/db/sqlite/migrate.ts'
 import { createDb, openDatabase, reasonNotToOpen } from '../../../src/platform/db/sqlite/open.ts'
+import { buildTables } from '../../../src/server/features.ts'
 
 const migrations = readMigrations('sqlite')
 const cleanups: (() => unknown)[] = []

@@ -4,10 +4,10 @@ import { join } from 'node:path'
 import { is } from 'drizzle-orm'
 import { PgTable, getTableConfig as postgresConfig } from 'drizzle-orm/pg-core'
 import { type SQLiteTable, getTableConfig as sqliteConfig } from 'drizzle-orm/sqlite-core'
-import { buildTables } from '../../../src/features/index.ts'
 import { postgresColumns } from '../../../src/platform/db/postgres/columns.ts'
 import { sharedTables } from '../../../src/platform/db/postgres/schema.ts'
 import { sqliteColumns } from '../../../src/platform/db/sqlite/columns.ts'
+import { buildTables } from '../../../src/server/features.ts'
 
 type Snapshot = {
   tables: Record<

@@ -1,6 +1,5 @@
 import { Database } from 'bun:sqlite'
 import { expect } from 'bun:test'
-import { timersOf } from '../../../src/features/index.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
@@ -44,7 +43,7 @@ async function liveADay(app: TestApp) {
   await billing.replay('first')
   await billing.count()
   await users.directory.count()
-  for (const { run } of timersOf(services)) await run(AbortSignal.timeout(5_000))
+  for (const { run } of services.jobs) await run(AbortSignal.timeout(5_000))
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }
 

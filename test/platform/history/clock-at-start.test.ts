@@ -1,5 +1,4 @@
 import { expect, test } from 'bun:test'
-import { timersOf } from '../../../src/features/index.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { startTimers, type TimerRun } from '../../../src/lib/timer.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
@@ -58,7 +57,7 @@ async function startInTheNight(app: TestApp, skew: number | null = null): Promis
   const runs = new Map<string, TimerRun | null>()
   app.clock.now = nightIn(120)
   let wall = app.clock.now.getTime() - MINUTE
-  const stop = startTimers(timersOf(app.services), {
+  const stop = startTimers(app.services.jobs, {
     log: createLog('silent'),
     claim: async (name) => claimed.push(name) > 0,
     runs,

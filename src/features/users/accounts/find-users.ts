@@ -1,32 +1,32 @@
-import type { AccountSummary, FoundUsers, Page } from '../features/users/accounts/directory.ts'
+import type { AccountSummary, FoundUsers, Page } from './directory.ts'
 
 type FindUsersDeps = {
-  listUsers: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
+  list: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
   /** Those of `ids` that are users, at most a page. */
-  usersOf: (ids: string[]) => Promise<AccountSummary[]>
+  listOf: (ids: string[]) => Promise<AccountSummary[]>
   /** The app user ids of the customer that an app user id, or the beginning of a transaction id, belongs to. */
   customerIdsOf: (text: string) => Promise<string[]>
   /** Whether there is a billing event of an id. */
   isEvent: (id: string) => Promise<boolean>
 }
 
-const LEAST = 4
+const MIN_QUERY_LENGTH = 4
 const NOTHING = { strangers: [], eventId: null }
 
 /**
- * Finds users by whatever an operator has at hand: the beginning of an e-mail address, an id of ours, an app user id,
- * the beginning of a transaction id, or the id of an event.
+ * Finds users by the beginning of an e-mail address or of a transaction id, or by a user id, an app user id or an
+ * event id.
  */
 export function createFindUsers(deps: FindUsersDeps) {
-  const { listUsers, usersOf, customerIdsOf, isEvent } = deps
+  const { list, listOf, customerIdsOf, isEvent } = deps
   return async (text: string, after: string | undefined): Promise<FoundUsers> => {
     const wanted = text.trim()
     const page = { ...(after === undefined ? {} : { after }) }
-    if (wanted === '') return { ...(await listUsers(page)), ...NOTHING }
-    const { users, next } = await listUsers({ ...page, emailPrefix: wanted })
-    if (after !== undefined || wanted.length < LEAST) return { users, next, ...NOTHING }
+    if (wanted === '') return { ...(await list(page)), ...NOTHING }
+    const { users, next } = await list({ ...page, emailPrefix: wanted })
+    if (after !== undefined || wanted.length < MIN_QUERY_LENGTH) return { users, next, ...NOTHING }
     const ids = await customerIdsOf(wanted)
-    const others = await usersOf([wanted, ...ids])
+    const others = await listOf([wanted, ...ids])
     const known = new Set(others.map(({ id }) => id))
     const added = others.filter(({ id }) => !users.some((one) => one.id === id))
     const strangers = ids.filter((id) => !known.has(id))

@@ -1,13 +1,17 @@
 import { join } from 'node:path'
-import type { Config } from '../config.ts'
-import { createDiskSpace } from '../features/attachments/storage/disk-space.ts'
-import { createFiles, type Files } from '../features/attachments/storage/files.ts'
-import { createS3Client } from '../features/attachments/storage/s3-client.ts'
-import { createS3Files } from '../features/attachments/storage/s3-files.ts'
-import { isPrivateOnTheWay } from '../lib/setting-values.ts'
+import { isPrivateOnTheWay } from '../../../lib/setting-values.ts'
+import type { Db } from '../../../platform/db/db.ts'
+import type { Platform } from '../../../platform/feature.ts'
+import { createDiskSpace } from './disk-space.ts'
+import { createFiles, type Files } from './files.ts'
+import { createS3Client } from './s3-client.ts'
+import { createS3Files } from './s3-files.ts'
+
+type Config = Platform<Db<unknown>>['config']
+type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFreeBytes'>
 
 /** What is wrong with the way to the store of `FILES_URL`; null for nothing. */
-export function exposedStore({ filesUrl }: Config): string | null {
+export function exposedStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
   if (!filesUrl || isPrivateOnTheWay(new URL(filesUrl.endpoint))) return null
   return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: whoever is on the way can read and replace files. Take an https endpoint.`
 }
@@ -17,7 +21,7 @@ export function exposedStore({ filesUrl }: Config): string | null {
  * through a folder of the name `cache` in it.
  */
 export function filesOf(
-  config: Config,
+  config: FileSettings,
   folder: string,
   cache = 'cache',
   space = createDiskSpace(folder, config.minFreeBytes),

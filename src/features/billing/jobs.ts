@@ -3,14 +3,14 @@ import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
-type BillingTimersDeps = {
+type BillingJobsDeps = {
   billing: Billing
   backlog: Backlog
   /** Null without a key of the provider's interface. */
   reconcile: Reconcile | null
 }
 
-export function billingTimers({ billing, backlog, reconcile }: BillingTimersDeps): Timer[] {
+export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): Timer[] {
   return [
     ...(reconcile ? [reconciling(reconcile)] : []),
     {

@@ -2,7 +2,7 @@ import type { Timer } from '../../lib/timer.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'
 
-export function userTimers({ users, outbox }: { users: Users; outbox: UserOutbox }): Timer[] {
+export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }): Timer[] {
   return [
     {
       name: 'outbox',

@@ -4,7 +4,7 @@ import type { Rates } from './service.ts'
 const FIVE_MINUTES = 5 * 60_000
 
 /** None when the operator has switched refreshing off. */
-export function rateTimers({ rates }: { rates: Rates }): Timer[] {
+export function rateJobs({ rates }: { rates: Rates }): Timer[] {
   if (!rates.isRefreshed) return []
   return [
     {

@@ -3,9 +3,9 @@ import type { Orphans } from './orphans.ts'
 import type { IdempotencyStore } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 
-type AttachmentTimersDeps = { orphans: Orphans; idempotency: IdempotencyStore; staging: Staging }
+type AttachmentJobsDeps = { orphans: Orphans; idempotency: IdempotencyStore; staging: Staging }
 
-export function attachmentTimers({ orphans, idempotency, staging }: AttachmentTimersDeps): Timer[] {
+export function attachmentJobs({ orphans, idempotency, staging }: AttachmentJobsDeps): Timer[] {
   return [
     {
       name: 'upload retries',

@@ -1,0 +1,105 @@
+import { join } from 'node:path'
+import { newKey } from '../../lib/ids.ts'
+import type { Reader, Tx } from '../../platform/db/db.ts'
+import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import { attachmentsAdmin } from './admin.ts'
+import { attachmentCommands } from './commands.ts'
+import { createImageQueue } from './images/image-queue.ts'
+import { createVariants } from './images/variants.ts'
+import { attachmentJobs } from './jobs.ts'
+import { createListing } from './listing.ts'
+import { attachmentTags } from './model.ts'
+import { createOrphans } from './orphans.ts'
+import { attachmentRoutes } from './routes.ts'
+import { type AttachmentsDb, attachmentTables } from './schema.ts'
+import { createAttachments } from './service.ts'
+import { createDiskSpace } from './storage/disk-space.ts'
+import { filesOf } from './storage/file-settings.ts'
+import { createFileUrls } from './storage/file-urls.ts'
+import { createUrlSigner } from './storage/signed-url.ts'
+import { attachmentGerman } from './translations.ts'
+import { createAdmission } from './upload/admission.ts'
+import { createIdempotencyStore } from './upload/idempotency.ts'
+import { createPreparer } from './upload/prepare-upload.ts'
+import { createQuota } from './upload/quota.ts'
+import { createStaging } from './upload/staging.ts'
+import { createUsage } from './usage.ts'
+
+type Needs = {
+  /** The command line of the image worker. */
+  imageCommand: string[]
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** Called when a picture is deleted: it may be its owner's avatar. */
+  clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
+}
+
+/** Files of users: uploads, pictures in other sizes, and the disk or bucket that keeps them. */
+export const attachmentsFeature = {
+  tables: attachmentTables,
+  commands: attachmentCommands,
+  translations: { de: attachmentGerman },
+  tags: attachmentTags,
+  create(platform: Platform<AttachmentsDb>, needs: Needs) {
+    const { config, secrets } = platform
+    const folder = join(config.dataDir, 'files')
+    const space = createDiskSpace(folder, config.minFreeBytes)
+    const { db, now, log } = platform
+    const files = filesOf(config, folder, 'cache', space)
+    const cores = navigator.hardwareConcurrency
+    const imageQueue = createImageQueue({ command: needs.imageCommand, space, cores, log })
+    const makeImage = imageQueue.make
+    const staging = createStaging(join(folder, 'tmp'), space)
+    const quota = createQuota({
+      db,
+      maxBytes: config.attachmentQuotaBytes,
+      maxCount: config.attachmentQuotaCount,
+    })
+    const variants = createVariants({ db, files, staging, quota, makeImage, now })
+    const urls = createFileUrls(createUrlSigner(secrets.fileUrlKey, now), config.filesPublicUrl)
+    const listing = createListing({ db, variants, urls })
+    const idempotency = createIdempotencyStore({ db, now })
+    const attachments = createAttachments({
+      ...needs,
+      db,
+      files,
+      staging,
+      prepare: createPreparer({ staging, makeImage, now, newKey }),
+      variants,
+      quota,
+      idempotency,
+      urls,
+    })
+    const services = {
+      attachments,
+      listing,
+      files,
+      staging,
+      idempotency,
+      imageQueue,
+      space,
+      admitUpload: createAdmission(),
+      orphans: createOrphans({ db, files, now, log }),
+      usage: createUsage({ db, now, log }),
+    }
+    return {
+      services,
+      routes: (context: RouteContext) => attachmentRoutes({ ...services, ...context }),
+      consoleRoutes: (context: ConsoleContext) => attachmentsAdmin({ ...services, ...context }),
+      jobs: attachmentJobs(services),
+      userData: {
+        attachments: {
+          deletion: attachments.removeAllOf,
+          export: { attachments: listing.list },
+          merging: attachments.moveAll,
+        },
+        uploadRetries: {
+          deletion: byForeignKey,
+          export: { idempotencyKeys: idempotency.list },
+          merging: nothing('a retry carries the token of the guest, which has ended'),
+        },
+      },
+    }
+  },
+} satisfies Feature

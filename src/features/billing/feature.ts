@@ -1,0 +1,83 @@
+import type { TSchema } from 'elysia'
+import type { Reader } from '../../platform/db/db.ts'
+import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import { nothing } from '../../platform/user-table.ts'
+import type { PlanLike } from './access/subscription.ts'
+import { billingAdmin } from './admin.ts'
+import { createBillingParts } from './billing.ts'
+import { billingCommands } from './commands.ts'
+import { billingJobs } from './jobs.ts'
+import { billingPlainPaths, billingTags } from './model.ts'
+import type { FoldingSizes } from './projection/checkpoints.ts'
+import { billingRoutes } from './routes.ts'
+import { type BillingDb, billingTables } from './schema.ts'
+
+type Needs<Plan extends PlanLike> = {
+  /** The plans on sale, in the language that suits best of those that are wanted. */
+  listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
+  planSchema: TSchema
+  /** Those of `ids` that are users. */
+  existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
+  /** The user with an app user id, as the console shows one; null for none. */
+  findUser: (appUserId: string) => Promise<unknown>
+  /** Only tests pass others. */
+  sizes?: FoldingSizes | undefined
+}
+
+/** The billing provider's events, and who has paid for what. */
+export const billingFeature = {
+  tables: billingTables,
+  commands: billingCommands,
+  tags: billingTags,
+  plainPaths: billingPlainPaths,
+  create<Plan extends PlanLike>(platform: Platform<BillingDb>, needs: Needs<Plan>) {
+    const { config, secrets, now, log } = platform
+    const parts = createBillingParts({
+      ...platform,
+      ...needs,
+      pseudonymKey: secrets.pseudonymKey,
+      ignoresSandbox: config.billingSandbox === 'ignore',
+      subscriberApi: { url: config.rcApiUrl, key: config.rcApiKey },
+    })
+    const { billing, erasure, subscription } = parts
+    const withAliases = nothing('erased and joined together with billingAliases')
+    return {
+      services: parts,
+      routes: ({ signedIn }: RouteContext) =>
+        billingRoutes({
+          planSchema: needs.planSchema,
+          billing,
+          subscription,
+          tokens: config.webhookTokens,
+          signingSecret: config.webhookSigningSecret,
+          showsSandbox: config.billingSandbox === 'separate',
+          now,
+          signedIn,
+        }),
+      consoleRoutes: ({ record }: ConsoleContext) =>
+        billingAdmin({ ...parts, findUser: needs.findUser, record, log }),
+      jobs: billingJobs(parts),
+      userData: {
+        billingAliases: {
+          deletion: erasure.eraseUser,
+          export: {
+            subscription: (userId: string) => subscription.readFor(userId, 'production'),
+            sandboxSubscription: (userId: string) => subscription.readFor(userId, 'sandbox'),
+            billingIds: erasure.idsOfUser,
+          },
+          merging: billing.aliasUsers,
+        },
+        billingEvents: {
+          deletion: withAliases,
+          export: { billingEvents: erasure.eventsOfUser },
+          merging: withAliases,
+        },
+        transferIds: {
+          deletion: withAliases,
+          export: nothing('exported with the TRANSFER events that name them'),
+          merging: withAliases,
+        },
+      },
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,21 @@
+import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
+import { contentAdmin } from './admin.ts'
+import { contentCommands } from './commands.ts'
+import { contentRoutes } from './routes.ts'
+import { type ContentDb, contentTables } from './schema.ts'
+import { createContent } from './service.ts'
+
+/** FAQs, and the versions by which apps see what is new. */
+export const contentFeature = {
+  tables: contentTables,
+  commands: contentCommands,
+  create(platform: Platform<ContentDb & PublicationsDb>) {
+    const content = createContent(platform)
+    return {
+      services: { content },
+      routes: () => contentRoutes({ content }),
+      consoleRoutes: ({ record }: ConsoleContext) => contentAdmin({ content, record }),
+    }
+  },
+} satisfies Feature

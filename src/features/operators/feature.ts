@@ -1,0 +1,41 @@
+import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import { consoleUrlOf } from '../../platform/public-url.ts'
+import { operatorsAdmin } from './admin.ts'
+import { operatorsCommands } from './commands.ts'
+import { createOperators } from './operators.ts'
+import { type OperatorsDb, operatorTables } from './schema.ts'
+
+/** Who may use the console, and what they did there. */
+export const operatorsFeature = {
+  tables: operatorTables,
+  commands: operatorsCommands,
+  create(platform: Platform<OperatorsDb>) {
+    const { config, secrets, appName, now } = platform
+    const { sealKey, recoveryKey } = secrets
+    const auditKeptDays = config.auditKeepDays
+    const operators = createOperators({ ...platform, sealKey, recoveryKey, auditKeptDays })
+    const consoleUrl = consoleUrlOf(config)
+    return {
+      services: { operators, consoleUrl },
+      consoleRoutes: ({ record, isSignedIn }: ConsoleContext) =>
+        operatorsAdmin({ operators, appName, consoleUrl, isSignedIn, record, now }),
+      jobs: [
+        {
+          name: 'old audit entries',
+          schedule: ['40 3 * * *'],
+          run: operators.audit.sweep,
+          deletesByAge: true,
+        },
+        {
+          name: 'old console sessions',
+          schedule: ['45 * * * *'],
+          run: async () => {
+            await operators.sessions.sweep()
+            await operators.passkeys.sweep()
+          },
+          deletesByAge: true,
+        },
+      ],
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,31 @@
+import type { ConsoleContext, Feature, Platform } from '../../platform/feature.ts'
+import { ratesAdmin } from './admin.ts'
+import { ratesCommands } from './commands.ts'
+import { rateJobs } from './jobs.ts'
+import { feedOf } from './providers.ts'
+import { ratesRoutes } from './routes.ts'
+import { type RatesDb, rateTables } from './schema.ts'
+import { createRates } from './service.ts'
+import type { Peg } from './table.ts'
+
+type Needs = {
+  /** The currencies whose rates are fixed by law. */
+  pegs: Peg[]
+}
+
+/** Currency rates, refreshed from a public feed. */
+export const ratesFeature = {
+  tables: rateTables,
+  commands: ratesCommands,
+  create(platform: Platform<RatesDb>, { pegs }: Needs) {
+    const { ratesProvider, ratesUrl, ratesApiKey, ratesBase } = platform.config
+    const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
+    const rates = createRates({ ...platform, feed, baseCode: ratesBase, pegs })
+    return {
+      services: { rates },
+      routes: () => ratesRoutes({ rates }),
+      consoleRoutes: ({ record }: ConsoleContext) => ratesAdmin({ rates, record }),
+      jobs: rateJobs({ rates }),
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,30 @@
+import type { Tx } from '../../platform/db/db.ts'
+import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type { PublicationsDb } from '../../platform/publications/schema.ts'
+import { settingsAdmin } from './admin.ts'
+import { settingsCommands } from './commands.ts'
+import { appTags } from './model.ts'
+import { settingsRoutes } from './routes.ts'
+import { type SettingsDb, settingsTables } from './schema.ts'
+import { createSettings } from './service.ts'
+
+type Needs = {
+  /** Tells apps that the settings have changed. */
+  bumpVersion: (tx: Tx) => Promise<void>
+}
+
+/** The app's settings, with values by platform, version, language or country. */
+export const settingsFeature = {
+  tables: settingsTables,
+  commands: settingsCommands,
+  tags: appTags,
+  create(platform: Platform<SettingsDb & PublicationsDb>, needs: Needs) {
+    const settings = createSettings({ ...platform, ...needs })
+    const { countryHeader } = platform.config
+    return {
+      services: { settings },
+      routes: (context: RouteContext) => settingsRoutes({ settings, countryHeader, ...context }),
+      consoleRoutes: ({ record }: ConsoleContext) => settingsAdmin({ settings, record }),
+    }
+  },
+} satisfies Feature

@@ -1,0 +1,165 @@
+import type { KeyRing } from '../../lib/key-ring.ts'
+import type { Tx } from '../../platform/db/db.ts'
+import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
+import type { SendMail } from '../../platform/outbox/mailer.ts'
+import { createOutbox } from '../../platform/outbox/outbox.ts'
+import type { OutboxDb } from '../../platform/outbox/schema.ts'
+import { publicUrl } from '../../platform/public-url.ts'
+import { byForeignKey, nothing } from '../../platform/user-table.ts'
+import type { Accounts } from './accounts/accounts.ts'
+import { createFindUsers } from './accounts/find-users.ts'
+import { userAdmin } from './admin.ts'
+import { userCommands } from './commands.ts'
+import type { MailLinks } from './email/email-addresses.ts'
+import type { UserOutbox } from './email/outbox-messages.ts'
+import { userJobs } from './jobs.ts'
+import { userPlainPaths, userTags } from './model.ts'
+import { profileRoutes } from './profile/routes.ts'
+import { createProfile } from './profile/service.ts'
+import { userRoutes } from './routes.ts'
+import { type UsersDb, userTables } from './schema.ts'
+import { createTokens } from './sessions/tokens.ts'
+import { APPLE_URL, createAppleGrants } from './social/apple-grants.ts'
+import { createIdentities } from './social/identities.ts'
+import {
+  createIdTokenVerifier,
+  type IdentityProviders,
+  knownProviders,
+} from './social/identity-providers.ts'
+import { userGerman } from './translations.ts'
+import { createUsers } from './users.ts'
+
+type Needs = {
+  accounts: Accounts
+  signingKeys: KeyRing
+  sendMail: SendMail
+  mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
+  deleteAccount: (userId: string) => Promise<void>
+  exportData: (userId: string) => Promise<Record<string, unknown>>
+  ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
+  /** Whether a guest has had a purchase or a file since then: an idle one without is deleted. */
+  hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
+  customerIdsOf: (text: string) => Promise<string[]>
+  isEvent: (id: string) => Promise<boolean>
+  /** Only tests pass others. */
+  providers?: IdentityProviders | undefined
+  appleUrl?: string | undefined
+}
+
+const ofAccounts = nothing('a guest has none, and signs in to the account anew')
+
+/** Accounts and everything that lets a user sign in to one. */
+export const usersFeature = {
+  tables: userTables,
+  commands: userCommands,
+  translations: { de: userGerman },
+  tags: userTags,
+  plainPaths: userPlainPaths,
+  create(platform: Platform<UsersDb & OutboxDb>, needs: Needs) {
+    const { config, secrets, db, appName, now } = platform
+    const { accounts, deleteAccount, exportData, ownsPublicPicture, signingKeys } = needs
+    const { sealKey, recoveryKey, refreshKey } = secrets
+    const outbox: UserOutbox = createOutbox({ ...platform, key: sealKey })
+    const identities = createIdentities({ db, outbox, sealKey })
+    const profile = createProfile({ db, ownsPublicPicture, now })
+    const tokens = createTokens({
+      keys: signingKeys,
+      refreshKey,
+      issuer: config.tokenIssuer ?? config.baseUrl ?? 'homeport',
+      audience: config.tokenAudience,
+      now,
+    })
+    const { providers = knownProviders(config.googleClientIds, config.appleClientIds) } = needs
+    const users = createUsers({
+      ...platform,
+      ...needs,
+      identities,
+      outbox,
+      tokens,
+      sealKey,
+      recoveryKey,
+      passwordMinLength: config.passwordMinLength,
+      links: linksOf(config),
+      verifyIdToken: createIdTokenVerifier(providers, now),
+      appleGrants: appleGrantsOf(config, needs.appleUrl ?? APPLE_URL, now),
+      readProfile: profile.read,
+    })
+    const { directory, devices, oneTimeTokens } = users
+    const findUsers = createFindUsers({ ...needs, ...directory })
+    const { limits } = platform
+    return {
+      services: {
+        users,
+        accounts,
+        profile,
+        tokens,
+        outbox,
+        findUsers,
+        userIdOf: directory.idOf,
+        deleteAccount,
+        exportData,
+      },
+      routes: (context: RouteContext) =>
+        userRoutes({ users, deleteAccount, appName, ...context }).use(
+          profileRoutes({ profile, deleteAccount, exportData, ...context }),
+        ),
+      consoleRoutes: ({ record }: ConsoleContext) =>
+        userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }),
+      jobs: userJobs({ users, outbox }),
+      userData: {
+        users: {
+          deletion: accounts.remove,
+          export: {
+            user: (userId: string) => profile.read(userId, publicUrl(config)),
+            account: accounts.describe,
+          },
+          merging: accounts.remove,
+        },
+        identities: {
+          deletion: identities.removeAll,
+          export: { identities: identities.list },
+          merging: ofAccounts,
+        },
+        sessions: {
+          deletion: byForeignKey,
+          export: { sessions: (userId: string) => devices.list(userId, '') },
+          merging: nothing('the sessions of the guest end'),
+        },
+        knownDevices: {
+          deletion: byForeignKey,
+          export: { devices: devices.known },
+          merging: nothing('the device is new to the account, whose owner is told of it'),
+        },
+        oneTimeTokens: {
+          deletion: byForeignKey,
+          export: { pending: oneTimeTokens.list },
+          merging: ofAccounts,
+        },
+        recoveryCodes: {
+          deletion: byForeignKey,
+          export: nothing('only hashes are kept'),
+          merging: ofAccounts,
+        },
+        outbox: {
+          deletion: byForeignKey,
+          export: nothing('messages on their way, which the user receives'),
+          merging: ofAccounts,
+        },
+      },
+    }
+  },
+} satisfies Feature
+
+/** Links lead to the app, or to a page of ours; without a public address the page is of no use beside an app. */
+function linksOf(config: Platform<UsersDb>['config']): MailLinks {
+  const { appLinkUrl, baseUrl } = config
+  const page = `${publicUrl(config)}/auth`
+  return { app: appLinkUrl, page: appLinkUrl !== null && baseUrl === null ? null : page }
+}
+
+/** Revokes grants at Apple when an account is deleted; null without Apple's keys. */
+function appleGrantsOf(config: Platform<UsersDb>['config'], url: string, now: () => Date) {
+  const { appleTeamId: teamId, appleKeyId: keyId, applePrivateKey: privateKey } = config
+  if (teamId === null || keyId === null || privateKey === null) return null
+  return createAppleGrants({ teamId, keyId, privateKey, url }, now)
+}

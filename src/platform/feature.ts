@@ -1,0 +1,81 @@
+import type { AnyElysia } from 'elysia'
+import type { Config } from '../config.ts'
+import type { DataCommand } from '../lib/command.ts'
+import type { Log } from '../lib/log.ts'
+import type { Passwords } from '../lib/passwords.ts'
+import type { Timer } from '../lib/timer.ts'
+import type { Sentences } from '../lib/translate.ts'
+import type { Secrets } from '../secrets.ts'
+import type { Columns, UsersTable } from './db/columns.ts'
+import type { Db } from './db/db.ts'
+import type { authenticate, CheckSession } from './http/authenticate.ts'
+import type { IpOf } from './http/client-ip.ts'
+import type { RecordAct } from './http/console-guard.ts'
+import type { CountryOf } from './http/country.ts'
+import type { Limits } from './limits/limits.ts'
+import type { UserTable } from './user-table.ts'
+
+/** One noun of the product. `server/features.ts` lists the features. */
+export type Feature = Declarations & {
+  /** Its second argument is what it needs of other features. */
+  create: (platform: never, needs: never) => FeatureParts
+}
+
+/** What is known of a feature before anything runs. */
+export type Declarations = {
+  tables: (columns: Columns, users: UsersTable) => object
+  commands: readonly DataCommand<never>[]
+  /** Sentences that users see, by language. */
+  translations?: Record<string, Sentences>
+  /** The tags of its routes in the OpenAPI document, with their descriptions. */
+  tags?: Record<string, string>
+  /** Paths that take plain requests where payloads must be encrypted. */
+  plainPaths?: string[]
+}
+
+/** What a feature contributes to a running server: the result of its `create`. */
+export type FeatureParts = {
+  /** What other features, commands and tests call, by name. */
+  services: object
+  routes?: (context: RouteContext) => AnyElysia
+  consoleRoutes?: (context: ConsoleContext) => AnyElysia
+  jobs?: Timer[]
+  /** By the name of the table: every table with a column that names a user. */
+  userData?: Record<string, UserTable>
+}
+
+/** What every feature may use; each names the fields that it needs of it. */
+export type Platform<Database extends Db<unknown>> = {
+  config: Config
+  secrets: Secrets
+  db: Database
+  log: Log
+  now: () => Date
+  newId: () => string
+  limits: Limits
+  passwords: Passwords
+  /** What mails, passkeys and authenticator apps call the app. */
+  appName: string
+}
+
+/** What routes are built with. */
+export type RouteContext = {
+  /** Adds `signedIn: true`, which requires a session. */
+  signedIn: ReturnType<typeof authenticate>
+  checkSession: CheckSession
+  /** What URLs of files begin with. */
+  baseUrlOf: (request: Request) => string
+  ipOf: IpOf
+  countryOf: CountryOf
+  /** The language that suits a request best of those with translations. */
+  languageOf: (request: Request) => string
+  translate: (sentence: string, language: string) => string
+}
+
+/** What console routes are built with. */
+export type ConsoleContext = {
+  record: RecordAct
+  /** Whether the session of a request is still valid. */
+  isSignedIn: (request: Request) => Promise<boolean>
+  baseUrlOf: (request: Request) => string
+}

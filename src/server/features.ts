@@ -1,0 +1,133 @@
+import { attachmentsFeature } from '../features/attachments/feature.ts'
+import { billingFeature } from '../features/billing/feature.ts'
+import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
+import { contentFeature } from '../features/content/feature.ts'
+import { operatorsFeature } from '../features/operators/feature.ts'
+import { plansFeature } from '../features/plans/feature.ts'
+import { PlanReply } from '../features/plans/model.ts'
+import { ratesFeature } from '../features/rates/feature.ts'
+import type { Peg } from '../features/rates/table.ts'
+import { settingsFeature } from '../features/settings/feature.ts'
+import { createAccounts } from '../features/users/accounts/accounts.ts'
+import { usersFeature } from '../features/users/feature.ts'
+import type { IdentityProviders } from '../features/users/social/identity-providers.ts'
+import type { Columns } from '../platform/db/columns.ts'
+import type { OpenDb } from '../platform/db/db.ts'
+import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
+import { createUserData } from '../usecases/user-data.ts'
+import { type createPlatform, platformDeclarations } from './platform.ts'
+
+/** Every feature: what it declares. `createFeatures` gives each what it needs of others. */
+const FEATURES = [
+  platformDeclarations,
+  settingsFeature,
+  plansFeature,
+  ratesFeature,
+  contentFeature,
+  usersFeature,
+  attachmentsFeature,
+  billingFeature,
+  operatorsFeature,
+] as const
+
+type Command = (typeof FEATURES)[number]['commands'][number]
+export type Tables = Intersection<ReturnType<(typeof FEATURES)[number]['tables']>>
+
+export type FeaturesDeps = {
+  pegs: Peg[]
+  /** The command line of the image worker. */
+  imageCommand: string[]
+  /** The identity providers, and how folding is cut; only tests pass others. */
+  providers?: IdentityProviders
+  appleUrl?: string
+  foldingSizes?: FoldingSizes
+}
+
+type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
+
+/** Creates every feature, in the order in which requests meet their routes. */
+export function createFeatures(platform: ServerPlatform, given: FeaturesDeps) {
+  const accounts = createAccounts(platform)
+  const existingUsers = accounts.filterExisting
+  const userData = createUserData(platform.db, () =>
+    parts.flatMap(({ userData: tables = {} }: FeatureParts) => Object.values(tables)),
+  )
+  const content = contentFeature.create(platform)
+  const settings = settingsFeature.create(platform, {
+    bumpVersion: (tx) => content.services.content.bump(tx, 'appSetting'),
+  })
+  const plans = plansFeature.create(platform)
+  const rates = ratesFeature.create(platform, given)
+  const attachments = attachmentsFeature.create(platform, {
+    imageCommand: given.imageCommand,
+    existingUsers,
+    clearAvatar: accounts.clearAvatar,
+  })
+  const billing = billingFeature.create(platform, {
+    listPlans: plans.services.plans.listIn,
+    planSchema: PlanReply,
+    existingUsers,
+    findUser: async (id) => (await users.services.users.directory.listOf([id]))[0] ?? null,
+    sizes: given.foldingSizes,
+  })
+  const { listing, attachments: files } = attachments.services
+  const { subscription, eventSearch } = billing.services
+  const users = usersFeature.create(platform, {
+    ...userData,
+    accounts,
+    signingKeys: platform.signingKeys,
+    sendMail: platform.mailer.send,
+    ownsPublicPicture: files.ownsPublicPicture,
+    hasRecentAssets: async (userId, since) =>
+      (await listing.hasFileSince(userId, since)) ||
+      (await subscription.hasAccessSince(userId, since)),
+    customerIdsOf: eventSearch.customerIdsOf,
+    isEvent: eventSearch.exists,
+    providers: given.providers,
+    appleUrl: given.appleUrl,
+  })
+  const operators = operatorsFeature.create(platform)
+  const parts = [settings, plans, rates, content, users, attachments, billing, operators]
+  type Services = Intersection<(typeof parts)[number]['services']>
+  const services = Object.assign({}, ...parts.map((part) => part.services)) as Services
+  return { parts: parts as FeatureParts[], services }
+}
+
+type Created = ReturnType<Extract<(typeof FEATURES)[number], Feature>['create']>
+type RoutesOf<Parts> = Parts extends { routes: (context: never) => infer App } ? App : never
+
+/** The documented routes by path and method, with the types of their requests and replies. */
+export type Routes = Intersection<RoutesOf<Created>['~Routes']>
+
+/** The tables of all features. Ids are UUIDv7 text made by the program. */
+export function buildTables(columns: Columns): Tables {
+  const accounts = usersFeature.tables(columns)
+  const others = FEATURES.filter((feature) => feature !== usersFeature)
+  const tables = others.map((feature) => feature.tables(columns, accounts.users))
+  return Object.assign({}, accounts, ...tables)
+}
+
+const declared: readonly Declarations[] = FEATURES
+
+/** The commands that operators type. */
+export const commands = FEATURES.flatMap<Command>((feature) => feature.commands)
+
+/** What users are told, by language. */
+export const translations = { de: merged(declared.map(({ translations }) => translations?.['de'])) }
+
+/** The tags of the routes, with their descriptions in the OpenAPI document. */
+export const tags = merged(declared.map((feature) => feature.tags))
+
+/** Paths that take plain requests where payloads must be encrypted: pages, the webhook, what holds no secret. */
+export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
+
+function merged(records: (Record<string, string> | undefined)[]): Record<string, string> {
+  return Object.assign({}, ...records)
+}
+
+/** What has the properties of every member of a union. */
+type Intersection<Union> = (Union extends unknown ? (one: Union) => void : never) extends (
+  all: infer All,
+) => void
+  ? All
+  : never

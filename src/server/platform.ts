@@ -1,0 +1,137 @@
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
+import type { PasswordCost } from '../lib/argon2.ts'
+import { DAY_MS } from '../lib/durations.ts'
+import { newId } from '../lib/ids.ts'
+import { createKeyRing } from '../lib/key-ring.ts'
+import type { Log } from '../lib/log.ts'
+import { createPasswords, PASSWORD_COSTS } from '../lib/passwords.ts'
+import type { Timer } from '../lib/timer.ts'
+import type { Columns, UsersTable } from '../platform/db/columns.ts'
+import type { OpenDb } from '../platform/db/db.ts'
+import { keyCommands } from '../platform/encryption/commands.ts'
+import { createReplayGuard } from '../platform/encryption/replay-guard.ts'
+import { type EncryptionDb, encryptionTables } from '../platform/encryption/schema.ts'
+import type { Declarations } from '../platform/feature.ts'
+import { historyTables } from '../platform/history/schema.ts'
+import {
+  createAddressOf,
+  createIpOf,
+  createNetworkCheck,
+  createProxyCheck,
+} from '../platform/http/client-ip.ts'
+import { createCountryOf } from '../platform/http/country.ts'
+import { httpGerman } from '../platform/http/translations.ts'
+import { createLimits } from '../platform/limits/limits.ts'
+import { type LimitsDb, limitTables } from '../platform/limits/schema.ts'
+import { createMailer } from '../platform/outbox/mailer.ts'
+import { outboxTables } from '../platform/outbox/schema.ts'
+import { publicUrl } from '../platform/public-url.ts'
+import { publicationTables } from '../platform/publications/schema.ts'
+import type { Secrets } from '../secrets.ts'
+
+/** What the platform declares beside the features. */
+export const platformDeclarations = {
+  tables: (columns: Columns, users: UsersTable) => ({
+    ...publicationTables(columns),
+    ...historyTables(columns),
+    ...outboxTables(columns, users),
+    ...limitTables(columns),
+    ...encryptionTables(columns),
+  }),
+  commands: keyCommands,
+  translations: { de: httpGerman },
+} satisfies Declarations
+
+export type PlatformDeps<Database> = {
+  config: Config
+  secrets: Secrets
+  db: Database
+  log: Log
+  now?: () => Date
+  /** What passwords cost and how many wait for their turn; only tests pass others. */
+  passwordCost?: PasswordCost
+  passwordQueueLimit?: number
+}
+
+/** Apps pin the key that they encrypt for, and are updated slowly: 30 days. */
+const ENCRYPTION_KEY_GRACE_MS = 30 * DAY_MS
+
+/** Creates what the features share. */
+export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb & EncryptionDb>(
+  deps: PlatformDeps<Database>,
+) {
+  const { config, secrets, db, log, now = () => new Date() } = deps
+  const { passwordCost = PASSWORD_COSTS[config.passwordHashing], passwordQueueLimit } = deps
+  const { trustedProxies: trusted, consoleNetworks, countryHeader } = config
+  const appName = config.appName ?? config.tokenAudience
+  const limits = createLimits({ db, now, enabled: config.rateLimits })
+  const encryptionKeys = await createKeyRing({
+    kept: secrets.encryptionKeys,
+    use: 'enc',
+    alg: 'ECDH-ES',
+    acceptedAfter: ENCRYPTION_KEY_GRACE_MS,
+    now,
+  })
+  const signingKeys = await createKeyRing({
+    kept: secrets.accessTokenKeys,
+    use: 'sig',
+    alg: 'ES256',
+    acceptedAfter: ACCESS_TOKEN_TTL_SECONDS * 1000,
+    now,
+  })
+  const replayGuard = createReplayGuard({ db, now })
+  const addressOf = createAddressOf({ trusted, log })
+  const isFromProxy = createProxyCheck(trusted)
+  const jobs: Timer[] = [
+    {
+      name: 'sealed requests',
+      schedule: ['*/10 * * * *'],
+      run: replayGuard.sweep,
+      deletesByAge: true,
+    },
+    {
+      name: 'old encryption keys',
+      schedule: ['5 * * * *'],
+      run: encryptionKeys.sweep,
+      deletesByAge: true,
+    },
+    {
+      name: 'old signing keys',
+      schedule: ['6 * * * *'],
+      run: signingKeys.sweep,
+      deletesByAge: true,
+    },
+    { name: 'database log', schedule: ['27 * * * *'], run: db.emptyLog },
+    { name: 'old limits', schedule: ['30 3 * * *'], run: limits.sweep, deletesByAge: true },
+  ]
+  return {
+    config,
+    secrets,
+    db,
+    log,
+    now,
+    newId,
+    limits,
+    passwords: createPasswords(passwordCost, log, passwordQueueLimit),
+    appName,
+    mailer: createMailer({
+      smtpUrl: config.smtpUrl,
+      from: config.mailFrom ?? { name: appName, address: `no-reply@${hostOf(config)}` },
+      folder: join(config.dataDir, 'outbox'),
+    }),
+    encryptionKeys,
+    signingKeys,
+    publicKeys: () => [...signingKeys.published(), ...encryptionKeys.published()],
+    replayGuard,
+    ipOf: createIpOf(addressOf),
+    countryOf: createCountryOf(countryHeader, { isFromProxy, log }),
+    maySeeConsole: createNetworkCheck(consoleNetworks, addressOf, isFromProxy),
+    jobs,
+  }
+}
+
+function hostOf(config: Config): string {
+  return new URL(publicUrl(config)).hostname
+}

@@ -1,0 +1,41 @@
+import type { Db, Tx } from '../platform/db/db.ts'
+import type { UserTable } from '../platform/user-table.ts'
+
+/**
+ * Deletes, exports and merges what a user has in every table. `listTables` names users first and what refers to them
+ * after: deletion and merging go backwards.
+ */
+export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {
+  return { deleteAccount, exportData, mergeGuest }
+
+  /** Deletes the account and its data in one change, and files after its commit. */
+  async function deleteAccount(userId: string) {
+    const deleteFiles = await db.write(async (tx) => {
+      const afterCommit: (() => Promise<void>)[] = []
+      for (const { deletion } of listTables().toReversed()) {
+        const rest = typeof deletion === 'function' ? await deletion(tx, userId) : undefined
+        if (rest) afterCommit.push(rest)
+      }
+      return afterCommit
+    })
+    for (const deleteThem of deleteFiles) await deleteThem()
+  }
+
+  /** Everything that is stored about a user and that deleting the account would remove. */
+  async function exportData(userId: string): Promise<Record<string, unknown>> {
+    const exported: Record<string, unknown> = {}
+    for (const { export: members } of listTables()) {
+      for (const [name, read] of Object.entries(members)) {
+        if (typeof read === 'function') exported[name] = await read(userId)
+      }
+    }
+    return exported
+  }
+
+  /** Gives a guest's data to an account and deletes the guest, as part of the change. */
+  async function mergeGuest(tx: Tx, guestId: string, userId: string) {
+    for (const { merging } of listTables().toReversed()) {
+      if (typeof merging === 'function') await merging(tx, guestId, userId)
+    }
+  }
+}

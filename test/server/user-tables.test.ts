@@ -1,0 +1,115 @@
+import { expect, test } from 'bun:test'
+import { type Column, eq, getTableColumns, getTableName } from 'drizzle-orm'
+import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core'
+import { sqliteColumns } from '../../src/platform/db/sqlite/columns.ts'
+import type { UserTable } from '../../src/platform/user-table.ts'
+import { buildTables } from '../../src/server/features.ts'
+import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
+
+type TableName = keyof TestApp['services']['db']['tables']
+
+const PROFILE = '/api/user/profile/v1'
+/** Tables whose rows name a user, and the column that does: by a foreign key, or as an app user id. */
+const USER_COLUMNS = Object.entries(buildTables(sqliteColumns)).flatMap(([name, table]) => {
+  const columns = getTableConfig(table as SQLiteTable).foreignKeys.flatMap((key) => {
+    const { columns, foreignTable } = key.reference()
+    return getTableName(foreignTable) === 'users' ? columns : []
+  })
+  const keys = Object.keys(getTableColumns(table))
+  const column = keys.find((key) =>
+    columns.some((one) => one === getTableColumns(table)[key as never]),
+  )
+  const named = column ?? keys.find((key) => /^(userId|appUserId)$/.test(key))
+  return named === undefined
+    ? []
+    : [{ name: name as TableName, column: named, isKey: column !== undefined }]
+})
+const OWNED = USER_COLUMNS.filter(({ isKey }) => isKey)
+
+test('every table that names a user declares its deletion, export and merging', async () => {
+  await using app = await createTestApp()
+  const expected = ['users', ...USER_COLUMNS.map(({ name }) => name)]
+  expect(expected.length).toBeGreaterThan(10)
+  expect(Object.keys(userDataOf(app)).toSorted()).toEqual(expected.toSorted())
+})
+
+test('a table that is not deleted, exported or merged says why', async () => {
+  await using app = await createTestApp()
+  for (const [name, { deletion, export: members, merging }] of Object.entries(userDataOf(app))) {
+    for (const part of [deletion, members, merging]) {
+      if (!('nothing' in part)) continue
+      const reason = String(part.nothing)
+      expect([name, reason, reason.split(' ').length > 3]).toEqual([name, reason, true])
+    }
+  }
+})
+
+test('deleting an account leaves no row that names the user', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token, user } = await app.register()
+  await fillTables(app, user._id)
+  expect((await app.ask('DELETE', PROFILE, { token })).status).toBe(200)
+  for (const { name } of OWNED)
+    expect([name, await countRows(app, name, user._id)]).toEqual([name, 0])
+})
+
+test('what is exported of a table shows its rows', async () => {
+  await using app = await createTestApp()
+  const { user } = await app.register()
+  await fillTables(app, user._id)
+  const exported = await app.services.exportData(user._id)
+  for (const { name } of OWNED) {
+    const members = Object.keys(userDataOf(app)[name]?.export ?? {}).filter(
+      (key) => key !== 'nothing',
+    )
+    for (const member of members) {
+      expect([member, (exported[member] as unknown[]).length > 0]).toEqual([member, true])
+    }
+  }
+})
+
+test('a guest who signs in leaves no row, and the account has the rows that are merged', async () => {
+  await using app = await createTestApp()
+  const email = 'ann@example.com'
+  const { user } = await app.register(email)
+  const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
+  await fillTables(app, guest.user._id)
+  const login = { token: guest.accessToken, json: { email, password: PASSWORD } }
+  expect((await app.ask('POST', '/api/auth/login/v1', login)).status).toBe(200)
+  for (const { name } of OWNED) {
+    expect([name, await countRows(app, name, guest.user._id)]).toEqual([name, 0])
+    if (typeof userDataOf(app)[name]?.merging !== 'function') continue
+    expect([name, await countRows(app, name, user._id)]).toEqual([name, 1])
+  }
+})
+
+function userDataOf({ services }: TestApp): Record<string, UserTable> {
+  return Object.assign({}, ...services.parts.map(({ userData }) => userData))
+}
+
+/** A row of the user in every table with a foreign key to users. */
+async function fillTables({ services: { db } }: TestApp, userId: string) {
+  for (const { name, column } of OWNED) {
+    const columns = Object.entries(getTableColumns(db.tables[name]))
+    const needed = columns.filter(([, { notNull, hasDefault }]) => notNull && !hasDefault)
+    const row = Object.fromEntries(needed.map(([key, one]) => [key, valueFor(one as Column)]))
+    await db.write(async (tx) => {
+      await tx.insert(db.tables[name]).values({ ...row, [column]: userId } as never)
+    })
+  }
+}
+
+/** Times are integers to the database, in a type of our own. */
+function valueFor(column: Column): unknown {
+  const { dataType } = column
+  if (dataType === 'number') return 1
+  if (dataType === 'boolean') return true
+  if (dataType !== 'custom') return dataType === 'json' ? {} : crypto.randomUUID()
+  return /int/.test(column.getSQLType()) ? new Date(Date.now() + 3_600_000) : {}
+}
+
+async function countRows({ services: { db } }: TestApp, name: TableName, userId: string) {
+  const { column } = OWNED.find((one) => one.name === name) as (typeof OWNED)[number]
+  const columns = getTableColumns(db.tables[name]) as Record<string, Column>
+  return db.read.$count(db.tables[name], eq(columns[column] as Column, userId))
+}
