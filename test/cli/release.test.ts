@@ -1,6 +1,6 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
-import { cp, readFile } from 'node:fs/promises'
+import { cp, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSignedFile } from '../../src/cli/service/release.ts'
 import { formatSums, verifySums } from '../../src/lib/release-signature.ts'
@@ -26,7 +26,7 @@ async function prepare() {
   const program = `#!/bin/sh\ntouch '${mark}'\necho '${described}'\n`
   await Bun.write(join(releases.folder, NAME), program)
   const executable = join(homeport.folder, 'homeport')
-  const before = await readFile(executable)
+  const before = await stat(executable)
   const env = { NODE_EXTRA_CA_CERTS: releases.authority }
   return {
     releases,
@@ -34,7 +34,10 @@ async function prepare() {
     key: await Bun.file(RELEASE_KEY).text(),
     upgrade: (...args: string[]) => homeport.run(['upgrade', ...args], env),
     hasRun: () => Bun.file(mark).exists(),
-    isReplaced: async () => !(await readFile(executable)).equals(before),
+    isReplaced: async () => {
+      const { ino, mtimeMs, size } = await stat(executable)
+      return ino !== before.ino || mtimeMs !== before.mtimeMs || size !== before.size
+    },
   }
 }
 

@@ -1,7 +1,6 @@
-import { existsSync } from 'node:fs'
-import { cp, mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import { openData } from '../../src/cli/data-directory.ts'
 import { readConfig } from '../../src/config.ts'
 import type { FoldingSizes } from '../../src/features/billing/projection/checkpoints.ts'
@@ -45,23 +44,27 @@ export type Clock = { now: Date; advance: (ms: number) => void }
 
 export type TestApp = Awaited<ReturnType<typeof createTestApp>>
 
-let template: Promise<string> | null = null
+let template: Promise<Map<string, Uint8Array>> | null = null
 
-/** A data directory as the first start leaves it, which each test gets a copy of. */
-async function makeTemplate(): Promise<string> {
-  const dataDir = await mkdtemp(join(tmpdir(), `homeport-template-${process.pid}-`))
+/** The files of a data directory as the first start leaves it. Each test gets a copy of them. */
+async function makeTemplate(): Promise<Map<string, Uint8Array>> {
+  const dataDir = await mkdtemp(join(tmpdir(), 'homeport-template-'))
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', MIN_FREE_BYTES: '0' })
-  await using _data = await openData(config, createLog('error'))
-  return dataDir
+  await (await openData(config, createLog('error')))[Symbol.asyncDispose]()
+  const files = new Map<string, Uint8Array>()
+  for (const entry of await readdir(dataDir, { recursive: true, withFileTypes: true })) {
+    // The log of the database is empty.
+    if (!entry.isFile() || /-(wal|shm)$/.test(entry.name)) continue
+    const path = join(entry.parentPath, entry.name)
+    files.set(relative(dataDir, path), await Bun.file(path).bytes())
+  }
+  await rm(dataDir, { recursive: true })
+  return files
 }
 
 async function copyTemplate(dataDir: string) {
-  // The end of a file takes it away, and files may share a process.
-  if (template && !existsSync(await template)) template = null
   template ??= makeTemplate()
-  // The log is empty, and its files may go at any time: whoever closed it may not be collected yet.
-  const filter = (path: string) => !/-(wal|shm)$/.test(path)
-  await cp(await template, dataDir, { recursive: true, filter })
+  for (const [name, bytes] of await template) await Bun.write(join(dataDir, name), bytes)
 }
 
 /**

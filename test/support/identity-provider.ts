@@ -12,7 +12,7 @@ export const CLIENT_ID = 'com.example.app'
 
 /** Google and Apple on loopback: their keys, which rotate, and Apple's grants. */
 export async function startIdentityProvider() {
-  const key = { current: await newKey(1) }
+  const key = { current: await keyOf(1) }
   const published = [key.current]
   const asked: string[] = []
   const revoked: string[] = []
@@ -53,7 +53,7 @@ export async function startIdentityProvider() {
   }
 
   async function rotate() {
-    key.current = await newKey(published.length + 1)
+    key.current = await keyOf(published.length + 1)
     published.push(key.current)
   }
 
@@ -82,6 +82,14 @@ function fill(count: { sent: number }) {
       await Bun.sleep(0)
     },
   })
+}
+
+/** Keys of RSA take long to make: all providers of a process have the same. */
+const keys: ReturnType<typeof newKey>[] = []
+
+function keyOf(number: number) {
+  keys[number] ??= newKey(number)
+  return keys[number]
 }
 
 async function newKey(number: number) {

@@ -1,5 +1,5 @@
 import { afterAll } from 'bun:test'
-import { readdirSync, rmSync, statfsSync } from 'node:fs'
+import { rmSync, statfsSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -14,13 +14,8 @@ if (process.env['TMPDIR'] === undefined && hasRoom()) {
   process.env['TMPDIR'] = MEMORY
 }
 
-/** What the test app copies for each test, see `app.ts`. */
-afterAll(() => {
-  for (const name of readdirSync(tmpdir())) {
-    if (!name.startsWith(`homeport-template-${process.pid}-`)) continue
-    rmSync(join(tmpdir(), name), { recursive: true, force: true })
-  }
-})
+/** What `executable.ts` makes links to. */
+afterAll(() => rmSync(join(tmpdir(), `homeport-executable-${process.pid}`), { force: true }))
 
 function hasRoom(): boolean {
   try {
