@@ -1,32 +1,64 @@
-import { expect, test } from 'bun:test'
+import { expect, spyOn, test } from 'bun:test'
 import { createSemaphore } from '../../src/lib/semaphore.ts'
 
 const full = () => new Error('full')
 
-test('so much runs side by side, so many wait in order, one more is refused', async () => {
+test('two pieces of work run at once, two wait in order, and a fifth is refused', async () => {
   const inTurn = createSemaphore({ limit: 2, queueLimit: 2, onFull: full })
-  const order: number[] = []
+  const started: number[] = []
+  const ends = Array.from({ length: 5 }, () => Promise.withResolvers<void>())
   const work = (at: number) =>
-    inTurn(async () => void order.push(at, await Bun.sleep(5).then(() => at)))
-  const started = [0, 1, 2, 3].map(work)
+    inTurn(async () => {
+      started.push(at)
+      await ends[at]?.promise
+    })
+  const admitted = [0, 1, 2, 3].map(work)
   await expect(work(4)).rejects.toThrow('full')
-  await Promise.all(started)
-  expect(order.filter((_, at) => at % 2 === 1)).toEqual([0, 1, 2, 3])
-  await work(5)
+  expect(started).toEqual([0, 1])
+  for (const [ended, running] of [
+    [1, [0, 1, 2]],
+    [0, [0, 1, 2, 3]],
+  ] as const) {
+    ends[ended]?.resolve()
+    await admitted[ended]
+    await Bun.sleep(0)
+    expect(started).toEqual([...running])
+  }
+  for (const { resolve } of ends) resolve()
+  await Promise.all(admitted)
+  await work(4)
+  expect(started).toEqual([0, 1, 2, 3, 4])
 })
 
-test('who would wait too long is refused at once, and who has waited too long leaves', async () => {
-  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 40, onFull: full })
-  const slow = () => inTurn(() => Bun.sleep(100))
-  const first = slow()
-  const start = performance.now()
-  await expect(slow()).rejects.toThrow('full')
-  expect(performance.now() - start).toBeWithin(30, 90)
+test('work that has waited for too long leaves the queue', async () => {
+  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 20, onFull: full })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const first = inTurn(() => promise)
+  let hasStarted = false
+  const late = inTurn(async () => {
+    hasStarted = true
+  })
+  await expect(late).rejects.toThrow('full')
+  resolve()
   await first
-  const second = slow()
-  const asked = performance.now()
-  for (let at = 0; at < 3; at++) await slow().catch(() => {})
-  expect(performance.now() - asked).toBeLessThan(80)
-  await second
   expect(await inTurn(async () => 'free')).toBe('free')
+  expect(hasStarted).toBe(false)
+})
+
+test('work that would wait for too long by the average so far is refused without waiting', async () => {
+  let now = 0
+  using _clock = spyOn(performance, 'now').mockImplementation(() => now)
+  const inTurn = createSemaphore({ limit: 1, queueLimit: 100, maxWait: 60_000, onFull: full })
+  await inTurn(async () => {
+    now += 40_000
+  })
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const running = inTurn(() => promise)
+  const waiting = inTurn(async () => 'done')
+  // Two would wait for 80 seconds: the refusal comes before any timer could.
+  const refused = inTurn(async () => {}).catch(({ message }) => message)
+  expect(await Promise.race([refused, Bun.sleep(0).then(() => 'waits')])).toBe('full')
+  resolve()
+  await running
+  expect(await waiting).toBe('done')
 })

@@ -93,18 +93,13 @@ export async function createTestApp(
     },
   )
   const log = createLog(config.logLevel, { write: (line) => lines.push(line) })
-  const data = await openData(config, log, {
-    now: () => clock.now,
-    passwordCost: CHEAP,
-    ...world,
-  })
-  const app = createApp(data.services)
+  let data = await open()
   const send = sealingClient(
-    (request) => app.handle(request),
+    (request) => opened.app.handle(request),
     () => clock.now.getTime(),
   )
-  return {
-    app,
+  const opened = {
+    app: createApp(data.services),
     services: data.services,
     dataDir,
     clock,
@@ -112,7 +107,20 @@ export async function createTestApp(
     ask,
     register,
     expectErrors,
+    restart,
     [Symbol.asyncDispose]: dispose,
+  }
+  return opened
+
+  function open() {
+    return openData(config, log, { now: () => clock.now, passwordCost: CHEAP, ...world })
+  }
+
+  /** Ends the services and starts them anew, as another process would find what they have stored. */
+  async function restart() {
+    await data[Symbol.asyncDispose]()
+    data = await open()
+    Object.assign(opened, { app: createApp(data.services), services: data.services })
   }
 
   async function ask(method: string, path: string, how: Ask = {}): Promise<Answer> {
@@ -134,7 +142,7 @@ export async function createTestApp(
   }
 
   async function plainly(request: Request) {
-    const response = await app.handle(request)
+    const response = await opened.app.handle(request)
     const { status, headers } = response
     return { status, headers, text: await response.clone().text() }
   }

@@ -22,6 +22,10 @@ const NO_FAULTS = {
   corrupt: 0,
   /** Requests are never answered. */
   hangs: false,
+  /** A download waits for this after its first piece. */
+  held: null as null | Promise<void>,
+  /** How far the clock of the store is ahead, in ms. */
+  ahead: 0,
   /** The ms between the pieces of a body, either way. */
   pause: 0,
   /** In how many pieces a body is sent. */
@@ -65,7 +69,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     if (faults.endless) return sendEndlessly(response, faults.endless)
     if (take('failing')) return refuse(response, 500, 'InternalError')
     if (take('slowDown')) return refuse(response, 503, 'SlowDown')
-    const refusal = refusalOf(request, { region, ...account })
+    const refusal = refusalOf(request, { region, ...account }, Date.now() + faults.ahead)
     if (refusal) return refuse(response, 403, refusal)
     if (bucket !== account.bucket) return refuse(response, 404, 'NoSuchBucket')
     if (method === 'LIST') return reply(response, 200, list(searchParams))
@@ -114,6 +118,7 @@ export async function startS3({ region = 'us-east-1', ...account }: S3Options) {
     for (let at = 0; at < sent.length; at += piece) {
       response.write(sent.subarray(at, at + piece))
       await Bun.sleep(faults.pause)
+      await faults.held
     }
     if (isCut) response.destroy()
     else response.end()
@@ -176,12 +181,16 @@ function refuse(response: ServerResponse, status: number, code: string) {
 }
 
 /** AWS Signature Version 4, in the query or in the headers: the error's code, or null where it is good. */
-function refusalOf(request: IncomingMessage, account: Required<S3Options>): string | null {
+function refusalOf(
+  request: IncomingMessage,
+  account: Required<S3Options>,
+  now: number,
+): string | null {
   const { pathname, searchParams } = new URL(request.url ?? '/', `http://${request.headers.host}`)
   const isPresigned = searchParams.has('X-Amz-Signature')
   const signed = isPresigned ? signedInQuery(searchParams) : signedInHeaders(request)
   const [accessKeyId, ...scope] = signed.credential.split('/')
-  const age = Date.now() - timeOf(signed.date)
+  const age = now - timeOf(signed.date)
   if (accessKeyId !== account.accessKeyId) return 'InvalidAccessKeyId'
   // Not a number is not within the life either.
   if (!(age <= signed.life && age >= -15 * MINUTE)) return 'AccessDenied'

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { residentMemory } from '../bench/servers.ts'
 import type { Server } from './executable.ts'
 
@@ -47,4 +48,13 @@ export function watchWorkers({ process }: Server) {
     await watching
     return peak
   }
+}
+
+/** The most memory that the image worker of this process had, in bytes, and how long it has worked, in ms. */
+export function usedByWorker() {
+  const { stdout } = Bun.spawnSync(['pgrep', '-P', String(process.pid), '-f', 'image-worker'])
+  const of = (file: string) => readFileSync(`/proc/${stdout.toString().trim()}/${file}`, 'utf8')
+  const [, kibibytes] = /VmHWM:\s+(\d+)/.exec(of('status')) ?? []
+  const [user, system] = of('stat').split(') ')[1]?.split(' ').slice(11) ?? []
+  return { memory: Number(kibibytes) * 1024, time: (Number(user) + Number(system)) * 10 }
 }

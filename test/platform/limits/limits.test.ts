@@ -149,7 +149,14 @@ test('mails are limited to 3 an hour an address, known or not', async () => {
   }
 })
 
-test('counters survive a restart, for they are in the database, and keep nobody’s address', async () => {
+test('counters survive a restart', async () => {
+  await using app = await createTestApp()
+  for (let at = 0; at < 5; at++) await login(app, 'ann@example.com')
+  await app.restart()
+  expect((await login(app, 'ann@example.com')).status).toBe(429)
+})
+
+test('counters hold no address and are removed after two days', async () => {
   await using app = await createTestApp()
   for (let at = 0; at < 5; at++) await login(app, 'ann@example.com')
   const rows = await app.services.db.read.select().from(app.services.db.tables.limits)
