@@ -13,13 +13,14 @@ import {
   receive,
   type Told,
 } from '../../support/billing.ts'
+import { cases } from '../../support/cases.ts'
 import { changes } from '../../support/flows/changes.ts'
 import { edges } from '../../support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from '../../support/flows/events.ts'
 import { lapses } from '../../support/flows/lapses.ts'
 
 /** Orders of one story that are delivered, not only folded. */
-const MAX_STORED = 60
+const MAX_STORED = cases(20, 60)
 
 const flows = [...lapses, ...changes, ...edges]
 

@@ -5,7 +5,7 @@ import { fuzz } from '../../support/fuzz.ts'
 test('58: requests made from the document and spoilt get no 5xx, and replies that it describes', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const seed = Math.floor(Math.random() * 2 ** 31)
-  const { statuses, faults } = await fuzz(app, 1_500, seed)
+  const { statuses, faults } = await fuzz(app, 500, seed)
   expect({ seed, faults }).toEqual({ seed, faults: [] })
   expect(Object.keys(statuses)).toEqual(expect.arrayContaining(['200', '400', '401', '422']))
-}, 30_000)
+}, 60_000)
