@@ -1,4 +1,4 @@
-import { beforeAll, expect, test } from 'bun:test'
+import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,9 +8,13 @@ import { createProgram } from '../../src/cli/program.ts'
 import { userName } from '../../src/lib/user-name.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
-beforeAll(buildExecutable, 60_000)
+let homeport: Awaited<ReturnType<typeof installExecutable>>
+beforeAll(async () => {
+  await buildExecutable()
+  homeport = await installExecutable()
+}, 60_000)
+afterAll(() => homeport[Symbol.asyncDispose]())
 
-const MAIN = join(import.meta.dir, '..', '..', 'src', 'main.ts')
 const README = join(import.meta.dir, '..', '..', 'README.md')
 
 /** A name, as the arguments that it takes. */
@@ -69,7 +73,7 @@ test.each([
   [['user', 'help', 'lst'], 'There is no command user lst'],
   [['help', 'nix'], 'There is no command nix'],
 ])('help for what is no command exits 2: %j', async (args, reason) => {
-  const { exitCode, stderr } = await runSource(args)
+  const { exitCode, stderr } = await homeport.run(args)
   expect([exitCode, stderr]).toEqual([2, expect.stringContaining(reason)])
 })
 
@@ -78,18 +82,18 @@ test('help for a command is that of the command', async () => {
     ['help', 'user', 'list'],
     ['user', 'help', 'list'],
   ]) {
-    const { exitCode, stdout } = await runSource(args)
+    const { exitCode, stdout } = await homeport.run(args)
     expect([exitCode, stdout]).toEqual([0, expect.stringContaining('Usage: homeport user list')])
   }
 })
 
 test('help names the options that every command takes', async () => {
-  const { stdout } = await runSource(['help'])
+  const { stdout } = await homeport.run(['help'])
   expect(stdout).toContain('Every command takes --json')
 })
 
 test('health without a server prints JSON where that is asked for', async () => {
-  const { exitCode, stdout } = await runSource(['health', '--json'])
+  const { exitCode, stdout } = await homeport.run(['health', '--json'])
   expect([exitCode, JSON.parse(stdout)]).toEqual([1, { server: 'not running' }])
 })
 
@@ -101,7 +105,7 @@ test('a command that the running server does not know yet says what to do', asyn
     unix: join(dataDir, 'homeport.sock'),
     fetch: () => Response.json({ error: { code: 'not_found', message: 'no such command' } }),
   })
-  const { exitCode, stderr } = await runSource(['status'], { DATA_DIR: dataDir })
+  const { exitCode, stderr } = await homeport.run(['status'], { DATA_DIR: dataDir })
   expect([exitCode, stderr]).toEqual([1, expect.stringContaining('run "homeport restart"')])
   await rm(dataDir, { recursive: true })
 })
@@ -117,7 +121,7 @@ test('the README lists every command, and no other', async () => {
 })
 
 test('the shell completes commands, their groups and their options', async () => {
-  const { stdout: script } = await runSource(['completion', 'bash'])
+  const { stdout: script } = await homeport.run(['completion', 'bash'])
   const complete = async (...words: string[]) => {
     const line = `COMP_WORDS=(homeport ${words.map((word) => `'${word}'`).join(' ')}); COMP_CWORD=${words.length}; _homeport; echo "\${COMPREPLY[@]}"`
     return (await Bun.$`bash -c ${`${script}\n${line}`}`.text()).trim()
@@ -127,14 +131,14 @@ test('the shell completes commands, their groups and their options', async () =>
   expect(await complete('events', 'list', '--limit', '5', '--conf')).toBe('--conflicting')
   expect(await complete('user', 'sign-out', '--y')).toBe('--yes')
   for (const shell of ['zsh', 'fish'].filter((one) => Bun.which(one))) {
-    const printed = await runSource(['completion', shell])
+    const printed = await homeport.run(['completion', shell])
     expect([shell, await checkSyntax(shell, printed.stdout)]).toEqual([shell, ''])
   }
-  expect((await runSource(['completion', 'csh'])).stderr).toContain('one of bash, zsh, fish')
+  expect((await homeport.run(['completion', 'csh'])).stderr).toContain('one of bash, zsh, fish')
 })
 
 test('the manual page has every command and option', async () => {
-  const { stdout: page } = await runSource(['man'])
+  const { stdout: page } = await homeport.run(['man'])
   const roff = (text: string) => text.replaceAll('-', '\\-')
   for (const { name, summary, options = [] } of commands) {
     expect(page).toContain(`.SS ${roff(name)}`)
@@ -153,14 +157,4 @@ function namesIn(cell: string): string[] {
 async function checkSyntax(shell: string, script: string): Promise<string> {
   const child = Bun.spawn([shell, '-n'], { stdin: new Blob([script]), stderr: 'pipe' })
   return child.stderr.text()
-}
-
-async function runSource(args: string[], environment: Record<string, string> = {}) {
-  const child = Bun.spawn([process.execPath, MAIN, ...args], {
-    env: { ...process.env, DATA_DIR: '/nonexistent', ...environment },
-    stdout: 'pipe',
-    stderr: 'pipe',
-  })
-  const [stdout, stderr] = await Promise.all([child.stdout.text(), child.stderr.text()])
-  return { stdout, stderr, exitCode: await child.exited }
 }
