@@ -1,8 +1,10 @@
 import { signal } from '@preact/signals'
 
 const API = '/console/api/'
+/** The server asks for a new proof after 10 minutes; a download must not run into that. */
+const PROOF_IS_FRESH_MS = 9 * 60_000
 
-/** What the server answered in the place of what was asked for. */
+/** A refusal or fault that the server answered with, or status 0 when it could not be reached. */
 export class ApiError extends Error {
   readonly status: number
   readonly code: string
@@ -19,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A value as it is after JSON: times are text. */
+/** A value after JSON: times are text. */
 export type Json<T> = T extends Date
   ? string
   : T extends (infer Item)[]
@@ -28,9 +30,12 @@ export type Json<T> = T extends Date
       ? { [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** Where somebody is asked to show a passkey or a code; resolves to false when they would rather not. */
+/** What the page gets of a service function's result. */
+export type ReplyOf<T extends (...args: never[]) => Promise<unknown>> = Json<Awaited<ReturnType<T>>>
+
+/** Asks for a passkey or a code; resolves to false when the operator cancels. */
 export const askForProof = signal<(() => Promise<boolean>) | null>(null)
-/** Grows when the session has ended, so that the door is shown. */
+/** Grows each time the session has ended, so that the login page is shown. */
 export const sessionEnded = signal(0)
 
 export function read<T>(path: string): Promise<T> {
@@ -41,14 +46,14 @@ export function send<T>(path: string, body: unknown = {}): Promise<T> {
   return call<T>('POST', path, body)
 }
 
-/** Sends what takes long: `tell` is called with how far it is. */
+/** Sends a request whose reply reports progress, line by line, before its result. */
 export async function sendLong<Progress, T>(
   path: string,
   body: unknown,
-  tell: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
   signal?: AbortSignal,
 ): Promise<T> {
-  const response = await fetched('POST', path, body, signal)
+  const response = await request('POST', path, body, signal)
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
@@ -56,40 +61,37 @@ export async function sendLong<Progress, T>(
     const lines = (rest + (value ?? '')).split('\n')
     rest = lines.pop() ?? ''
     for (const line of lines) {
-      const said = JSON.parse(line)
-      if (said.failure) throw new ApiError(409, said.failure)
-      if ('response' in said) return said.response as T
-      tell(said.progress as Progress)
+      const message = JSON.parse(line)
+      if (message.failure) throw new ApiError(409, message.failure)
+      if ('response' in message) return message.response as T
+      onProgress(message.progress as Progress)
     }
     if (done) throw new ApiError(0, {})
   }
 }
 
-/** Opens what is downloaded, once it is certain who asks. */
+/** Downloads a file; asks for a proof first if the last one is old. */
 export async function download(path: string) {
-  if (!(await prove())) return
-  location.assign(API + path)
+  if (await prove()) location.assign(API + path)
 }
 
-/** Opens what is read on a page of its own, once it is certain who asks. */
-export async function openPage(path: string) {
-  if (!(await prove())) return
-  window.open(API + path, '_blank', 'noopener')
+/** Opens a file in a new tab; asks for a proof first if the last one is old. */
+export async function openInTab(path: string) {
+  if (await prove()) window.open(API + path, '_blank', 'noopener')
 }
 
-/** Whether a passkey or a code was shown lately, or is now. */
 async function prove(): Promise<boolean> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')
-  const isFresh = Date.parse(now) - Date.parse(provenAt) < 9 * 60_000
+  const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_IS_FRESH_MS
   return isFresh || ((await askForProof.value?.()) ?? false)
 }
 
 async function call<T>(method: string, path: string, body?: unknown): Promise<T> {
-  const response = await fetched(method, path, body)
+  const response = await request(method, path, body)
   return ((await response.json()) as { response: T }).response
 }
 
-async function fetched(
+async function request(
   method: string,
   path: string,
   body: unknown,
@@ -107,6 +109,6 @@ async function fetched(
   const failure = new ApiError(response.status, await response.json().catch(() => ({})))
   if (failure.status === 401 && !path.startsWith('door/')) sessionEnded.value++
   const needsProof = failure.details.some(({ message }) => message === 'step_up_required')
-  if (needsProof && (await askForProof.value?.())) return fetched(method, path, body, signal)
+  if (needsProof && (await askForProof.value?.())) return request(method, path, body, signal)
   throw failure
 }

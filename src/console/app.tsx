@@ -1,28 +1,29 @@
 import { useEffect, useState } from 'preact/hooks'
 import { read, sessionEnded } from './api.ts'
 import { Frame } from './frame.tsx'
-import { Door } from './screens/door.tsx'
-import type { DoorState, Me } from './types.ts'
+import { type Me, me } from './operator.ts'
+import { Login, type LoginState } from './screens/login.tsx'
 import { Messages } from './ui/messages.tsx'
-import { sentenceOf } from './ui/parts.tsx'
-import { ProofDialog } from './ui/proof.tsx'
+import { describeError } from './ui/parts.tsx'
+import { ProofDialog } from './ui/proof-dialog.tsx'
 
 type State =
   | { kind: 'loading' }
-  | { kind: 'out'; door: DoorState }
-  | { kind: 'in'; me: Me }
-  | { kind: 'failed'; why: string }
+  | { kind: 'signed-out'; login: LoginState }
+  | { kind: 'signed-in' }
+  | { kind: 'failed'; message: string }
 
-/** The door, and behind it the console. */
+/** The login page, or the console of a signed-in operator. */
 export function App() {
   const [state, setState] = useState<State>({ kind: 'loading' })
   const load = async () => {
     try {
-      const door = await read<DoorState>('door/state')
-      if (door.isSignedIn) setState({ kind: 'in', me: await read<Me>('me') })
-      else setState({ kind: 'out', door })
+      const login = await read<LoginState>('door/state')
+      if (!login.isSignedIn) return setState({ kind: 'signed-out', login })
+      me.value = await read<Me>('me')
+      setState({ kind: 'signed-in' })
     } catch (error) {
-      setState({ kind: 'failed', why: sentenceOf(error) })
+      setState({ kind: 'failed', message: describeError(error) })
     }
   }
   useEffect(() => {
@@ -32,13 +33,13 @@ export function App() {
   if (!isSecureContext) return <Insecure />
   return (
     <>
-      {state.kind === 'out' && <Door state={state.door} onIn={load} />}
-      {state.kind === 'in' && <Frame me={state.me} />}
+      {state.kind === 'signed-out' && <Login state={state.login} onSignedIn={load} />}
+      {state.kind === 'signed-in' && <Frame />}
       {state.kind === 'failed' && (
-        <main class="door">
+        <main class="login">
           <h1>The console cannot be opened</h1>
-          <p role="alert">{state.why}</p>
-          <button type="button" class="main" onClick={load}>
+          <p role="alert">{state.message}</p>
+          <button type="button" class="primary" onClick={load}>
             Try again
           </button>
         </main>
@@ -49,11 +50,11 @@ export function App() {
   )
 }
 
-/** Browsers keep cookies and passkeys from plain http, but on the machine itself. */
+/** Over plain http, browsers allow cookies and passkeys on localhost only. */
 function Insecure() {
   const port = location.port || '80'
   return (
-    <main class="door">
+    <main class="login">
       <h1>The console needs https</h1>
       <p>
         This page was loaded over plain http, where anybody on the way could read along. Open it

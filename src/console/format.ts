@@ -7,25 +7,26 @@ const UNITS: [Intl.RelativeTimeFormatUnit, number][] = [
   ['day', DAY_MS],
   ['hour', HOUR_MS],
   ['minute', MINUTE_MS],
+  ['second', 1000],
 ]
 
-/** An instant in the time zone of whoever looks. */
+/** A time in the browser's time zone. */
 export function time(iso: string): string {
   return TIME.format(new Date(iso))
 }
 
-/** How long ago, such as `3 minutes ago`. */
-export function ago(iso: string, now = Date.now()): string {
-  const ms = Date.parse(iso) - now
-  const [unit, length] = UNITS.find(([, size]) => Math.abs(ms) >= size) ?? ['second', 1000]
-  return RELATIVE.format(Math.round(ms / (length as number)), unit as Intl.RelativeTimeFormatUnit)
+/** `3 minutes ago`. */
+export function ago(iso: string): string {
+  const ms = Date.parse(iso) - Date.now()
+  const fits = UNITS.find(([, length]) => Math.abs(ms) >= length)
+  return fits ? RELATIVE.format(Math.round(ms / fits[1]), fits[0]) : 'now'
 }
 
 export function number(value: number): string {
   return NUMBER.format(value)
 }
 
-/** A count that goes no further than a thousand. */
+/** The server stops counting at 1,000. */
 export function upTo1000(count: number): string {
   return count >= 1000 ? '1,000+' : String(count)
 }
@@ -41,7 +42,12 @@ export function bytes(value: number): string {
   return `${at === 0 || size >= 100 ? Math.round(size) : size.toFixed(1)} ${units[at]}`
 }
 
-/** A value of a setting or a change as one line. */
+/** `1 file`, `2 files`. */
+export function plural(count: number, noun: string): string {
+  return `${number(count)} ${count === 1 ? noun : `${noun}s`}`
+}
+
+/** A value of a setting or a change, in one line. */
 export function value(of: unknown): string {
   if (of === null || of === undefined) return '–'
   if (typeof of === 'string') return of === '' ? '(empty)' : of
@@ -75,14 +81,13 @@ function condition(when: Record<string, unknown>): string {
   return parts.length > 0 ? parts.join(' ') : 'for everybody'
 }
 
-/** Names that are not words. */
+/** Words that are not written in lower case. */
 const PROPER: Record<string, string> = {
   ios: 'iOS',
   android: 'Android',
   url: 'URL',
   api: 'API',
   ai: 'AI',
-  id: 'id',
 }
 
 /** `latestBuildNumber` as `Latest build number`. */
@@ -93,9 +98,4 @@ export function words(name: string): string {
     .map((word) => PROPER[word.toLowerCase()] ?? word.toLowerCase())
   const isProper = Object.values(PROPER).includes(first)
   return [isProper ? first : first.charAt(0).toUpperCase() + first.slice(1), ...rest].join(' ')
-}
-
-/** `1 change`, `2 changes`: only the word. */
-export function plural(count: number, word: string): string {
-  return count === 1 ? word : `${word}s`
 }

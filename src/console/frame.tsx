@@ -1,45 +1,27 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { startKeys } from './keys.ts'
+import { me } from './operator.ts'
 import { go, linkTo, parts, query } from './router.ts'
-import { type Screen, screenOf } from './screens.tsx'
-import type { Me } from './types.ts'
+import { SCREENS } from './screens.tsx'
 import { Dialog } from './ui/dialog.tsx'
-import { clearBadMessages } from './ui/messages.tsx'
+import { dismissErrors } from './ui/messages.tsx'
+import { Empty, Facts, Title } from './ui/parts.tsx'
 
-const PLACES: [path: string, name: string][] = [
-  ['', 'Overview'],
-  ['people', 'People'],
-  ['events', 'Events'],
-  ['settings', 'Settings'],
-  ['plans', 'Plans'],
-  ['faqs', 'FAQs'],
-  ['files', 'Files'],
-  ['rates', 'Rates'],
-  ['metrics', 'Metrics'],
-  ['live', 'Live'],
-  ['backups', 'Backups'],
-  ['keys', 'Keys'],
-  ['audit', 'Audit'],
-  ['operators', 'Operators'],
-]
-
-const SHORTCUTS: [keys: string, what: string][] = [
+const SHORTCUTS: [keys: string, effect: string][] = [
   ['/', 'search for people'],
-  ['g o', 'overview'],
-  ['g p', 'people'],
-  ['g e', 'events'],
-  ['g s', 'settings'],
-  ['g a', 'audit'],
+  ...SCREENS.flatMap(({ key, label = '' }): [string, string][] =>
+    key ? [[`g ${key}`, label.toLowerCase()]] : [],
+  ),
   ['j, k', 'next and previous in a list'],
   ['?', 'these keys'],
 ]
 
-/** What is around every screen: search, places, and who sits here. */
-export function Frame({ me }: { me: Me }) {
+/** The header and navigation around every screen. */
+export function Frame() {
   const [isMenuOpen, setMenuOpen] = useState(false)
   const [isHelpOpen, setHelpOpen] = useState(false)
   const search = useRef<HTMLInputElement>(null)
-  const [place = ''] = parts.value
+  const [current = ''] = parts.value
   useEffect(
     () =>
       startKeys({ focusSearch: () => search.current?.focus(), showHelp: () => setHelpOpen(true) }),
@@ -47,13 +29,14 @@ export function Frame({ me }: { me: Me }) {
   )
   useEffect(() => {
     setMenuOpen(false)
-    clearBadMessages()
+    dismissErrors()
   }, [parts.value.join('/')])
-  const CurrentScreen: Screen = screenOf(place)
+  const Screen = SCREENS.find(({ path }) => path === current)?.Screen ?? NotFound
   const find = (event: SubmitEvent) => {
     event.preventDefault()
     go(linkTo('people', { q: search.current?.value.trim() }))
   }
+  const searched = query.value.get('q') ?? ''
   return (
     <div class="frame">
       <a class="skip" href="#content">
@@ -68,53 +51,46 @@ export function Frame({ me }: { me: Me }) {
             ref={search}
             type="search"
             name="q"
-            key={query.value.get('q') ?? ''}
-            defaultValue={query.value.get('q') ?? ''}
+            key={searched}
+            defaultValue={searched}
             aria-label="Find people by e-mail address, id or transaction"
             placeholder="E-mail, id, transaction"
             autocomplete="off"
           />
         </form>
         <a class="menu" href={linkTo('me')}>
-          {me.name}
+          {me.value?.name}
         </a>
         <button
           type="button"
           class="toggle"
           aria-expanded={isMenuOpen}
-          aria-controls="places"
+          aria-controls="navigation"
           onClick={() => setMenuOpen(!isMenuOpen)}
           onKeyDown={(event) => event.key === 'Escape' && setMenuOpen(false)}
         >
           Menu
         </button>
       </header>
-      <nav id="places" class={isMenuOpen ? 'side open' : 'side'} aria-label="Places">
+      <nav id="navigation" class={isMenuOpen ? 'side open' : 'side'} aria-label="Places">
         <ul>
-          {PLACES.map(([path, name]) => (
+          {SCREENS.filter(({ label }) => label).map(({ path, label }) => (
             <li key={path}>
-              <a href={linkTo(path)} aria-current={place === path ? 'page' : undefined}>
-                {name}
+              <a href={linkTo(path)} aria-current={current === path ? 'page' : undefined}>
+                {label}
               </a>
             </li>
           ))}
         </ul>
       </nav>
       <main id="content" tabIndex={-1}>
-        <CurrentScreen key={parts.value.slice(0, 2).join('/')} me={me} />
+        <Screen key={parts.value.slice(0, 2).join('/')} />
       </main>
       {isHelpOpen && (
         <Dialog title="Keys" onClose={() => setHelpOpen(false)}>
-          <dl class="facts">
-            {SHORTCUTS.map(([keys, what]) => (
-              <div key={keys}>
-                <dt>
-                  <kbd>{keys}</kbd>
-                </dt>
-                <dd>{what}</dd>
-              </div>
-            ))}
-          </dl>
+          <Facts
+            items={SHORTCUTS.map(([keys, effect]) => [<kbd key={keys}>{keys}</kbd>, effect])}
+          />
           <div class="actions end">
             <button type="button" onClick={() => setHelpOpen(false)}>
               Close
@@ -123,5 +99,14 @@ export function Frame({ me }: { me: Me }) {
         </Dialog>
       )}
     </div>
+  )
+}
+
+function NotFound() {
+  return (
+    <>
+      <Title>There is no such screen</Title>
+      <Empty>The address is wrong, or the screen is gone.</Empty>
+    </>
   )
 }

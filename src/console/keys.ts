@@ -1,39 +1,36 @@
 import { go, linkTo } from './router.ts'
+import { SCREENS } from './screens.tsx'
 
-const PLACES: Record<string, string> = {
-  o: '',
-  p: 'people',
-  e: 'events',
-  s: 'settings',
-  a: 'audit',
-}
-/** For so long the second key of two is waited for, in ms. */
-const PAIR = 1_000
+/** How long the second key of a pair may take. */
+const PAIR_TIMEOUT_MS = 1_000
 
-/** Keys that lead somewhere, but never while somebody types. */
-export function startKeys(acts: { focusSearch: () => void; showHelp: () => void }): () => void {
+type Actions = { focusSearch: () => void; showHelp: () => void }
+
+/** Listens for shortcuts, except while the operator is typing. Returns a function that stops it. */
+export function startKeys({ focusSearch, showHelp }: Actions): () => void {
   let pressedGoAt = Number.NEGATIVE_INFINITY
-  const onKey = (event: KeyboardEvent) => {
-    const isElsewhere = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
-    if (isElsewhere || document.querySelector('dialog[open]')) return
-    const isSecond = performance.now() - pressedGoAt < PAIR
+  addEventListener('keydown', onKey)
+  return () => removeEventListener('keydown', onKey)
+
+  function onKey(event: KeyboardEvent) {
+    const isForOthers = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
+    if (isForOthers || document.querySelector('dialog[open]')) return
+    const isSecond = performance.now() - pressedGoAt < PAIR_TIMEOUT_MS
     pressedGoAt = Number.NEGATIVE_INFINITY
-    const place = PLACES[event.key]
-    if (isSecond && place !== undefined) go(linkTo(place))
+    const target = SCREENS.find(({ key }) => key === event.key)
+    if (isSecond && target) go(linkTo(target.path))
     else if (event.key === 'g') pressedGoAt = performance.now()
-    else if (event.key === '/') acts.focusSearch()
-    else if (event.key === '?') acts.showHelp()
-    else if (event.key === 'j') step(1)
-    else if (event.key === 'k') step(-1)
+    else if (event.key === '/') focusSearch()
+    else if (event.key === '?') showHelp()
+    else if (event.key === 'j') moveFocus(1)
+    else if (event.key === 'k') moveFocus(-1)
     else return
     event.preventDefault()
   }
-  addEventListener('keydown', onKey)
-  return () => removeEventListener('keydown', onKey)
 }
 
-/** Moves the focus along the links of the rows of a list. */
-function step(by: number) {
+/** Moves the focus along the links of a list. */
+function moveFocus(by: number) {
   const links = [
     ...document.querySelectorAll<HTMLElement>(
       'main .list > li > a, main .list > li > :first-child a',

@@ -2,14 +2,15 @@ import { computed, signal } from '@preact/signals'
 import { decodeSegment } from '../lib/path-segment.ts'
 
 const BASE = '/console'
+/** A path of no screen, for an address that cannot be decoded. */
+const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
 
-/** The parts of the path after `/console`. */
+/** The segments of the path after `/console`. */
 export const parts = computed(() => partsOf((address.value.split('?')[0] ?? '').slice(BASE.length)))
 
-/** What no screen is called, for a path that cannot be read. */
-const UNREADABLE = ['?']
+export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
 
 function partsOf(path: string): string[] {
   try {
@@ -19,38 +20,45 @@ function partsOf(path: string): string[] {
   }
 }
 
-export const query = computed(() => new URLSearchParams(address.value.split('?')[1] ?? ''))
+/** The filters with these names in the address, and the same as the query of a request. */
+export function filtersIn(names: string[]) {
+  const given = names.flatMap((name): [string, string][] => {
+    const value = query.value.get(name)
+    return value ? [[name, value]] : []
+  })
+  const text = new URLSearchParams(given).toString()
+  const filter: Record<string, string> = Object.fromEntries(given)
+  return { filter, search: text === '' ? '' : `?${text}` }
+}
 
-/** The address of a screen: every screen and every filter has one that can be shared. */
+/** The address of a screen with its filters. */
 export function linkTo(path: string, filter: Record<string, string | undefined> = {}): string {
   const given = Object.entries(filter).filter(([, value]) => value)
   const text = new URLSearchParams(given as [string, string][]).toString()
   return `${BASE}${path === '' ? '' : `/${path}`}${text === '' ? '' : `?${text}`}`
 }
 
-/** Whether what is being edited may be left; asked before the screen changes. */
 let mayLeave: (() => boolean) | null = null
 
-/** Has `ask` called before the screen changes, until it is null. */
-export function guardLeaving(ask: (() => boolean) | null) {
+/** Calls `ask` before the screen changes; null stops it. */
+export function confirmLeaving(ask: (() => boolean) | null) {
   mayLeave = ask
 }
 
-export function go(href: string, isReplaced = false) {
+export function go(href: string) {
   const from = address.value.split('?')[0]
   if (from !== href.split('?')[0] && mayLeave && !mayLeave()) return
-  if (isReplaced) history.replaceState(null, '', href)
-  else history.pushState(null, '', href)
+  history.pushState(null, '', href)
   address.value = href
 }
 
-/** Follows links of this page without loading it anew. */
+/** Follows links inside the console without loading the page again. */
 export function startRouter() {
   addEventListener('popstate', () => {
-    const asked = location.pathname + location.search
-    if (mayLeave && asked !== address.value && !mayLeave()) {
+    const wanted = location.pathname + location.search
+    if (mayLeave && wanted !== address.value && !mayLeave()) {
       history.pushState(null, '', address.value)
-    } else address.value = asked
+    } else address.value = wanted
   })
   document.addEventListener('click', (event) => {
     const link = (event.target as Element).closest?.('a')

@@ -14,39 +14,32 @@ import { PeopleScreen } from './screens/people.tsx'
 import { PlansScreen } from './screens/plans.tsx'
 import { RatesScreen } from './screens/rates.tsx'
 import { SettingsScreen } from './screens/settings.tsx'
-import type { Me } from './types.ts'
-import { Empty, Title } from './ui/parts.tsx'
 
-export type Screen = ComponentType<{ me: Me }>
-
-const SCREENS: Record<string, Screen> = {
-  '': OverviewScreen,
-  people: PeopleScreen,
-  events: EventsScreen,
-  settings: SettingsScreen,
-  plans: PlansScreen,
-  faqs: FaqsScreen,
-  files: FilesScreen,
-  rates: RatesScreen,
-  metrics: MetricsScreen,
-  live: LiveScreen,
-  backups: BackupsScreen,
-  keys: KeysScreen,
-  audit: AuditScreen,
-  operators: OperatorsScreen,
-  me: MeScreen,
+type ScreenEntry = {
+  /** The first segment of the path after `/console/`. */
+  path: string
+  /** The name in the navigation; without one, the screen is not in it. */
+  label?: string
+  /** Opens the screen when pressed after `g`. */
+  key?: string
+  Screen: ComponentType
 }
 
-/** The screen of a place. */
-export function screenOf(place: string): Screen {
-  return (Object.hasOwn(SCREENS, place) && SCREENS[place]) || Nowhere
-}
-
-function Nowhere() {
-  return (
-    <>
-      <Title>There is no such screen</Title>
-      <Empty>The address is wrong, or the screen is gone.</Empty>
-    </>
-  )
-}
+/** Every screen. Navigation, shortcuts and their help follow from this list. */
+export const SCREENS: ScreenEntry[] = [
+  { path: '', label: 'Overview', key: 'o', Screen: OverviewScreen },
+  { path: 'people', label: 'People', key: 'p', Screen: PeopleScreen },
+  { path: 'events', label: 'Events', key: 'e', Screen: EventsScreen },
+  { path: 'settings', label: 'Settings', key: 's', Screen: SettingsScreen },
+  { path: 'plans', label: 'Plans', Screen: PlansScreen },
+  { path: 'faqs', label: 'FAQs', Screen: FaqsScreen },
+  { path: 'files', label: 'Files', Screen: FilesScreen },
+  { path: 'rates', label: 'Rates', Screen: RatesScreen },
+  { path: 'metrics', label: 'Metrics', Screen: MetricsScreen },
+  { path: 'live', label: 'Live', Screen: LiveScreen },
+  { path: 'backups', label: 'Backups', Screen: BackupsScreen },
+  { path: 'keys', label: 'Keys', Screen: KeysScreen },
+  { path: 'audit', label: 'Audit', key: 'a', Screen: AuditScreen },
+  { path: 'operators', label: 'Operators', Screen: OperatorsScreen },
+  { path: 'me', Screen: MeScreen },
+]

@@ -1,15 +1,29 @@
 import { useState } from 'preact/hooks'
+import type { StoredSettings } from '../../features/settings/model.ts'
 import { send } from '../api.ts'
-import type { Features } from '../types.ts'
-import { Act, Card, Field } from '../ui/parts.tsx'
-import { numberIn } from './form.tsx'
+import { Checkbox, Field, SelectField, TextField } from '../ui/fields.tsx'
+import { Action, Card } from '../ui/parts.tsx'
+import { parseNumber } from './form.tsx'
 
+type Features = StoredSettings['features']
 type Feature = Features[string]
 type Rule = Feature['rules'][number]
+type When = Rule['when']
 type Value = Feature['value']
 type FeaturesProps = { features: Features; onChange: (features: Features) => void }
 
-/** Settings of the app’s own, and who gets another value of them. */
+const TYPES: [type: string, name: string][] = [
+  ['boolean', 'yes or no'],
+  ['number', 'number'],
+  ['string', 'text'],
+]
+const PLATFORMS: [platform: string, name: string][] = [
+  ['ios', 'iOS'],
+  ['android', 'Android'],
+  ['web', 'the web'],
+]
+
+/** The settings of this app alone, with their rules. */
 export function FeaturesEditor({ features, onChange }: FeaturesProps) {
   const [name, setName] = useState('')
   const [type, setType] = useState('boolean')
@@ -34,16 +48,8 @@ export function FeaturesEditor({ features, onChange }: FeaturesProps) {
         />
       ))}
       <div class="filters">
-        <Field label="Name" hint="Such as newPaywall">
-          <input value={name} onInput={(event) => setName(event.currentTarget.value)} />
-        </Field>
-        <Field label="Type">
-          <select value={type} onChange={(event) => setType(event.currentTarget.value)}>
-            <option value="boolean">yes or no</option>
-            <option value="number">number</option>
-            <option value="string">text</option>
-          </select>
-        </Field>
+        <TextField label="Name" hint="Such as newPaywall" value={name} onChange={setName} />
+        <SelectField label="Type" value={type} options={TYPES} onChange={setType} />
         <button type="button" disabled={name.trim() === ''} onClick={add}>
           Add a setting
         </button>
@@ -61,7 +67,8 @@ type FeatureProps = {
 
 function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
   const { value, rules } = feature
-  const setRule = (at: number, rule: Rule) => onChange({ ...feature, rules: rules.with(at, rule) })
+  const setRules = (next: Rule[]) => onChange({ ...feature, rules: next })
+  const setRule = (at: number, rule: Rule) => setRules(rules.with(at, rule))
   return (
     <Card title={name}>
       <ValueField
@@ -79,11 +86,7 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
             onChange={(next) => setRule(at, { ...rule, value: next })}
           />
           <div class="actions">
-            <button
-              type="button"
-              class="quiet"
-              onClick={() => onChange({ ...feature, rules: rules.filter((_, one) => one !== at) })}
-            >
+            <button type="button" class="quiet" onClick={() => setRules(rules.toSpliced(at, 1))}>
               Remove rule {at + 1} of {name}
             </button>
           </div>
@@ -92,9 +95,7 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
       <div class="actions">
         <button
           type="button"
-          onClick={() =>
-            onChange({ ...feature, rules: [...rules, { when: {}, value: otherThan(value) }] })
-          }
+          onClick={() => setRules([...rules, { when: {}, value: oppositeOf(value) }])}
         >
           Add a rule to {name}
         </button>
@@ -106,116 +107,86 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
   )
 }
 
-function Conditions({
-  when,
-  onChange,
-}: {
-  when: Rule['when']
-  onChange: (when: Rule['when']) => void
-}) {
-  const set = (name: keyof Rule['when'], value: unknown) => {
+function Conditions({ when, onChange }: { when: When; onChange: (when: When) => void }) {
+  const set = (name: keyof When, value: unknown) => {
     const { [name]: _old, ...others } = when
     onChange(value === undefined ? others : { ...others, [name]: value })
   }
-  const text = (name: 'minVersion' | 'maxVersion', label: string) => (
-    <Field label={label}>
-      <input
-        value={when[name] ?? ''}
-        placeholder="any"
-        onInput={(event) => set(name, event.currentTarget.value || undefined)}
-      />
-    </Field>
+  const version = (name: 'minVersion' | 'maxVersion', label: string) => (
+    <TextField
+      label={label}
+      value={when[name] ?? ''}
+      placeholder="any"
+      onChange={(text) => set(name, text || undefined)}
+    />
   )
   const list = (name: 'languages' | 'countries', label: string, example: string) => (
-    <Field label={label}>
-      <input
-        defaultValue={when[name]?.join(', ') ?? ''}
-        placeholder={example}
-        onInput={(event) => {
-          const items = event.currentTarget.value.split(',').map((item) => item.trim())
-          const given = items.filter(Boolean)
-          set(name, given.length > 0 ? given : undefined)
-        }}
-      />
-    </Field>
+    <TextField
+      label={label}
+      defaultValue={when[name]?.join(', ')}
+      placeholder={example}
+      onChange={(text) => {
+        const items = text.split(',').map((item) => item.trim())
+        const given = items.filter(Boolean)
+        set(name, given.length > 0 ? given : undefined)
+      }}
+    />
   )
   return (
     <div class="grid">
-      <Field label="on">
-        <select
-          value={when.platform ?? ''}
-          onChange={(event) => set('platform', event.currentTarget.value || undefined)}
-        >
-          <option value="">any platform</option>
-          <option value="ios">iOS</option>
-          <option value="android">Android</option>
-          <option value="web">the web</option>
-        </select>
-      </Field>
-      {text('minVersion', 'version, from')}
-      {text('maxVersion', 'version, up to and with')}
+      <SelectField
+        label="on"
+        value={when.platform ?? ''}
+        options={[['', 'any platform'], ...PLATFORMS]}
+        onChange={(platform) => set('platform', platform || undefined)}
+      />
+      {version('minVersion', 'version, from')}
+      {version('maxVersion', 'version, up to and with')}
       {list('languages', 'language, one of', 'pt, en-GB')}
       {list('countries', 'country, one of', 'BR, PT')}
-      <Field label="percent of people">
-        <input
-          type="number"
-          min={0}
-          max={100}
-          value={when.percent ?? ''}
-          placeholder="everybody"
-          onInput={(event) => {
-            const { valueAsNumber } = event.currentTarget
-            set('percent', Number.isNaN(valueAsNumber) ? undefined : valueAsNumber)
-          }}
-        />
-      </Field>
+      <TextField
+        label="percent of people"
+        type="number"
+        min={0}
+        max={100}
+        value={String(when.percent ?? '')}
+        placeholder="everybody"
+        onChange={(text) => set('percent', text === '' ? undefined : Number(text))}
+      />
     </div>
   )
 }
 
-function ValueField({
-  label,
-  value,
-  onChange,
-}: {
-  label: string
-  value: Value
-  onChange: (value: Value) => void
-}) {
+type ValueProps = { label: string; value: Value; onChange: (value: Value) => void }
+
+function ValueField({ label, value, onChange }: ValueProps) {
   if (typeof value === 'boolean') {
-    return (
-      <label class="field row">
-        <input
-          type="checkbox"
-          checked={value}
-          onChange={(event) => onChange(event.currentTarget.checked)}
-        />
-        <span>{label}</span>
-      </label>
-    )
+    return <Checkbox label={label} checked={value} onChange={onChange} />
   }
+  const isNumber = typeof value === 'number'
+  // A half-typed number is text, so it counts once it is complete.
   return (
     <Field label={label}>
       <input
-        inputMode={typeof value === 'number' ? 'decimal' : 'text'}
+        inputMode={isNumber ? 'decimal' : 'text'}
         value={String(value)}
         onChange={(event) => {
           const { value: text } = event.currentTarget
-          onChange(typeof value === 'number' ? (numberIn(text) as Value) : text)
+          onChange(isNumber ? (parseNumber(text) as Value) : text)
         }}
       />
     </Field>
   )
 }
 
-/** What a rule is made for: the other one of yes and no. */
-function otherThan(value: Value): Value {
+/** A new rule starts with the value that makes a difference. */
+function oppositeOf(value: Value): Value {
   return typeof value === 'boolean' ? !value : value
 }
 
-/** What somebody would get of these settings, before they are published. */
+/** Shows what a device would get of the edited settings. */
 export function Preview({ features }: { features: Features }) {
-  const [as, setAs] = useState({
+  const [device, setDevice] = useState({
     platform: 'ios',
     version: '1.0.0',
     language: 'en',
@@ -223,23 +194,21 @@ export function Preview({ features }: { features: Features }) {
     id: 'a-phone',
   })
   const [values, setValues] = useState<Record<string, unknown> | null>(null)
-  const field = (name: keyof typeof as, label: string) => (
-    <Field label={label}>
-      <input value={as[name]} onInput={(event) => set(name, event.currentTarget.value)} />
-    </Field>
-  )
-  const set = (name: keyof typeof as, value: string) => {
-    setAs({ ...as, [name]: value })
-    // It was of somebody else.
+  const set = (name: keyof typeof device) => (value: string) => {
+    setDevice({ ...device, [name]: value })
+    // The values were those of another device.
     setValues(null)
   }
+  const field = (name: keyof typeof device, label: string) => (
+    <TextField label={label} value={device[name]} onChange={set(name)} />
+  )
   const show = async () => {
-    const { language, ...rest } = as
+    const { platform, version, language, country, id } = device
     const audience = {
-      platform: rest.platform || null,
-      version: rest.version || null,
-      country: rest.country || null,
-      id: rest.id || null,
+      platform,
+      version: version || null,
+      country: country || null,
+      id: id || null,
       languages: language ? [language] : [],
     }
     setValues(await send('preview/settings', { features, as: audience }))
@@ -248,23 +217,19 @@ export function Preview({ features }: { features: Features }) {
     <Card title="Preview: what somebody gets">
       <p class="soft">Of what is edited here, published or not.</p>
       <div class="grid">
-        <Field label="Platform">
-          <select
-            value={as.platform}
-            onChange={(event) => set('platform', event.currentTarget.value)}
-          >
-            <option value="ios">iOS</option>
-            <option value="android">Android</option>
-            <option value="web">the web</option>
-          </select>
-        </Field>
+        <SelectField
+          label="Platform"
+          value={device.platform}
+          options={PLATFORMS}
+          onChange={set('platform')}
+        />
         {field('version', 'App version')}
         {field('language', 'Language')}
         {field('country', 'Country')}
         {field('id', 'Id of the person or device')}
       </div>
       <div class="actions">
-        <Act act={show}>Show</Act>
+        <Action run={show}>Show</Action>
       </div>
       {values && <pre role="status">{JSON.stringify(values, null, 2)}</pre>}
     </Card>

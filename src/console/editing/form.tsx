@@ -1,7 +1,18 @@
 import { useState } from 'preact/hooks'
 import { words } from '../format.ts'
-import type { Schema } from '../types.ts'
-import { Field } from '../ui/parts.tsx'
+import { Checkbox, Field, TextField } from '../ui/fields.tsx'
+
+/** As much of JSON Schema as the forms need. */
+export type Schema = {
+  type?: string
+  description?: string
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  anyOf?: Schema[]
+  patternProperties?: Record<string, Schema>
+  minimum?: number
+}
 
 type FieldsProps = {
   schema: Schema
@@ -16,7 +27,7 @@ type FieldsProps = {
 export function Fields({ schema, value, onChange, languages, hidden = [] }: FieldsProps) {
   const entries = Object.entries(schema.properties ?? {}).filter(([name]) => !hidden.includes(name))
   const isWide = ([, part]: [string, Schema]) =>
-    part.type === 'object' || isLocal(part) || isList(part)
+    part.type === 'object' || part.type === 'array' || isLocalText(part)
   const control = ([name, part]: [string, Schema]) => (
     <Control
       key={name}
@@ -46,8 +57,8 @@ type ControlProps = {
 function Control(props: ControlProps) {
   const { name, schema, value, onChange, languages } = props
   const label = words(name)
-  if (isLocal(schema)) return <LocalField {...props} />
-  if (isList(schema)) return <ListField {...props} />
+  if (isLocalText(schema)) return <LocalTextField {...props} />
+  if (schema.type === 'array') return <ListField {...props} />
   if (schema.type === 'object') {
     return (
       <fieldset>
@@ -61,36 +72,24 @@ function Control(props: ControlProps) {
       </fieldset>
     )
   }
+  const hint = schema.description
   if (schema.type === 'boolean') {
-    return (
-      <label class="field row">
-        <input
-          type="checkbox"
-          checked={value === true}
-          onChange={(event) => onChange(event.currentTarget.checked)}
-        />
-        <span>{label}</span>
-        {schema.description && <small>{schema.description}</small>}
-      </label>
-    )
+    return <Checkbox label={label} hint={hint} checked={value === true} onChange={onChange} />
   }
   const isNumber = schema.type === 'integer' || schema.type === 'number'
   return (
-    <Field label={label} hint={schema.description}>
-      <input
-        inputMode={isNumber ? 'decimal' : 'text'}
-        value={String(value ?? '')}
-        onInput={(event) => {
-          const { value: text } = event.currentTarget
-          onChange(isNumber ? numberIn(text) : text)
-        }}
-      />
-    </Field>
+    <TextField
+      label={label}
+      hint={hint}
+      inputMode={isNumber ? 'decimal' : 'text'}
+      value={String(value ?? '')}
+      onChange={(text) => onChange(isNumber ? parseNumber(text) : text)}
+    />
   )
 }
 
-/** A text in several languages, one column each; a missing one is marked. */
-function LocalField({ name, schema, value, onChange, languages }: ControlProps) {
+/** A text in several languages, one column each; missing ones are marked. */
+function LocalTextField({ name, schema, value, onChange, languages }: ControlProps) {
   const texts = textsOf(value)
   const set = (language: string, text: string) => {
     const { [language]: _old, ...others } = texts
@@ -125,15 +124,14 @@ function LocalField({ name, schema, value, onChange, languages }: ControlProps) 
 function ListField({ name, schema, value, onChange, languages }: ControlProps) {
   const items = (value ?? []) as unknown[]
   const item = schema.items ?? {}
-  const replace = (at: number, next: unknown) => onChange(items.with(at, next))
-  if (!isLocal(item)) {
+  if (!isLocalText(item)) {
     return (
       <Field label={words(name)} hint={`${schema.description ?? ''} (one a line)`}>
         <textarea
           value={items.join('\n')}
           onInput={(event) => {
-            const lines = event.currentTarget.value.split('\n')
-            onChange(lines.length === 1 && lines[0] === '' ? [] : lines)
+            const { value: text } = event.currentTarget
+            onChange(text === '' ? [] : text.split('\n'))
           }}
         />
       </Field>
@@ -145,18 +143,14 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
       {schema.description && <small class="soft">{schema.description}</small>}
       {items.map((one, at) => (
         <div key={at}>
-          <Control
+          <LocalTextField
             name={`line ${at + 1}`}
             schema={item}
             value={one}
             languages={languages}
-            onChange={(next) => replace(at, next)}
+            onChange={(next) => onChange(items.with(at, next))}
           />
-          <button
-            type="button"
-            class="quiet"
-            onClick={() => onChange(items.filter((_, other) => other !== at))}
-          >
+          <button type="button" class="quiet" onClick={() => onChange(items.toSpliced(at, 1))}>
             Remove line {at + 1}
           </button>
         </div>
@@ -170,14 +164,10 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
   )
 }
 
-/** Says which languages texts are edited in, and adds one. */
-export function Languages({
-  languages,
-  onAdd,
-}: {
-  languages: string[]
-  onAdd: (tag: string) => void
-}) {
+type LanguagesProps = { languages: string[]; onAdd: (tag: string) => void }
+
+/** The languages that the texts are edited in. */
+export function Languages({ languages, onAdd }: LanguagesProps) {
   const [tag, setTag] = useState('')
   const add = (event: SubmitEvent) => {
     event.preventDefault()
@@ -199,26 +189,25 @@ export function Languages({
   )
 }
 
-/** A number as it was typed; what is no number stays as it is, for the server to say what is wrong. */
-export function numberIn(text: string): number | string {
+/** The number that was typed. Other text is kept, for the server to refuse with a message. */
+export function parseNumber(text: string): number | string {
   const isNumber = /^-?\d+(\.\d+)?$/.test(text.trim())
   return isNumber ? Number(text) : text
 }
 
-/** The languages that the texts of a value have; English where there are none. */
+/** English, and every other language that a value has texts in. */
 export function languagesIn(value: unknown, schema: Schema): string[] {
-  const found = new Set<string>(['en'])
-  collect(value, schema, found)
-  return [...found]
+  const languages = localTextsIn(value, schema).flatMap((texts) => Object.keys(texts))
+  return [...new Set(['en', ...languages])]
 }
 
-function collect(value: unknown, schema: Schema, found: Set<string>) {
-  if (isLocal(schema)) for (const language of Object.keys(textsOf(value))) found.add(language)
-  else if (schema.items && Array.isArray(value))
-    for (const item of value) collect(item, schema.items, found)
-  else if (schema.properties && value)
-    for (const [name, part] of Object.entries(schema.properties))
-      collect((value as Record<string, unknown>)[name], part, found)
+/** Every text of a value that can be translated, by language. */
+export function localTextsIn(value: unknown, schema: Schema): Record<string, string>[] {
+  if (isLocalText(schema)) return [textsOf(value)]
+  if (Array.isArray(value)) return value.flatMap((item) => localTextsIn(item, schema.items ?? {}))
+  return Object.entries(schema.properties ?? {}).flatMap(([name, part]) =>
+    localTextsIn((value as Record<string, unknown> | undefined)?.[name], part),
+  )
 }
 
 function textsOf(value: unknown): Record<string, string> {
@@ -226,17 +215,13 @@ function textsOf(value: unknown): Record<string, string> {
   return (value ?? {}) as Record<string, string>
 }
 
-function isLocal({ anyOf }: Schema): boolean {
+function isLocalText({ anyOf }: Schema): boolean {
   return anyOf?.some(({ patternProperties }) => patternProperties !== undefined) ?? false
 }
 
-function isList({ type }: Schema): boolean {
-  return type === 'array'
-}
-
-/** A new object with a value for every field of a schema that must be there. */
+/** An object with an empty value for every required field. */
 export function blank(schema: Schema): unknown {
-  if (isLocal(schema)) return {}
+  if (isLocalText(schema)) return {}
   if (schema.type === 'array') return []
   if (schema.type === 'boolean') return false
   if (schema.type === 'integer' || schema.type === 'number') return schema.minimum ?? 0

@@ -1,18 +1,21 @@
 import { useState } from 'preact/hooks'
 import { differencesBetween } from '../../lib/differences.ts'
+import type { Publication } from '../../platform/publications/publications.ts'
 import { read, send } from '../api.ts'
 import { plural } from '../format.ts'
-import type { History, Me } from '../types.ts'
+import { canEdit } from '../operator.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Confirm } from '../ui/dialog.tsx'
-import { Act, At, Badge, Empty } from '../ui/parts.tsx'
+import { TextField } from '../ui/fields.tsx'
+import { Action, Badge, Empty, Time } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { NoteField } from './note-field.tsx'
 
-type HistoryProps = { kind: string; version: number; me: Me; onChange: () => Promise<void> }
+export type History = { versions: Publication[]; next: number | null }
 
-/** Every version, who published it and why; an old one is published again as a new one. */
-export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
+type HistoryProps = { kind: string; version: number; onChange: () => Promise<void> }
+
+/** Every version with its author and changes. Rolling back publishes an old one as a new one. */
+export function HistoryList({ kind, version, onChange }: HistoryProps) {
   const first = useRemote<History>(`${kind}/history`)
   const [more, setMore] = useState<History | null>(null)
   const [note, setNote] = useState('')
@@ -44,30 +47,28 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
                   </strong>
                   {one.version === version && <Badge tone="good">live</Badge>}
                   <span class="soft">
-                    {one.author ?? 'a command'}, <At at={one.publishedAt} />
+                    {one.author ?? 'a command'}, <Time at={one.publishedAt} />
                   </span>
-                  {me.role !== 'reader' && one.version !== version && (
+                  {canEdit.value && one.version !== version && (
                     <span class="actions">
                       <Confirm
                         label={`Go back to version ${one.version}`}
-                        act={() => rollBack(one.version)}
+                        run={() => rollBack(one.version)}
                         done={`Version ${one.version} stands again, saved as version ${version + 1}.`}
                       >
-                        <WhatChanges kind={kind} from={version} to={one.version} />
+                        <RollbackChanges kind={kind} from={version} to={one.version} />
                         <NoteField note={note} onChange={setNote} />
                       </Confirm>
                     </span>
                   )}
                   <details open={one.differences.length > 0 && one.differences.length < 8}>
-                    <summary>
-                      {one.differences.length} {plural(one.differences.length, 'change')}
-                    </summary>
-                    <Changes of={one.differences} />
+                    <summary>{plural(one.differences.length, 'change')}</summary>
+                    <Changes changes={one.differences} />
                   </details>
                 </li>
               ))}
             </ol>
-            {next !== null && <Act act={loadMore}>More</Act>}
+            {next !== null && <Action run={loadMore}>More</Action>}
           </>
         )
       }}
@@ -75,22 +76,30 @@ export function HistoryList({ kind, version, me, onChange }: HistoryProps) {
   )
 }
 
-/** What going back would change for apps. */
-function WhatChanges({ kind, from, to }: { kind: string; from: number; to: number }) {
-  const now = useRemote<unknown>(`${kind}/versions/${from}`)
-  const then = useRemote<unknown>(`${kind}/versions/${to}`)
+type RollbackProps = { kind: string; from: number; to: number }
+
+function RollbackChanges({ kind, from, to }: RollbackProps) {
+  const current = useRemote<unknown>(`${kind}/versions/${from}`)
+  const old = useRemote<unknown>(`${kind}/versions/${to}`)
   return (
-    <Loaded from={now}>
+    <Loaded from={current}>
       {(before) => (
-        <Loaded from={then}>
+        <Loaded from={old}>
           {(after) => (
             <>
               <p>This changes at once what apps get; what is live now stays in the history.</p>
-              <Changes of={differencesBetween(before, after)} />
+              <Changes changes={differencesBetween(before, after)} />
             </>
           )}
         </Loaded>
       )}
     </Loaded>
   )
+}
+
+type NoteProps = { note: string; onChange: (note: string) => void }
+
+export function NoteField({ note, onChange }: NoteProps) {
+  const hint = 'Why, for the history'
+  return <TextField label="Note" hint={hint} value={note} maxLength={500} onChange={onChange} />
 }

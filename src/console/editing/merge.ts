@@ -1,24 +1,24 @@
 type Tree = Record<string, unknown>
 
-/** What was edited from `base` to `mine`, made to `theirs`, which was edited from `base` as well. Mine wins where both differ. */
-export function merged(base: unknown, mine: unknown, theirs: unknown): unknown {
+/** Combines two edits of `base`. Where both changed the same field, `mine` wins. */
+export function merge(base: unknown, mine: unknown, theirs: unknown): unknown {
   if (isSame(mine, base)) return theirs
   if (isSame(theirs, base)) return mine
-  if (isList(base) && isList(mine) && isList(theirs)) return mergedLists(base, mine, theirs)
+  if (isList(base) && isList(mine) && isList(theirs)) return mergeLists(base, mine, theirs)
   if (!isTree(base) || !isTree(mine) || !isTree(theirs)) return mine
   const names = new Set([...Object.keys(mine), ...Object.keys(theirs)])
-  const entries = [...names].map((name) => [name, merged(base[name], mine[name], theirs[name])])
+  const entries = [...names].map((name) => [name, merge(base[name], mine[name], theirs[name])])
   return Object.fromEntries(entries.filter(([, value]) => value !== undefined))
 }
 
-/** Things in a list are known by their code or their question, wherever they stand. */
-function mergedLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
+/** Matches items by their code or question, wherever they are in the list. */
+function mergeLists(base: Tree[], mine: Tree[], theirs: Tree[]): Tree[] {
   const [before, own] = [byName(base), byName(mine)]
   const result = theirs
     .filter((item) => own.has(nameOf(item)) || !before.has(nameOf(item)))
     .map((item) => {
       const name = nameOf(item)
-      return (own.has(name) ? merged(before.get(name), own.get(name), item) : item) as Tree
+      return (own.has(name) ? merge(before.get(name), own.get(name), item) : item) as Tree
     })
   const known = byName(result)
   for (const [at, item] of mine.entries()) {

@@ -3,58 +3,47 @@ import { useEffect, useState } from 'preact/hooks'
 import { type Difference, differencesBetween } from '../../lib/differences.ts'
 import { ApiError, read, send } from '../api.ts'
 import { plural } from '../format.ts'
-import { guardLeaving, linkTo, parts } from '../router.ts'
-import type { Edition, Me, Schema } from '../types.ts'
+import { canEdit } from '../operator.ts'
+import { confirmLeaving, linkTo, parts } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
 import { Dialog } from '../ui/dialog.tsx'
-import { say } from '../ui/messages.tsx'
-import { Act, Title } from '../ui/parts.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Tabs, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { HistoryList } from './history.tsx'
-import { merged } from './merge.ts'
-import { NoteField } from './note-field.tsx'
+import type { Schema } from './form.tsx'
+import { HistoryList, NoteField } from './history.tsx'
+import { merge } from './merge.ts'
 
-type EditorProps<T> = {
-  draft: T
-  setDraft: (draft: T) => void
-  schema: Schema
-  me: Me
-}
+type Edition<T> = { version: number; content: T; schema: Schema }
+
+type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }
 
 type PublishingProps<T> = {
   kind: string
   title: string
-  me: Me
   children: (editor: EditorProps<T>) => ComponentChildren
 }
 
-/** Something that is edited as a whole, published as a version, and rolled back. */
-export function Publishing<T>({ kind, title, me, children }: PublishingProps<T>) {
+/** Content that is edited as a whole, published as a version, and rolled back. */
+export function Publishing<T>({ kind, title, children }: PublishingProps<T>) {
   const edition = useRemote<Edition<T>>(kind)
   const isHistory = parts.value[1] === 'history'
   return (
     <>
       <Title>{title}</Title>
-      <nav class="tabs" aria-label={title}>
-        <a href={linkTo(kind)} aria-current={isHistory ? undefined : 'page'}>
-          Edit
-        </a>
-        <a href={linkTo(`${kind}/history`)} aria-current={isHistory ? 'page' : undefined}>
-          History
-        </a>
-      </nav>
+      <Tabs
+        label={title}
+        tabs={[
+          [linkTo(kind), 'Edit', !isHistory],
+          [linkTo(`${kind}/history`), 'History', isHistory],
+        ]}
+      />
       <Loaded from={edition}>
         {(data) =>
           isHistory ? (
-            <HistoryList kind={kind} version={data.version} me={me} onChange={edition.reload} />
+            <HistoryList kind={kind} version={data.version} onChange={edition.reload} />
           ) : (
-            <Editor
-              key={data.version}
-              kind={kind}
-              edition={data}
-              me={me}
-              onPublished={edition.reload}
-            >
+            <Editor key={data.version} kind={kind} edition={data} onPublished={edition.reload}>
               {children}
             </Editor>
           )
@@ -67,12 +56,11 @@ export function Publishing<T>({ kind, title, me, children }: PublishingProps<T>)
 type EditorWithBase<T> = {
   kind: string
   edition: Edition<T>
-  me: Me
   onPublished: () => Promise<void>
   children: PublishingProps<T>['children']
 }
 
-function Editor<T>({ kind, edition, me, onPublished, children }: EditorWithBase<T>) {
+function Editor<T>({ kind, edition, onPublished, children }: EditorWithBase<T>) {
   const [base, setBase] = useState(edition)
   const [draft, setDraft] = useState<T>(edition.content)
   const [isReviewing, setReviewing] = useState(false)
@@ -82,29 +70,24 @@ function Editor<T>({ kind, edition, me, onPublished, children }: EditorWithBase<
     if (!isChanged) return
     const ask = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', ask)
-    guardLeaving(() => confirm('What you have changed is not published. Leave it?'))
+    confirmLeaving(() => confirm('What you have changed is not published. Leave it?'))
     return () => {
       removeEventListener('beforeunload', ask)
-      guardLeaving(null)
+      confirmLeaving(null)
     }
   }, [isChanged])
-  const mayChange = me.role !== 'reader'
   return (
     <>
-      {children({ draft, setDraft, schema: base.schema, me })}
-      {mayChange && (
+      {children({ draft, setDraft, schema: base.schema })}
+      {canEdit.value && (
         <div class="actions end sticky">
-          {isChanged && (
-            <span class="warn">
-              {changes.length} {plural(changes.length, 'change')}, not published
-            </span>
-          )}
+          {isChanged && <span class="warn">{plural(changes.length, 'change')}, not published</span>}
           <button type="button" disabled={!isChanged} onClick={() => setDraft(base.content)}>
             Discard
           </button>
           <button
             type="button"
-            class="main"
+            class="primary"
             disabled={!isChanged}
             onClick={() => setReviewing(true)}
           >
@@ -121,7 +104,7 @@ function Editor<T>({ kind, edition, me, onPublished, children }: EditorWithBase<
           onClose={() => setReviewing(false)}
           onPublished={onPublished}
           onRebase={(newest) => {
-            setDraft(merged(base.content, draft, newest.content) as T)
+            setDraft(merge(base.content, draft, newest.content) as T)
             setBase(newest)
           }}
         />
@@ -140,7 +123,7 @@ type ReviewProps<T> = {
   onRebase: (newest: Edition<T>) => void
 }
 
-/** Shows what will change, and what was published meanwhile by somebody else. */
+/** Shows the changes before publishing, or those of a version that was published meanwhile. */
 function Review<T>(props: ReviewProps<T>) {
   const { kind, base, draft, changes, onClose, onPublished, onRebase } = props
   const [note, setNote] = useState('')
@@ -153,31 +136,28 @@ function Review<T>(props: ReviewProps<T>) {
       setNewest(await read<Edition<T>>(kind))
       return
     }
-    guardLeaving(null)
+    confirmLeaving(null)
     onClose()
     await onPublished()
-    say('Published.')
+    showMessage('Published.')
   }
   if (newest) {
+    const rebase = () => {
+      onRebase(newest)
+      setNewest(null)
+    }
     return (
       <Dialog title="Somebody has published meanwhile" onClose={onClose}>
         <p>
           You began with version {base.version}; version {newest.version} stands by now. Nothing of
           yours was published. This came in between:
         </p>
-        <Changes of={differencesBetween(base.content, newest.content)} />
+        <Changes changes={differencesBetween(base.content, newest.content)} />
         <div class="actions end">
           <button type="button" onClick={onClose}>
             Back to my draft
           </button>
-          <button
-            type="button"
-            class="main"
-            onClick={() => {
-              onRebase(newest)
-              setNewest(null)
-            }}
-          >
+          <button type="button" class="primary" onClick={rebase}>
             Put my changes on top
           </button>
         </div>
@@ -186,15 +166,15 @@ function Review<T>(props: ReviewProps<T>) {
   }
   return (
     <Dialog title="Publish these changes" onClose={onClose}>
-      <Changes of={changes} />
+      <Changes changes={changes} />
       <NoteField note={note} onChange={setNote} />
       <div class="actions end">
         <button type="button" onClick={onClose}>
           Cancel
         </button>
-        <Act kind="main" act={publish}>
+        <Action kind="primary" run={publish}>
           Publish {changes.length === 1 ? 'the change' : `${changes.length} changes`}
-        </Act>
+        </Action>
       </div>
     </Dialog>
   )

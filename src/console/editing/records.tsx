@@ -1,34 +1,43 @@
 import { useState } from 'preact/hooks'
-import type { Schema } from '../types.ts'
+import { canEdit } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { Badge, Empty } from '../ui/parts.tsx'
-import { blank, Fields, Languages, languagesIn } from './form.tsx'
+import { blank, Fields, Languages, languagesIn, localTextsIn, type Schema } from './form.tsx'
 
 type Entry = Record<string, unknown>
 type RecordsProps = {
   records: Entry[]
   onChange: (records: Entry[]) => void
   schema: Schema
-  /** What one of them is called: `plan`. */
+  /** What a record is called: `plan`. */
   noun: string
-  /** What taking one away is called: `Archive`. */
+  /** What removing a record is called: `Archive`. */
   removal: string
   nameOf: (record: Entry) => string
   hidden?: string[]
-  isReadOnly: boolean
 }
 
-/** A list of things with an order: added, edited, moved and taken away. */
+/** A list of records that can be added, edited, reordered and removed. */
 export function Records(props: RecordsProps) {
-  const { records, onChange, schema, noun, removal, nameOf, hidden = [], isReadOnly } = props
+  const { records, onChange, schema, noun, removal, nameOf, hidden = [] } = props
   const [added, setAdded] = useState<string[]>([])
   const [open, setOpen] = useState<number | null>(null)
   const languages = [...new Set([...languagesIn(records, { items: schema }), ...added])]
   const move = (from: number, to: number) => {
-    const next = records.toSpliced(from, 1)
-    onChange(next.toSpliced(to, 0, records[from] as Entry))
+    onChange(records.toSpliced(from, 1).toSpliced(to, 0, records[from] as Entry))
     setOpen(null)
   }
+  const moveButton = (name: string, from: number, to: number) => (
+    <button
+      type="button"
+      class="quiet"
+      disabled={to < 0 || to >= records.length}
+      aria-label={`Move ${name} ${to < from ? 'up' : 'down'}`}
+      onClick={() => move(from, to)}
+    >
+      {to < from ? '↑' : '↓'}
+    </button>
+  )
   return (
     <>
       <Languages languages={languages} onAdd={(tag) => setAdded([...added, tag])} />
@@ -49,31 +58,11 @@ export function Records(props: RecordsProps) {
                 >
                   {open === at ? 'Close' : 'Edit'} {name}
                 </button>
-                {!isReadOnly && (
-                  <>
-                    <button
-                      type="button"
-                      class="quiet"
-                      disabled={at === 0}
-                      aria-label={`Move ${name} up`}
-                      onClick={() => move(at, at - 1)}
-                    >
-                      ↑
-                    </button>
-                    <button
-                      type="button"
-                      class="quiet"
-                      disabled={at === records.length - 1}
-                      aria-label={`Move ${name} down`}
-                      onClick={() => move(at, at + 1)}
-                    >
-                      ↓
-                    </button>
-                  </>
-                )}
+                {canEdit.value && moveButton(name, at, at - 1)}
+                {canEdit.value && moveButton(name, at, at + 1)}
               </span>
               {open === at && (
-                <fieldset disabled={isReadOnly}>
+                <fieldset disabled={!canEdit.value}>
                   <legend>{name}</legend>
                   <Fields
                     schema={schema}
@@ -86,7 +75,7 @@ export function Records(props: RecordsProps) {
                     <Confirm
                       label={`${removal} ${name}`}
                       done={`${name} goes when you publish.`}
-                      act={async () => {
+                      run={async () => {
                         onChange(records.toSpliced(at, 1))
                         setOpen(null)
                       }}
@@ -100,7 +89,7 @@ export function Records(props: RecordsProps) {
           )
         })}
       </ol>
-      {!isReadOnly && (
+      {canEdit.value && (
         <div class="actions">
           <button
             type="button"
@@ -117,17 +106,8 @@ export function Records(props: RecordsProps) {
   )
 }
 
-/** The languages that some text of a record has no words in. */
+/** The languages that a record misses a text in. An empty text needs no translation. */
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
-  const texts = textsIn(record, schema)
+  const texts = localTextsIn(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))
-}
-
-/** Every text of a value that is written in languages. */
-function textsIn(value: unknown, schema: Schema): Entry[] {
-  if (value === null || typeof value !== 'object') return []
-  if (Array.isArray(value)) return value.flatMap((item) => textsIn(item, schema.items ?? {}))
-  if (schema.anyOf) return Object.keys(value).length > 0 ? [value as Entry] : []
-  const parts = Object.entries(schema.properties ?? {})
-  return parts.flatMap(([name, part]) => textsIn((value as Entry)[name], part))
 }

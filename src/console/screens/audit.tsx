@@ -1,19 +1,18 @@
-import { download } from '../api.ts'
-import { go, linkTo, query } from '../router.ts'
-import type { AuditPage } from '../types.ts'
-import { BeforeAfter } from '../ui/changes.tsx'
-import { Act, At, Badge, Empty, Field, Title } from '../ui/parts.tsx'
+import type { Operators } from '../../features/operators/operators.ts'
+import { download, type ReplyOf } from '../api.ts'
+import { filtersIn, go, linkTo } from '../router.ts'
+import { Changes } from '../ui/changes.tsx'
+import { Field } from '../ui/fields.tsx'
+import { Action, Badge, List, Time, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
 
-const NAMES = ['action', 'operator', 'target']
+type AuditPage = ReplyOf<Operators['audit']['list']>
+type Entry = AuditPage['entries'][number]
 
-/** Who did what, and what was there before. */
+/** Who did what, and what changed. */
 export function AuditScreen() {
-  const filter = Object.fromEntries(NAMES.map((name) => [name, query.value.get(name) ?? '']))
-  const given = Object.entries(filter).filter(([, value]) => value !== '')
-  const text = new URLSearchParams(given).toString()
-  const path = text === '' ? 'audit' : `audit?${text}`
-  const { first, rows, next, loadMore } = usePages(path, (page: AuditPage) => page.entries)
+  const { filter, search } = filtersIn(['action', 'operator', 'target'])
+  const page = usePages(`audit${search}`, ({ entries }: AuditPage) => entries)
   const field = (name: string, label: string, hint: string) => (
     <Field label={label} hint={hint}>
       <input
@@ -25,47 +24,57 @@ export function AuditScreen() {
       />
     </Field>
   )
-  const exporting = () => download(`audit/export${text === '' ? '' : `?${text}`}`)
   return (
     <>
-      <Title actions={<Act act={exporting}>Export</Act>}>Audit</Title>
+      <Title actions={<Action run={() => download(`audit/export${search}`)}>Export</Action>}>
+        Audit
+      </Title>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
         {field('action', 'What', 'Such as settings.publish')}
         {field('operator', 'Who', 'The name of an operator')}
         {field('target', 'On what', 'An id or a name')}
       </form>
-      <Loaded from={first}>
+      <Loaded from={page.first}>
         {() => (
           <>
-            {rows.length === 0 && <Empty>Nothing was done that is like that.</Empty>}
-            {rows.length > 0 && (
-              <ol class="list">
-                {rows.map(
-                  ({ id, at, operator, origin, action, target, before, after, requestId }) => (
-                    <li key={id}>
-                      <strong>{action}</strong>
-                      {target && <span class="mono">{target}</span>}
-                      <Badge>{operator ?? `command by ${origin}`}</Badge>
-                      <span class="soft">
-                        {operator && <>{origin}, </>}
-                        <At at={at} />
-                      </span>
-                      {(before || after) && (
-                        <details>
-                          <summary>what changed</summary>
-                          <BeforeAfter before={before} after={after} />
-                          {requestId && <p class="soft">request {requestId}</p>}
-                        </details>
-                      )}
-                    </li>
-                  ),
-                )}
-              </ol>
-            )}
-            {next !== null && <Act act={loadMore}>More</Act>}
+            <List items={page.rows} empty="Nothing was done that is like that.">
+              {(entry) => <AuditEntry key={entry.id} entry={entry} />}
+            </List>
+            {page.next !== null && <Action run={page.loadMore}>More</Action>}
           </>
         )}
       </Loaded>
     </>
   )
+}
+
+function AuditEntry({ entry }: { entry: Entry }) {
+  const { at, operator, origin, action, target, before, after, requestId } = entry
+  return (
+    <li>
+      <strong>{action}</strong>
+      {target && <span class="mono">{target}</span>}
+      <Badge>{operator ?? `command by ${origin}`}</Badge>
+      <span class="soft">
+        {operator && <>{origin}, </>}
+        <Time at={at} />
+      </span>
+      {(before || after) && (
+        <details>
+          <summary>what changed</summary>
+          <Changes changes={changesOf(entry)} />
+          {requestId && <p class="soft">request {requestId}</p>}
+        </details>
+      )}
+    </li>
+  )
+}
+
+function changesOf({ before, after }: Entry) {
+  const names = new Set([...Object.keys(before ?? {}), ...Object.keys(after ?? {})])
+  return [...names].map((path) => ({
+    path,
+    before: before?.[path] ?? null,
+    after: after?.[path] ?? null,
+  }))
 }

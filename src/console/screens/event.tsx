@@ -1,28 +1,36 @@
+import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
+import type { AccountSummary } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { send } from '../api.ts'
+import { type ReplyOf, send } from '../api.ts'
+import { canEdit } from '../operator.ts'
 import { linkTo } from '../router.ts'
-import type { BillingEvent, Me } from '../types.ts'
-import { say } from '../ui/messages.tsx'
-import { Act, At, Badge, Card, Copy, Facts, Title } from '../ui/parts.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Badge, Card, Copy, type Fact, Facts, Time, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
+export type FoundEvent = ReplyOf<EventSearch['find']>['events'][number]
+type BillingEvent = FoundEvent & {
+  body: string
+  access: string | null
+  person: AccountSummary | null
+}
 type Replayed = { outcome: string; error: string | null; access: string | null }
 
-/** One event as it came, and what came of it. */
-export function EventScreen({ id, me }: { id: string; me: Me }) {
+/** One billing event with its payload and effect. */
+export function EventScreen({ id }: { id: string }) {
   const path = `events/${encodeSegment(id)}`
   const event = useRemote<BillingEvent>(path)
   const replay = async () => {
     const { outcome, error, access } = await send<Replayed>(`${path}/replay`)
     await event.reload()
-    if (outcome === 'failed') say(`It fails again: ${error}`, 'bad')
-    else say(`Replayed. ${access ?? ''}`)
+    if (outcome === 'failed') showMessage(`It fails again: ${error}`, 'bad')
+    else showMessage(`Replayed. ${access ?? ''}`)
   }
   return (
     <Loaded from={event}>
       {(data) => (
         <>
-          <Title actions={me.role !== 'reader' && <Act act={replay}>Replay this event</Act>}>
+          <Title actions={canEdit.value && <Action run={replay}>Replay this event</Action>}>
             {data.type}
           </Title>
           {data.error && (
@@ -47,7 +55,7 @@ export function EventScreen({ id, me }: { id: string; me: Me }) {
             </p>
           )}
           <Card>
-            <Facts of={factsOf(data)} />
+            <Facts items={factsOf(data)} />
           </Card>
           <Card title="Body as it came">
             <div class="actions">
@@ -64,35 +72,19 @@ export function EventScreen({ id, me }: { id: string; me: Me }) {
   )
 }
 
-function factsOf(event: BillingEvent): Parameters<typeof Facts>[0]['of'] {
+function factsOf(event: BillingEvent): Fact[] {
   const { eventId, appUserId, outcome, environment, receivedAt, eventAt, duplicates } = event
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
+  const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
+  const again = `${duplicates} times${event.conflicting ? ', with another body' : ''}`
   return [
-    [
-      'Id',
-      <span key="id" class="mono">
-        {eventId}
-      </span>,
-    ],
-    [
-      'Outcome',
-      <Badge key="outcome" tone={tone}>
-        {outcome}
-      </Badge>,
-    ],
-    [
-      'App user id',
-      appUserId ? <a href={linkTo('people', { q: appUserId })}>{appUserId}</a> : 'nobody named',
-    ],
+    ['Id', <code key="id">{eventId}</code>],
+    ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
+    ['App user id', user ?? 'nobody named'],
     ['Environment', environment?.toLowerCase() ?? 'not said'],
-    ['Happened', <At key="at" at={eventAt} />],
-    ['Came', <At key="came" at={receivedAt} />],
-    [
-      'Came again',
-      duplicates === 0
-        ? 'no'
-        : `${duplicates} times${event.conflicting ? ', with another body' : ''}`,
-    ],
+    ['Happened', <Time key="at" at={eventAt} />],
+    ['Came', <Time key="came" at={receivedAt} />],
+    ['Came again', duplicates === 0 ? 'no' : again],
     ['Times in it', event.clockIsOff ? 'off: a time in it is implausible' : 'fine'],
   ]
 }

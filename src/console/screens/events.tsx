@@ -1,18 +1,20 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
+import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { sendLong } from '../api.ts'
+import { type ReplyOf, sendLong } from '../api.ts'
 import { number } from '../format.ts'
-import { go, linkTo, parts, query } from '../router.ts'
-import type { EventsPage, Me } from '../types.ts'
-import { say } from '../ui/messages.tsx'
-import { Act, Ago, At, Badge, Empty, Field, Title } from '../ui/parts.tsx'
+import { canEdit } from '../operator.ts'
+import { filtersIn, go, linkTo, parts } from '../router.ts'
+import { Checkbox, Field, SelectField } from '../ui/fields.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Badge, List, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
-import { EventScreen } from './event.tsx'
+import { EventScreen, type FoundEvent } from './event.tsx'
 
-type Found = EventsPage['events'][number]
+type EventsPage = ReplyOf<EventSearch['find']>
 type Filter = Record<string, string>
 
-/** What the provider may send; others are typed. */
+/** The types that the billing provider documents; it may send others. */
 const TYPES = [
   'INITIAL_PURCHASE',
   'RENEWAL',
@@ -33,58 +35,49 @@ const TYPES = [
   'HOMEPORT_RECONCILED',
   'TEST',
 ]
-const NAMES = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clockIsOff']
-/** How often new events are looked for while nothing is filtered, in ms. */
-const LOOK_EVERY = 5_000
+const FILTERS = ['type', 'outcome', 'environment', 'user', 'conflicting', 'clockIsOff']
+const REFRESH_MS = 5_000
 
-/** The log of billing events, or one of them. */
-export function EventsScreen({ me }: { me: Me }) {
+/** The billing events, or one of them. */
+export function EventsScreen() {
   const [, id] = parts.value
-  return id === undefined ? <EventLog me={me} /> : <EventScreen id={id} me={me} />
+  return id === undefined ? <EventLog /> : <EventScreen id={id} />
 }
 
-function EventLog({ me }: { me: Me }) {
-  const filter = Object.fromEntries(
-    NAMES.flatMap((name) => {
-      const value = query.value.get(name)
-      return value ? [[name, value]] : []
-    }),
-  )
-  const text = new URLSearchParams(filter).toString()
-  const isFiltered = text !== ''
+function EventLog() {
+  const { filter, search } = filtersIn(FILTERS)
+  const isFiltered = search !== ''
   const { first, rows, next, loadMore } = usePages(
-    isFiltered ? `events?${text}` : 'events',
+    `events${search}`,
     (page: EventsPage) => page.events,
   )
   useEffect(() => {
     if (isFiltered) return
-    const timer = setInterval(() => !document.hidden && void first.reload(), LOOK_EVERY)
+    const timer = setInterval(() => !document.hidden && void first.reload(), REFRESH_MS)
     return () => clearInterval(timer)
-  }, [text])
+  }, [search])
   return (
     <>
       <Title>Billing events</Title>
       <Filters filter={filter} />
-      {me.role !== 'reader' && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
+      {canEdit.value && isFiltered && <ReplayAll filter={filter} onDone={first.reload} />}
       <Loaded from={first}>
         {({ scannedBackTo }) => (
           <>
-            {rows.length === 0 && next === null && (
-              <Empty>{isFiltered ? 'No event is like that.' : 'No event has come yet.'}</Empty>
-            )}
-            {rows.length > 0 && (
-              <ul class="list">
-                {rows.map((event) => (
-                  <Row key={event.id} event={event} />
-                ))}
-              </ul>
+            {(rows.length > 0 || next === null) && (
+              <List
+                items={rows}
+                empty={isFiltered ? 'No event is like that.' : 'No event has come yet.'}
+              >
+                {(event) => <EventRow key={event.id} event={event} />}
+              </List>
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
-                Looked back to <At at={scannedBackTo} /> at first; older ones may match, too.
+                Looked back to <Time at={scannedBackTo} /> at first; older ones may match, too.
               </p>
             )}
-            {next !== null && <Act act={loadMore}>Look further back</Act>}
+            {next !== null && <Action run={loadMore}>Look further back</Action>}
           </>
         )}
       </Loaded>
@@ -92,7 +85,7 @@ function EventLog({ me }: { me: Me }) {
   )
 }
 
-function Row({ event }: { event: Found }) {
+function EventRow({ event }: { event: FoundEvent }) {
   const { eventId, type, outcome, error, environment, appUserId, receivedAt } = event
   return (
     <li>
@@ -106,7 +99,7 @@ function Row({ event }: { event: Found }) {
       {event.duplicates > 0 && <Badge>came {event.duplicates + 1} times</Badge>}
       <span class="soft mono">{appUserId ?? 'nobody named'}</span>
       <span class="soft">
-        <Ago at={receivedAt} />
+        <TimeAgo at={receivedAt} />
       </span>
       {error && <small class="bad">{error}</small>}
     </li>
@@ -114,27 +107,25 @@ function Row({ event }: { event: Found }) {
 }
 
 function Filters({ filter }: { filter: Filter }) {
-  const set = (name: string, value: string) =>
-    go(linkTo('events', { ...filter, [name]: value === '' ? undefined : value } as Filter))
-  const choice = (name: string, label: string, options: string[]) => (
-    <Field label={label}>
-      <select value={filter[name] ?? ''} onChange={(event) => set(name, event.currentTarget.value)}>
-        <option value="">any</option>
-        {[...new Set([...options, ...(filter[name] ? [filter[name]] : [])])].map((option) => (
-          <option key={option}>{option}</option>
-        ))}
-      </select>
-    </Field>
-  )
-  const flag = (name: string, label: string) => (
-    <label class="field row">
-      <input
-        type="checkbox"
-        checked={filter[name] === 'true'}
-        onChange={(event) => set(name, event.currentTarget.checked ? 'true' : '')}
+  const set = (name: string, value: string) => go(linkTo('events', { ...filter, [name]: value }))
+  const choice = (name: string, label: string, options: string[]) => {
+    const value = filter[name] ?? ''
+    const all = [...new Set([...options, ...(value ? [value] : [])])]
+    return (
+      <SelectField
+        label={label}
+        value={value}
+        options={[['', 'any'], ...all.map((option): [string, string] => [option, option])]}
+        onChange={(chosen) => set(name, chosen)}
       />
-      <span>{label}</span>
-    </label>
+    )
+  }
+  const flag = (name: string, label: string) => (
+    <Checkbox
+      label={label}
+      checked={filter[name] === 'true'}
+      onChange={(checked) => set(name, checked ? 'true' : '')}
+    />
   )
   return (
     <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
@@ -154,22 +145,27 @@ function Filters({ filter }: { filter: Filter }) {
   )
 }
 
-/** Folds all that match again, and says how far it is. */
+type Replayed = { done: number; failed: number }
+
+/** Replays all events that match the filters. */
 function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<void> }) {
-  const [progress, setProgress] = useState<{ done: number; failed: number } | null>(null)
+  const [progress, setProgress] = useState<Replayed | null>(null)
   const stop = useRef(new AbortController())
   const run = async () => {
     stop.current = new AbortController()
+    const { signal } = stop.current
     setProgress({ done: 0, failed: 0 })
     try {
-      const { done, failed } = await sendLong<
-        { done: number; failed: number },
-        { done: number; failed: number }
-      >('events/replay', filter, setProgress, stop.current.signal)
-      say(`Replayed ${number(done)} events, ${number(failed)} of them fail.`)
+      const { done, failed } = await sendLong<Replayed, Replayed>(
+        'events/replay',
+        filter,
+        setProgress,
+        signal,
+      )
+      showMessage(`Replayed ${number(done)} events, ${number(failed)} of them fail.`)
     } catch (error) {
-      if (!stop.current.signal.aborted) throw error
-      say('Stopped.')
+      if (!signal.aborted) throw error
+      showMessage('Stopped.')
     } finally {
       setProgress(null)
       await onDone()
@@ -177,7 +173,7 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
   }
   return (
     <div class="actions">
-      <Act act={run}>Replay all that match</Act>
+      <Action run={run}>Replay all that match</Action>
       {progress && (
         <>
           <span role="status">

@@ -1,13 +1,11 @@
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
-import type { Me } from '../types.ts'
 
 type Faqs = Record<string, unknown>[]
 
-/** Questions and answers. */
-export function FaqsScreen({ me }: { me: Me }) {
+export function FaqsScreen() {
   return (
-    <Publishing<Faqs> kind="faqs" title="FAQs" me={me}>
+    <Publishing<Faqs> kind="faqs" title="FAQs">
       {({ draft, setDraft, schema }) => (
         <Records
           records={draft}
@@ -16,7 +14,6 @@ export function FaqsScreen({ me }: { me: Me }) {
           noun="question"
           removal="Remove"
           nameOf={({ question }) => inEnglish(question)}
-          isReadOnly={me.role === 'reader'}
         />
       )}
     </Publishing>

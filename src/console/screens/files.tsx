@@ -1,10 +1,13 @@
+import type { createUsage } from '../../features/attachments/usage.ts'
+import type { ReplyOf } from '../api.ts'
 import { bytes, number } from '../format.ts'
 import { linkTo } from '../router.ts'
-import type { Usage } from '../types.ts'
-import { Act, Ago, Card, Empty, Title } from '../ui/parts.tsx'
+import { Action, Card, List, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
-/** What people store, and who stores most. */
+type Usage = ReplyOf<ReturnType<typeof createUsage>['read']>
+
+/** The space that files take, by type and by user. */
 export function FilesScreen() {
   const usage = useRemote<Usage>('files')
   return (
@@ -13,7 +16,7 @@ export function FilesScreen() {
       {usage.data === null && usage.error === null && (
         <div class="actions">
           <span class="soft">The files are being counted.</span>
-          <Act act={usage.reload}>Look again</Act>
+          <Action run={usage.reload}>Look again</Action>
         </div>
       )}
       <Loaded from={usage}>
@@ -21,20 +24,19 @@ export function FilesScreen() {
           data === null ? null : (
             <>
               <Card title="By type">
-                {data.types.length === 0 && <Empty>Nothing is stored yet.</Empty>}
-                <ul class="list">
-                  {data.types.map(({ type, files, bytes: size }) => (
+                <List items={data.types} empty="Nothing is stored yet.">
+                  {({ type, files, bytes: size }) => (
                     <li key={type}>
                       <span>{type}</span>
                       <span>{number(files)} files</span>
                       <span>{bytes(size)}</span>
                     </li>
-                  ))}
-                </ul>
+                  )}
+                </List>
               </Card>
               <Card title="Who stores most">
-                <ul class="list">
-                  {data.largest.map(({ userId, files, bytes: size }) => (
+                <List items={data.largest}>
+                  {({ userId, files, bytes: size }) => (
                     <li key={userId}>
                       <a class="mono" href={linkTo(`people/${userId}/files`)}>
                         {userId}
@@ -42,11 +44,11 @@ export function FilesScreen() {
                       <span>{number(files)} files</span>
                       <span>{bytes(size)}</span>
                     </li>
-                  ))}
-                </ul>
+                  )}
+                </List>
               </Card>
               <p class="soft">
-                Counted <Ago at={data.countedAt} />
+                Counted <TimeAgo at={data.countedAt} />
               </p>
             </>
           )

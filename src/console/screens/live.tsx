@@ -1,63 +1,26 @@
 import { useEffect, useState } from 'preact/hooks'
-import { Badge, Empty, Field, Title } from '../ui/parts.tsx'
+import { SelectField, TextField } from '../ui/fields.tsx'
+import { Badge, Empty, Title } from '../ui/parts.tsx'
 
 type Line = Record<string, unknown> & { level: string; time: string }
 
-const KEPT = 500
-/** In ms. */
-const RETRY_AFTER = 2_000
-const LEVELS = ['any', 'info', 'warn', 'error']
+const MAX_LINES = 500
+const RETRY_MS = 2_000
+const DRAW_MS = 250
+const LEVELS = ['any', 'info', 'warn', 'error'].map((level): [string, string] => [level, level])
 
-/** The log as it is written; nothing comes while the tab is hidden. */
+/** The log as it is written. Hidden tabs receive nothing. */
 export function LiveScreen() {
-  const [lines, setLines] = useState<Line[]>([])
   const [isPaused, setPaused] = useState(false)
-  const [state, setState] = useState('connecting')
-  const [attempt, setAttempt] = useState(0)
   const [text, setText] = useState('')
   const [level, setLevel] = useState('any')
-  const [isHidden, setHidden] = useState(document.hidden)
-  useEffect(() => {
-    const look = () => setHidden(document.hidden)
-    document.addEventListener('visibilitychange', look)
-    return () => document.removeEventListener('visibilitychange', look)
-  }, [])
-  useEffect(() => {
-    if (isPaused || isHidden) return
-    const source = new EventSource('/console/api/live')
-    let waiting: Line[] = []
-    source.onopen = () => {
-      // What is kept comes again with every connection.
-      waiting = []
-      setLines([])
-      setState('connected')
-    }
-    let again: ReturnType<typeof setTimeout>
-    source.onerror = () => {
-      setState('connecting')
-      // It tries again by itself, but not where something else has answered.
-      if (source.readyState === EventSource.CLOSED)
-        again = setTimeout(() => setAttempt(attempt + 1), RETRY_AFTER)
-    }
-    source.onmessage = ({ data }) => waiting.push(JSON.parse(data))
-    const timer = setInterval(() => {
-      if (waiting.length === 0) return
-      const come = waiting
-      waiting = []
-      setLines((before) => [...before, ...come].slice(-KEPT))
-    }, 250)
-    return () => {
-      source.close()
-      clearInterval(timer)
-      clearTimeout(again)
-    }
-  }, [isPaused, isHidden, attempt])
-  const shown = lines.filter((line) => {
-    const isLevel = level === 'any' || line.level === level
-    return (
-      isLevel && (text === '' || JSON.stringify(line).toLowerCase().includes(text.toLowerCase()))
-    )
-  })
+  const { lines, state } = useLiveLines(isPaused)
+  const wanted = text.toLowerCase()
+  const shown = lines.filter(
+    (line) =>
+      (level === 'any' || line.level === level) &&
+      (wanted === '' || JSON.stringify(line).toLowerCase().includes(wanted)),
+  )
   return (
     <>
       <Title
@@ -70,16 +33,8 @@ export function LiveScreen() {
         Live
       </Title>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <Field label="With the text">
-          <input value={text} onInput={(event) => setText(event.currentTarget.value)} />
-        </Field>
-        <Field label="Level">
-          <select value={level} onChange={(event) => setLevel(event.currentTarget.value)}>
-            {LEVELS.map((one) => (
-              <option key={one}>{one}</option>
-            ))}
-          </select>
-        </Field>
+        <TextField label="With the text" value={text} onChange={setText} />
+        <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
         <p>
           <Badge tone={state === 'connected' && !isPaused ? 'good' : 'warn'}>
             {isPaused ? 'paused' : state}
@@ -94,7 +49,7 @@ export function LiveScreen() {
             key={at}
             class={line.level === 'error' || line.level === 'fatal' ? 'bad' : line.level}
           >
-            {sentenceOf(line)}
+            {textOf(line)}
           </div>
         ))}
       </section>
@@ -102,10 +57,53 @@ export function LiveScreen() {
   )
 }
 
-function sentenceOf({ level, time, msg, method, route, status, ms, ...rest }: Line): string {
+function useLiveLines(isPaused: boolean) {
+  const [lines, setLines] = useState<Line[]>([])
+  const [state, setState] = useState('connecting')
+  const [attempt, setAttempt] = useState(0)
+  const [isHidden, setHidden] = useState(document.hidden)
+  useEffect(() => {
+    const update = () => setHidden(document.hidden)
+    document.addEventListener('visibilitychange', update)
+    return () => document.removeEventListener('visibilitychange', update)
+  }, [])
+  useEffect(() => {
+    if (isPaused || isHidden) return
+    const source = new EventSource('/console/api/live')
+    let waiting: Line[] = []
+    let retry: ReturnType<typeof setTimeout>
+    source.onopen = () => {
+      // Every connection begins with the lines that the server keeps.
+      waiting = []
+      setLines([])
+      setState('connected')
+    }
+    source.onerror = () => {
+      setState('connecting')
+      // The browser gives up when a proxy has answered instead of the server.
+      if (source.readyState === EventSource.CLOSED)
+        retry = setTimeout(() => setAttempt(attempt + 1), RETRY_MS)
+    }
+    source.onmessage = ({ data }) => waiting.push(JSON.parse(data))
+    const timer = setInterval(() => {
+      if (waiting.length === 0) return
+      const received = waiting
+      waiting = []
+      setLines((before) => [...before, ...received].slice(-MAX_LINES))
+    }, DRAW_MS)
+    return () => {
+      source.close()
+      clearInterval(timer)
+      clearTimeout(retry)
+    }
+  }, [isPaused, isHidden, attempt])
+  return { lines, state }
+}
+
+function textOf({ level, time, msg, method, route, status, ms, ...rest }: Line): string {
   const clock = String(time).slice(11, 23)
-  const what = method ? `${method} ${route} ${status} ${ms} ms` : (msg ?? '')
+  const event = method ? `${method} ${route} ${status} ${ms} ms` : (msg ?? '')
   const { requestId: _id, ...others } = rest
   const more = Object.keys(others).length > 0 ? ` ${JSON.stringify(others)}` : ''
-  return `${clock} ${level} ${what}${more}`
+  return `${clock} ${level} ${event}${more}`
 }

@@ -1,13 +1,12 @@
-import { startRegistration } from '@simplewebauthn/browser'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { send } from '../api.ts'
-import type { Me } from '../types.ts'
+import type { Me } from '../operator.ts'
+import { createPasskey, type PasskeyOptions } from '../passkey.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Act, Ago, Badge, Card, Empty, Facts, Title } from '../ui/parts.tsx'
+import { Action, Badge, Card, Facts, List, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
-import { deviceName } from './door.tsx'
 
-/** Who sits here, with what they sign in, and where else they are. */
+/** The operator's own passkeys and sessions. */
 export function MeScreen() {
   const remote = useRemote<Me>('me')
   const signOut = async () => {
@@ -15,42 +14,40 @@ export function MeScreen() {
     location.assign('/console')
   }
   const addPasskey = async () => {
-    const optionsJSON =
-      await send<Parameters<typeof startRegistration>[0]['optionsJSON']>('me/passkeys/options')
-    const passkey = await startRegistration({ optionsJSON })
-    await send('me/passkeys', { passkey, passkeyName: deviceName() })
+    const options = await send<PasskeyOptions>('me/passkeys/options')
+    await send('me/passkeys', await createPasskey(options))
+    await remote.reload()
+  }
+  const sendAndReload = (path: string) => async () => {
+    await send(path)
     await remote.reload()
   }
   return (
     <Loaded from={remote}>
       {(me) => (
         <>
-          <Title actions={<Act act={signOut}>Sign out</Act>}>{me.name}</Title>
+          <Title actions={<Action run={signOut}>Sign out</Action>}>{me.name}</Title>
           <Card>
             <Facts
-              of={[
+              items={[
                 ['Role', me.role],
-                ['Confirmed', <Ago key="proven" at={me.provenAt} />],
+                ['Confirmed', <TimeAgo key="proven" at={me.provenAt} />],
               ]}
             />
           </Card>
           <Card title="Passkeys">
-            {me.passkeys.length === 0 && <Empty>You have none.</Empty>}
-            <ul class="list">
-              {me.passkeys.map(({ id, name, host, lastUsedAt }) => (
+            <List items={me.passkeys} empty="You have none.">
+              {({ id, name, host, lastUsedAt }) => (
                 <li key={id}>
                   <span>{name}</span>
                   <span class="soft">
-                    for {host}, last used <Ago at={lastUsedAt} />
+                    for {host}, last used <TimeAgo at={lastUsedAt} />
                   </span>
                   <span class="actions">
                     <Confirm
                       label={`Remove the passkey ${name}`}
                       done="The passkey is removed."
-                      act={async () => {
-                        await send(`me/passkeys/${encodeSegment(id)}/remove`)
-                        await remote.reload()
-                      }}
+                      run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
                     >
                       <p>
                         It no longer signs you in. Sessions that it opened end, this one too if it
@@ -59,40 +56,34 @@ export function MeScreen() {
                     </Confirm>
                   </span>
                 </li>
-              ))}
-            </ul>
+              )}
+            </List>
             <div class="actions">
-              <Act act={addPasskey} done="The passkey is added.">
+              <Action run={addPasskey} done="The passkey is added.">
                 Add a passkey
-              </Act>
+              </Action>
             </div>
           </Card>
           <Card title="Where you are signed in">
-            <ul class="list">
-              {me.sessions.map(({ id, device, ip, lastSeenAt }) => (
+            <List items={me.sessions}>
+              {({ id, device, ip, lastSeenAt }) => (
                 <li key={id}>
                   <span>{device}</span>
                   <span class="soft">
-                    {ip}, seen <Ago at={lastSeenAt} />
+                    {ip}, seen <TimeAgo at={lastSeenAt} />
                   </span>
                   {id === me.session ? (
                     <Badge tone="good">here</Badge>
                   ) : (
                     <span class="actions">
-                      <Act
-                        done="It is signed out."
-                        act={async () => {
-                          await send(`me/sessions/${id}/end`)
-                          await remote.reload()
-                        }}
-                      >
+                      <Action run={sendAndReload(`me/sessions/${id}/end`)} done="It is signed out.">
                         Sign out {device}
-                      </Act>
+                      </Action>
                     </span>
                   )}
                 </li>
-              ))}
-            </ul>
+              )}
+            </List>
           </Card>
         </>
       )}

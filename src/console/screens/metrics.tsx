@@ -1,9 +1,11 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { bytes, number } from '../format.ts'
 import { linkTo, query } from '../router.ts'
-import type { Samples } from '../types.ts'
-import { Card, Empty, Title } from '../ui/parts.tsx'
+import type { Samples, Series } from '../ui/line-chart.ts'
+import { Card, Empty, Tabs, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+
+type ChartKind = { title: string; series: Series[]; format: (value: number) => string }
 
 const SPANS: [hours: number, name: string][] = [
   [1, 'An hour'],
@@ -12,8 +14,7 @@ const SPANS: [hours: number, name: string][] = [
   [168, '7 days'],
   [720, '30 days'],
 ]
-type Series = { name: keyof Omit<Samples[number], 'at'>; label: string }
-const CHARTS: { title: string; series: Series[]; format: (value: number) => string }[] = [
+const CHARTS: ChartKind[] = [
   {
     title: 'Requests',
     series: [
@@ -39,24 +40,20 @@ const CHARTS: { title: string; series: Series[]; format: (value: number) => stri
   { title: 'Memory', series: [{ name: 'memory', label: 'resident' }], format: bytes },
 ]
 
-/** How the service was, from an hour to 30 days. */
 export function MetricsScreen() {
   const hours = Number(query.value.get('hours') ?? 1)
   const samples = useRemote<Samples>(`metrics?hours=${hours}`)
   return (
     <>
       <Title>Metrics</Title>
-      <nav class="tabs" aria-label="How far back">
-        {SPANS.map(([span, name]) => (
-          <a
-            key={span}
-            href={linkTo('metrics', { hours: String(span) })}
-            aria-current={span === hours ? 'page' : undefined}
-          >
-            {name}
-          </a>
-        ))}
-      </nav>
+      <Tabs
+        label="How far back"
+        tabs={SPANS.map(([span, name]) => [
+          linkTo('metrics', { hours: String(span) }),
+          name,
+          span === hours,
+        ])}
+      />
       <Loaded from={samples}>
         {(data) =>
           data.length < 2 ? (
@@ -74,15 +71,8 @@ export function MetricsScreen() {
   )
 }
 
-type ChartProps = {
-  samples: Samples
-  title: string
-  series: Series[]
-  format: (value: number) => string
-}
-
-/** Lines over time, and what they come to in words for who cannot see them. */
-function Chart({ samples, title, series, format }: ChartProps) {
+/** A line chart, with its figures in words for screen readers. */
+function Chart({ samples, title, series, format }: ChartKind & { samples: Samples }) {
   const element = useRef<HTMLDivElement>(null)
   const [width, setWidth] = useState(0)
   useEffect(() => {
@@ -105,17 +95,14 @@ function Chart({ samples, title, series, format }: ChartProps) {
       chart?.destroy()
     }
   }, [width, samples])
+  const figures = series.map(({ name, label }) => {
+    const values = samples.map((sample) => sample[name])
+    return `${label}: at most ${format(Math.max(...values))}, last ${format(values.at(-1) ?? 0)}`
+  })
   return (
     <>
       <div ref={element} class="chart" role="img" aria-label={`${title}: a chart`} />
-      <p class="soft">
-        {series
-          .map(({ name, label }) => {
-            const values = samples.map((sample) => sample[name])
-            return `${label}: at most ${format(Math.max(...values))}, last ${format(values.at(-1) ?? 0)}`
-          })
-          .join('; ')}
-      </p>
+      <p class="soft">{figures.join('; ')}</p>
     </>
   )
 }

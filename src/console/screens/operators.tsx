@@ -1,9 +1,13 @@
 import { useState } from 'preact/hooks'
-import { send } from '../api.ts'
-import type { Me, OperatorList, Role } from '../types.ts'
+import type { Operators } from '../../features/operators/operators.ts'
+import { type ReplyOf, send } from '../api.ts'
+import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
-import { Act, Badge, Card, Copy, Field, Title } from '../ui/parts.tsx'
+import { SelectField, TextField } from '../ui/fields.tsx'
+import { Action, Badge, Card, Copy, List, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
+
+type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 const ROLES: [Role, string][] = [
   ['reader', 'sees everything'],
@@ -11,14 +15,13 @@ const ROLES: [Role, string][] = [
   ['owner', 'says who may'],
 ]
 
-/** Who may use the console. */
-export function OperatorsScreen({ me }: { me: Me }) {
+export function OperatorsScreen() {
   const operators = useRemote<OperatorList>('operators')
   const [link, setLink] = useState('')
-  const isOwner = me.role === 'owner'
-  const act = (path: string, body: unknown) => async () => {
-    const made = await send<{ link?: string } | null>(path, body)
-    if (made?.link) setLink(made.link)
+  const isOwner = me.value?.role === 'owner'
+  const change = async (path: string, body: unknown) => {
+    const reply = await send<{ link?: string } | null>(path, body)
+    if (reply?.link) setLink(reply.link)
     await operators.reload()
   }
   return (
@@ -35,8 +38,8 @@ export function OperatorsScreen({ me }: { me: Me }) {
       )}
       <Loaded from={operators}>
         {(list) => (
-          <ul class="list">
-            {list.map(({ name, role, passkeys, hasPassword, isSetUp }) => (
+          <List items={list}>
+            {({ name, role, passkeys, hasPassword, isSetUp }) => (
               <li key={name}>
                 <strong>{name}</strong>
                 <Badge>{role}</Badge>
@@ -51,10 +54,10 @@ export function OperatorsScreen({ me }: { me: Me }) {
                       aria-label={`Role of ${name}`}
                       style={{ width: 'auto' }}
                       onChange={(event) =>
-                        void act('operators/role', {
+                        void change('operators/role', {
                           name,
                           role: event.currentTarget.value,
-                        })().catch(operators.reload)
+                        }).catch(operators.reload)
                       }
                     >
                       {ROLES.map(([one]) => (
@@ -63,14 +66,14 @@ export function OperatorsScreen({ me }: { me: Me }) {
                     </select>
                     <Confirm
                       label={`Reset ${name}`}
-                      act={act('operators/reset', { name })}
+                      run={() => change('operators/reset', { name })}
                       done={`${name} gets a new link.`}
                     >
                       <p>Passkeys, password and sessions of {name} end. A new link is shown.</p>
                     </Confirm>
                     <Confirm
                       label={`Remove ${name}`}
-                      act={act('operators/remove', { name })}
+                      run={() => change('operators/remove', { name })}
                       done={`${name} is removed.`}
                     >
                       <p>{name} is signed out at once and cannot come back.</p>
@@ -78,44 +81,35 @@ export function OperatorsScreen({ me }: { me: Me }) {
                   </span>
                 )}
               </li>
-            ))}
-          </ul>
+            )}
+          </List>
         )}
       </Loaded>
-      {isOwner && <Invite onInvite={(body) => act('operators', body)()} />}
+      {isOwner && <Invite onInvite={(name, role) => change('operators', { name, role })} />}
     </>
   )
 }
 
-function Invite({ onInvite }: { onInvite: (body: { name: string; role: Role }) => Promise<void> }) {
+function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promise<void> }) {
   const [name, setName] = useState('')
-  const [role, setRole] = useState<Role>('operator')
+  const [role, setRole] = useState('operator')
   const invite = async () => {
-    await onInvite({ name: name.trim(), role })
+    await onInvite(name.trim(), role)
     setName('')
   }
   return (
     <Card title="Invite somebody">
       <div class="filters">
-        <Field label="Name">
-          <input
-            value={name}
-            autocomplete="off"
-            onInput={(event) => setName(event.currentTarget.value)}
-          />
-        </Field>
-        <Field label="Role">
-          <select value={role} onChange={(event) => setRole(event.currentTarget.value as Role)}>
-            {ROLES.map(([one, meaning]) => (
-              <option key={one} value={one}>
-                {one}: {meaning}
-              </option>
-            ))}
-          </select>
-        </Field>
-        <Act kind="main" disabled={name.trim() === ''} act={invite}>
+        <TextField label="Name" value={name} autocomplete="off" onChange={setName} />
+        <SelectField
+          label="Role"
+          value={role}
+          options={ROLES.map(([one, meaning]) => [one, `${one}: ${meaning}`])}
+          onChange={setRole}
+        />
+        <Action kind="primary" disabled={name.trim() === ''} run={invite}>
           Make a link
-        </Act>
+        </Action>
       </div>
     </Card>
   )

@@ -1,20 +1,20 @@
+import type { FoundUsers } from '../../features/users/accounts/directory.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { linkTo, parts, query } from '../router.ts'
-import type { Me, PeoplePage } from '../types.ts'
-import { Act, Ago, Badge, Empty, Title } from '../ui/parts.tsx'
+import { Action, Badge, Empty, List, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, usePages } from '../ui/remote.tsx'
-import { PersonScreen } from './person.tsx'
+import { UserScreen } from './user.tsx'
 
-/** People as they are found, or one of them. */
-export function PeopleScreen({ me }: { me: Me }) {
+/** The search for users, or one of them. */
+export function PeopleScreen() {
   const [, id] = parts.value
-  return id === undefined ? <PeopleList /> : <PersonScreen id={id} me={me} />
+  return id === undefined ? <UserSearch /> : <UserScreen id={id} />
 }
 
-function PeopleList() {
+function UserSearch() {
   const text = query.value.get('q') ?? ''
   const path = `people?q=${encodeURIComponent(text)}`
-  const { first, rows, next, loadMore } = usePages(path, (page: PeoplePage) => page.users)
+  const { first, rows, next, loadMore } = usePages(path, (page: FoundUsers) => page.users)
   return (
     <>
       <Title>{text === '' ? 'People' : `People: ${text}`}</Title>
@@ -34,45 +34,34 @@ function PeopleList() {
                   : 'Nobody is found. Type the beginning of an e-mail address, a whole id, or the beginning of a transaction id.'}
               </Empty>
             )}
-            {rows.length > 0 && (
-              <ul class="list">
-                {rows.map(({ id, email, name, loginType, emailVerified, createdAt }) => (
-                  <li key={id}>
-                    <a href={linkTo(`people/${id}`)}>{email || `Guest ${id}`}</a>
-                    {name && <span>{name}</span>}
-                    {email && !emailVerified && <Badge tone="warn">unverified</Badge>}
-                    <Badge>{loginType}</Badge>
-                    <span class="soft">
-                      registered <Ago at={createdAt} />
-                    </span>
-                  </li>
-                ))}
-              </ul>
-            )}
-            {strangers.length > 0 && <Strangers ids={strangers} />}
-            {next !== null && <Act act={loadMore}>More</Act>}
+            <List items={rows}>
+              {({ id, email, name, loginType, emailVerified, createdAt }) => (
+                <li key={id}>
+                  <a href={linkTo(`people/${id}`)}>{email || `Guest ${id}`}</a>
+                  {name && <span>{name}</span>}
+                  {email && !emailVerified && <Badge tone="warn">unverified</Badge>}
+                  <Badge>{loginType}</Badge>
+                  <span class="soft">
+                    registered <TimeAgo at={createdAt} />
+                  </span>
+                </li>
+              )}
+            </List>
+            {strangers.length > 0 && <h2>App user ids without a person</h2>}
+            <List items={strangers}>
+              {(id) => (
+                <li key={id}>
+                  <a class="mono" href={linkTo('events', { user: id })}>
+                    {id}
+                  </a>
+                  <span class="soft">named by billing events</span>
+                </li>
+              )}
+            </List>
+            {next !== null && <Action run={loadMore}>More</Action>}
           </>
         )}
       </Loaded>
-    </>
-  )
-}
-
-/** Whom events name, and who is nobody of ours: an anonymous customer, or somebody who is deleted. */
-function Strangers({ ids }: { ids: string[] }) {
-  return (
-    <>
-      <h2>App user ids without a person</h2>
-      <ul class="list">
-        {ids.map((id) => (
-          <li key={id}>
-            <a class="mono" href={linkTo('events', { user: id })}>
-              {id}
-            </a>
-            <span class="soft">named by billing events</span>
-          </li>
-        ))}
-      </ul>
     </>
   )
 }

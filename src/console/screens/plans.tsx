@@ -2,15 +2,18 @@ import { useState } from 'preact/hooks'
 import { read } from '../api.ts'
 import { Publishing } from '../editing/publishing.tsx'
 import { Records } from '../editing/records.tsx'
-import type { Me } from '../types.ts'
-import { Act, Card, Field } from '../ui/parts.tsx'
+import { TextField } from '../ui/fields.tsx'
+import { Action, Card, List } from '../ui/parts.tsx'
 
 type Plans = Record<string, unknown>[]
+type PreviewReply = {
+  language: string
+  plans: { code: string; name: string; price: number; currency: string }[]
+}
 
-/** The pricing plans on sale. */
-export function PlansScreen({ me }: { me: Me }) {
+export function PlansScreen() {
   return (
-    <Publishing<Plans> kind="plans" title="Plans" me={me}>
+    <Publishing<Plans> kind="plans" title="Plans">
       {({ draft, setDraft, schema }) => (
         <>
           <Records
@@ -21,46 +24,39 @@ export function PlansScreen({ me }: { me: Me }) {
             removal="Archive"
             hidden={['_id']}
             nameOf={({ code }) => String(code ?? '')}
-            isReadOnly={me.role === 'reader'}
           />
-          <PlansPreview />
+          <Preview />
         </>
       )}
     </Publishing>
   )
 }
 
-type Shown = {
-  language: string
-  plans: { code: string; name: string; price: number; currency: string }[]
-}
-
-function PlansPreview() {
+/** Shows the published plans in a language. */
+function Preview() {
   const [language, setLanguage] = useState('en')
-  const [shown, setShown] = useState<Shown | null>(null)
+  const [reply, setReply] = useState<PreviewReply | null>(null)
   const show = async () =>
-    setShown(await read<Shown>(`preview/plans?lang=${encodeURIComponent(language)}`))
+    setReply(await read<PreviewReply>(`preview/plans?lang=${encodeURIComponent(language)}`))
   return (
     <Card title="As an app gets what is published">
       <div class="filters">
-        <Field label="Language">
-          <input value={language} onInput={(event) => setLanguage(event.currentTarget.value)} />
-        </Field>
-        <Act act={show}>Show</Act>
+        <TextField label="Language" value={language} onChange={setLanguage} />
+        <Action run={show}>Show</Action>
       </div>
-      {shown && (
+      {reply && (
         <div role="status">
-          <p class="soft">In {shown.language}</p>
-          <ul class="list">
-            {shown.plans.map(({ code, name, price, currency }) => (
+          <p class="soft">In {reply.language}</p>
+          <List items={reply.plans}>
+            {({ code, name, price, currency }) => (
               <li key={code}>
                 <span>{name}</span>
                 <span>
                   {price} {currency.toUpperCase()}
                 </span>
               </li>
-            ))}
-          </ul>
+            )}
+          </List>
         </div>
       )}
     </Card>

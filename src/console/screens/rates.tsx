@@ -1,33 +1,34 @@
-import { send } from '../api.ts'
-import type { Me, Rates } from '../types.ts'
-import { say } from '../ui/messages.tsx'
-import { Act, Ago, At, Card, Facts, Title } from '../ui/parts.tsx'
+import type { Rates as RatesService } from '../../features/rates/service.ts'
+import { type ReplyOf, send } from '../api.ts'
+import { canEdit } from '../operator.ts'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Card, Facts, Time, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
+type Rates = ReplyOf<RatesService['read']> & ReplyOf<RatesService['describeFeed']>
 type Outcome = { outcome: string; reason?: string; date?: string }
 
-/** The currency rates: where they are from, and what was refused. */
-export function RatesScreen({ me }: { me: Me }) {
+export function RatesScreen() {
   const rates = useRemote<Rates>('rates')
   const refresh = async () => {
     const { outcome, reason, date } = await send<Outcome>('rates/refresh')
     await rates.reload()
-    if (outcome === 'stored') say(`The rates of ${date} are served.`)
-    else if (outcome === 'unchanged') say('There are no newer rates.')
-    else say(`The rates stay as they are: ${reason}.`, 'bad')
+    if (outcome === 'stored') showMessage(`The rates of ${date} are served.`)
+    else if (outcome === 'unchanged') showMessage('There are no newer rates.')
+    else showMessage(`The rates stay as they are: ${reason}.`, 'bad')
   }
   return (
     <>
-      <Title actions={me.role !== 'reader' && <Act act={refresh}>Refresh now</Act>}>Rates</Title>
+      <Title actions={canEdit.value && <Action run={refresh}>Refresh now</Action>}>Rates</Title>
       <Loaded from={rates}>
         {(data) => (
           <>
             <Card>
               <Facts
-                of={[
+                items={[
                   ['Source', data.provider ?? 'off: those of the first start are served'],
-                  ['Published', <At key="published" at={data.updatedAt} />],
-                  ['Last asked with success', <Ago key="asked" at={data.succeededAt} />],
+                  ['Published', <Time key="published" at={data.updatedAt} />],
+                  ['Last asked with success', <TimeAgo key="asked" at={data.succeededAt} />],
                   ['Last attempt', data.last ? attempt(data.last) : 'not since the start'],
                   ['Base', data.baseCode],
                 ]}

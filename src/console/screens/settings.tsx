@@ -1,12 +1,11 @@
+import type { StoredSettings } from '../../features/settings/model.ts'
 import { FeaturesEditor, Preview } from '../editing/features.tsx'
 import { Fields } from '../editing/form.tsx'
 import { Publishing } from '../editing/publishing.tsx'
-import type { Me, Settings } from '../types.ts'
 
-/** What every copy of the app should know. */
-export function SettingsScreen({ me }: { me: Me }) {
+export function SettingsScreen() {
   return (
-    <Publishing<Settings> kind="settings" title="Settings" me={me}>
+    <Publishing<StoredSettings> kind="settings" title="Settings">
       {({ draft, setDraft, schema }) => (
         <>
           <Fields
@@ -14,7 +13,7 @@ export function SettingsScreen({ me }: { me: Me }) {
             value={draft}
             hidden={['features']}
             languages={['en']}
-            onChange={(next) => setDraft(next as Settings)}
+            onChange={(next) => setDraft(next as StoredSettings)}
           />
           <FeaturesEditor
             features={draft.features}

@@ -1,30 +1,32 @@
 import { useState } from 'preact/hooks'
+import type { Timeline as TimelineService } from '../../features/billing/access/timeline.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { send } from '../api.ts'
+import { type ReplyOf, send } from '../api.ts'
 import { words } from '../format.ts'
+import { canEdit } from '../operator.ts'
 import { linkTo, query } from '../router.ts'
-import type { Me, Timeline } from '../types.ts'
 import { Changes } from '../ui/changes.tsx'
-import { say } from '../ui/messages.tsx'
-import { Act, At, Badge, Card, Empty } from '../ui/parts.tsx'
+import { showMessage } from '../ui/messages.tsx'
+import { Action, Badge, Card, Empty, List, Time } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 
-type Line = Timeline['lines'][number]
+type Timeline = ReplyOf<TimelineService['read']>
+type Purchase = Timeline['lines'][number]
 
-/** What happened to somebody’s purchases, and why access is on or off now. */
-export function TimelineScreen({ id, me }: { id: string; me: Me }) {
-  const environment = query.value.get('environment') === 'sandbox' ? 'sandbox' : 'production'
-  const timeline = useRemote<Timeline>(
-    `people/${encodeSegment(id)}/timeline?environment=${environment}`,
-  )
-  const askProvider = async () => {
-    const path = `people/${encodeSegment(id)}/reconcile`
-    const { corrected } = await send<{ corrected: string[] }>(path)
+/** A user's purchases event by event, and why access is on or off. */
+export function TimelineScreen({ id }: { id: string }) {
+  const isSandbox = query.value.get('environment') === 'sandbox'
+  const environment = isSandbox ? 'sandbox' : 'production'
+  const path = `people/${encodeSegment(id)}`
+  const timeline = useRemote<Timeline>(`${path}/timeline?environment=${environment}`)
+  const reconcile = async () => {
+    const { corrected } = await send<{ corrected: string[] }>(`${path}/reconcile`)
     await timeline.reload()
-    say(
+    showMessage(
       corrected.length === 0 ? 'The provider says the same.' : `Corrected: ${corrected.join(', ')}`,
     )
   }
+  const other = linkTo(`${path}/subscription`, isSandbox ? {} : { environment: 'sandbox' })
   return (
     <Loaded from={timeline}>
       {(data) => (
@@ -33,13 +35,10 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
             {data.sentence}
           </p>
           <div class="actions">
-            <a
-              class="button"
-              href={linkTo(`people/${encodeSegment(id)}/subscription`, otherThan(environment))}
-            >
-              Show {environment === 'production' ? 'the sandbox' : 'production'}
+            <a class="button" href={other}>
+              Show {isSandbox ? 'production' : 'the sandbox'}
             </a>
-            {me.role !== 'reader' && <Act act={askProvider}>Ask the provider</Act>}
+            {canEdit.value && <Action run={reconcile}>Ask the provider</Action>}
           </div>
           {data.heldBy && (
             <p>
@@ -50,35 +49,35 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
             </p>
           )}
           {data.lines.length === 0 && <Empty>There are no purchases in {environment}.</Empty>}
-          {data.lines.map((line) => (
-            <LineCard key={line.transactionId} line={line} />
+          {data.lines.map((purchase) => (
+            <PurchaseCard key={purchase.transactionId} purchase={purchase} />
           ))}
           {data.hiddenLines > 0 && <p class="soft">{data.hiddenLines} more are not shown.</p>}
           {data.transfers.length > 0 && (
             <Card title="Transfers">
-              <ul class="list">
-                {data.transfers.map(({ eventId, at, from, to }) => (
+              <List items={data.transfers}>
+                {({ eventId, at, from, to }) => (
                   <li key={eventId}>
                     <a href={linkTo(`events/${encodeSegment(eventId)}`)}>
                       from {from.join(', ') || 'nobody'} to {to.join(', ') || 'nobody'}
                     </a>
                     <span class="soft">
-                      <At at={at} />
+                      <Time at={at} />
                     </span>
                   </li>
-                ))}
-              </ul>
+                )}
+              </List>
             </Card>
           )}
           {data.ids.length > 1 && (
             <Card title="Ids of this customer">
-              <ul class="list">
-                {data.ids.map((one) => (
+              <List items={data.ids}>
+                {(one) => (
                   <li key={one}>
                     <span class="mono">{one}</span>
                   </li>
-                ))}
-              </ul>
+                )}
+              </List>
             </Card>
           )}
         </>
@@ -87,56 +86,56 @@ export function TimelineScreen({ id, me }: { id: string; me: Me }) {
   )
 }
 
-function LineCard({ line }: { line: Line }) {
-  const [isWhole, setWhole] = useState(false)
-  const shown = isWhole ? line.events : line.events.slice(0, 10)
+function PurchaseCard({ purchase }: { purchase: Purchase }) {
+  const [isExpanded, setExpanded] = useState(false)
+  const { productId, store, transactionId, active, status, startedAt, endsAt, events } = purchase
+  const shown = isExpanded ? events : events.slice(0, 10)
   return (
-    <Card title={line.productId ?? 'Unknown product'}>
+    <Card title={productId ?? 'Unknown product'}>
       <p>
-        <Badge tone={line.active ? 'good' : 'bad'}>{line.status.replaceAll('_', ' ')}</Badge>{' '}
+        <Badge tone={active ? 'good' : 'bad'}>{status.replaceAll('_', ' ')}</Badge>{' '}
         <span class="soft">
-          {line.store ?? 'unknown store'}, transaction {line.transactionId}, since{' '}
-          <At at={line.startedAt} />
-          {line.endsAt && (
+          {store ?? 'unknown store'}, transaction {transactionId}, since <Time at={startedAt} />
+          {endsAt && (
             <>
-              , {line.active ? 'until' : 'ended'} <At at={line.endsAt} />
+              , {active ? 'until' : 'ended'} <Time at={endsAt} />
             </>
           )}
-          {line.replacedBy && <>, replaced by {line.replacedBy}</>}
+          {purchase.replacedBy && <>, replaced by {purchase.replacedBy}</>}
         </span>
       </p>
-      <ol class="list">
-        {shown.map((event) => (
-          <li key={event.eventId}>
-            <a href={linkTo(`events/${encodeSegment(event.eventId)}`)}>{event.type}</a>
-            {event.outcome === 'failed' && <Badge tone="bad">failed</Badge>}
-            <span class="soft">
-              <At at={event.at} />
-            </span>
-            {event.changes.length > 0 ? (
-              <details>
-                <summary>
-                  {event.outcome === 'failed' ? 'would change' : 'changed'}{' '}
-                  {event.changes.map(({ path }) => words(path).toLowerCase()).join(', ')}
-                </summary>
-                <Changes of={event.changes} />
-              </details>
-            ) : (
-              <span class="soft">changed nothing</span>
-            )}
-          </li>
-        ))}
-      </ol>
-      {shown.length < line.events.length && (
-        <button type="button" onClick={() => setWhole(true)}>
-          All {line.events.length} events
+      <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>
+      {shown.length < events.length && (
+        <button type="button" onClick={() => setExpanded(true)}>
+          All {events.length} events
         </button>
       )}
-      {line.isCut && <p class="soft">Earlier events are not shown.</p>}
+      {purchase.isCut && <p class="soft">Earlier events are not shown.</p>}
     </Card>
   )
 }
 
-function otherThan(environment: string) {
-  return environment === 'production' ? { environment: 'sandbox' } : {}
+function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
+  const { eventId, type, outcome, at, changes } = event
+  const isFailed = outcome === 'failed'
+  return (
+    <li>
+      <a href={linkTo(`events/${encodeSegment(eventId)}`)}>{type}</a>
+      {isFailed && <Badge tone="bad">failed</Badge>}
+      <span class="soft">
+        <Time at={at} />
+      </span>
+      {changes.length > 0 ? (
+        <details>
+          <summary>
+            {isFailed ? 'would change' : 'changed'}{' '}
+            {changes.map((change) => words(change.path).toLowerCase()).join(', ')}
+          </summary>
+          <Changes changes={changes} />
+        </details>
+      ) : (
+        <span class="soft">changed nothing</span>
+      )}
+    </li>
+  )
 }

@@ -1,10 +1,11 @@
 import type { ComponentChildren } from 'preact'
 import { useEffect, useId, useRef, useState } from 'preact/hooks'
-import { Act, Field } from './parts.tsx'
+import { TextField } from './fields.tsx'
+import { Action } from './parts.tsx'
 
 type DialogProps = { title: string; onClose: () => void; children: ComponentChildren }
 
-/** A question in front of the page; Escape closes it. */
+/** A modal dialog; Escape closes it. */
 export function Dialog({ title, onClose, children }: DialogProps) {
   const element = useRef<HTMLDialogElement>(null)
   const id = useId()
@@ -20,54 +21,53 @@ export function Dialog({ title, onClose, children }: DialogProps) {
 }
 
 type ConfirmProps = {
-  /** What the buttons say that it does, such as `Delete Ann’s account`. */
+  /** The text of both buttons, such as `Delete Ann’s account`. */
   label: string
-  /** What will be gone. */
+  /** The consequences. */
   children: ComponentChildren
-  act: () => Promise<unknown>
+  run: () => Promise<unknown>
   done: string
-  /** What must be typed first. */
+  /** What the operator has to type first. */
   typed?: string
-  disabled?: boolean
 }
 
-/** A button for what cannot be undone: it asks, and says what it does. */
-export function Confirm({ label, children, act, done, typed, disabled }: ConfirmProps) {
+/** A button for a destructive action, which asks before it runs. */
+export function Confirm({ label, children, run, done, typed }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
+  const confirm = async () => {
+    await run()
+    setOpen(false)
+  }
   return (
     <>
-      <button type="button" class="danger" disabled={disabled} onClick={() => setOpen(true)}>
+      <button type="button" class="danger" onClick={() => setOpen(true)}>
         {label}
       </button>
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)}>
           {children}
           {typed !== undefined && (
-            <Field label={`Type ${typed} to go on`}>
-              <input
-                value={text}
-                autocomplete="off"
-                spellcheck={false}
-                onInput={(event) => setText(event.currentTarget.value)}
-              />
-            </Field>
+            <TextField
+              label={`Type ${typed} to go on`}
+              value={text}
+              autocomplete="off"
+              spellcheck={false}
+              onChange={setText}
+            />
           )}
           <div class="actions end">
             <button type="button" onClick={() => setOpen(false)}>
               Cancel
             </button>
-            <Act
+            <Action
               kind="danger"
               disabled={typed !== undefined && text !== typed}
               done={done}
-              act={async () => {
-                await act()
-                setOpen(false)
-              }}
+              run={confirm}
             >
               {label}
-            </Act>
+            </Action>
           </div>
         </Dialog>
       )}

@@ -1,12 +1,13 @@
 import uPlot from 'uplot'
-import type { Samples } from '../types.ts'
+import type { Sample } from '../../platform/history/schema.ts'
 
-type Series = { name: keyof Omit<Samples[number], 'at'>; label: string }
+export type Samples = (Sample & { at: string })[]
+export type Series = { name: keyof Omit<Sample, 'at'>; label: string }
 
 const COLORS = ['--accent', '--bad']
 const HEIGHT = 220
 
-/** Draws lines into an element, in the colours of the page. */
+/** Draws a line chart in the colours of the page. */
 export function drawLines(
   element: HTMLElement,
   width: number,
@@ -15,24 +16,24 @@ export function drawLines(
   format: (value: number) => string,
 ) {
   const style = getComputedStyle(element)
-  const soft = inked('--soft')
-  const grid = { stroke: inked('--line'), width: 1 }
+  const axis = colorOf('--soft')
+  const grid = { stroke: colorOf('--line'), width: 1 }
   return new uPlot(
     {
       width,
       height: HEIGHT,
       legend: { show: false },
       cursor: { show: false },
-      scales: { y: { range: (_chart, _least, most) => [0, Math.max(most, 1)] } },
+      scales: { y: { range: (_chart, _min, max) => [0, Math.max(max, 1)] } },
       axes: [
-        { stroke: soft, grid },
-        { stroke: soft, grid, size: 70, values: (_chart, ticks) => ticks.map(format) },
+        { stroke: axis, grid },
+        { stroke: axis, grid, size: 70, values: (_chart, ticks) => ticks.map(format) },
       ],
       series: [
         {},
         ...series.map(({ label }, at) => ({
           label,
-          stroke: inked(COLORS[at] ?? '--accent'),
+          stroke: colorOf(COLORS[at] ?? '--accent'),
           width: 1.5,
           points: { show: false },
         })),
@@ -45,8 +46,8 @@ export function drawLines(
     element,
   )
 
-  /** A canvas knows no `light-dark()`: an element tells what comes of it. */
-  function inked(name: string): string {
+  /** A canvas does not understand `light-dark()`, so an element resolves it. */
+  function colorOf(name: string): string {
     const probe = document.createElement('span')
     probe.style.color = style.getPropertyValue(name)
     element.append(probe)

@@ -1,20 +1,20 @@
 import { signal } from '@preact/signals'
 
-type Said = { id: number; text: string; tone: 'good' | 'bad' }
+type Message = { id: number; text: string; tone: 'good' | 'bad' }
 
-const messages = signal<Said[]>([])
-const SHOWN_FOR = 6_000
-let next = 0
+const messages = signal<Message[]>([])
+const SHOWN_MS = 6_000
+let nextId = 0
 
-/** Says something for a moment; what went wrong stays until it is closed. */
-export function say(text: string, tone: 'good' | 'bad' = 'good') {
-  const id = next++
+/** Shows a message for some seconds; an error stays until it is closed. */
+export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
+  const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone }]
-  if (tone === 'good') setTimeout(() => close(id), SHOWN_FOR)
+  if (tone === 'good') setTimeout(() => close(id), SHOWN_MS)
 }
 
-/** Takes what went wrong from the screen: it was about what was there before. */
-export function clearBadMessages() {
+/** Closes the errors of the screen that was left. */
+export function dismissErrors() {
   messages.value = messages.value.filter(({ tone }) => tone === 'good')
 }
 
@@ -39,5 +39,5 @@ export function Messages() {
 }
 
 function close(id: number) {
-  messages.value = messages.value.filter((one) => one.id !== id)
+  messages.value = messages.value.filter((message) => message.id !== id)
 }

@@ -2,9 +2,9 @@ import type { ComponentChildren } from 'preact'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { ApiError } from '../api.ts'
 import { ago, time } from '../format.ts'
-import { say } from './messages.tsx'
+import { showMessage } from './messages.tsx'
 
-/** The heading of a screen; the focus goes there when it opens. */
+/** The heading of a screen; it takes the focus when the screen opens. */
 export function Title({ children, actions }: { children: string; actions?: ComponentChildren }) {
   const heading = useRef<HTMLHeadingElement>(null)
   useEffect(() => {
@@ -21,6 +21,20 @@ export function Title({ children, actions }: { children: string; actions?: Compo
   )
 }
 
+type TabsProps = { label: string; tabs: [href: string, name: string, isCurrent: boolean][] }
+
+export function Tabs({ label, tabs }: TabsProps) {
+  return (
+    <nav class="tabs" aria-label={label}>
+      {tabs.map(([href, name, isCurrent]) => (
+        <a key={href} href={href} aria-current={isCurrent ? 'page' : undefined}>
+          {name}
+        </a>
+      ))}
+    </nav>
+  )
+}
+
 export function Card({ title, children }: { title?: string; children: ComponentChildren }) {
   return (
     <section class="card">
@@ -30,14 +44,30 @@ export function Card({ title, children }: { title?: string; children: ComponentC
   )
 }
 
+type ListProps<Item> = {
+  items: Item[]
+  /** Shown instead of an empty list. */
+  empty?: string
+  children: (item: Item) => ComponentChildren
+}
+
+export function List<Item>({ items, empty, children }: ListProps<Item>) {
+  if (items.length === 0) return empty === undefined ? null : <Empty>{empty}</Empty>
+  return <ul class="list">{items.map(children)}</ul>
+}
+
+export function Empty({ children }: { children: ComponentChildren }) {
+  return <p class="empty">{children}</p>
+}
+
 export type Tone = 'good' | 'bad' | 'warn' | 'plain'
 
 export function Badge({ tone = 'plain', children }: { tone?: Tone; children: ComponentChildren }) {
   return <span class={`badge ${tone}`}>{children}</span>
 }
 
-/** An instant: how long ago, and exactly when one points at it. */
-export function Ago({ at }: { at: string | null }) {
+/** How long ago; the exact time is the tooltip. */
+export function TimeAgo({ at }: { at: string | null }) {
   if (at === null) return <>never</>
   return (
     <time dateTime={at} title={`${time(at)} (${at})`}>
@@ -46,7 +76,7 @@ export function Ago({ at }: { at: string | null }) {
   )
 }
 
-export function At({ at }: { at: string | null }) {
+export function Time({ at }: { at: string | null }) {
   if (at === null) return <>–</>
   return (
     <time dateTime={at} title={at}>
@@ -55,12 +85,13 @@ export function At({ at }: { at: string | null }) {
   )
 }
 
-/** Names with their values. */
-export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }) {
+export type Fact = [name: ComponentChildren, value: ComponentChildren]
+
+export function Facts({ items }: { items: Fact[] }) {
   return (
     <dl class="facts">
-      {of.map(([name, value]) => (
-        <div key={name}>
+      {items.map(([name, value], at) => (
+        <div key={at}>
           <dt>{name}</dt>
           <dd>{value}</dd>
         </div>
@@ -69,26 +100,27 @@ export function Facts({ of }: { of: [name: string, value: ComponentChildren][] }
   )
 }
 
-type ActProps = {
+type ActionProps = {
   children: ComponentChildren
-  act: () => Promise<unknown>
-  /** Said once it is done. */
+  /** What the button does; false keeps `done` unsaid. */
+  run: () => Promise<unknown>
+  /** The message after success. */
   done?: string
-  kind?: 'main' | 'danger' | 'quiet'
+  kind?: 'primary' | 'danger' | 'quiet'
   disabled?: boolean
-  /** Enter in the form around presses it. */
+  /** Whether Enter in the form presses it. */
   isSubmit?: boolean
 }
 
-/** A button whose work takes a moment; what goes wrong is said. */
-export function Act({ children, act, done, kind, disabled, isSubmit }: ActProps) {
+/** A button that waits for its work, and shows a message when it is done or has failed. */
+export function Action({ children, run, done, kind, disabled, isSubmit }: ActionProps) {
   const [isBusy, setBusy] = useState(false)
-  const run = async () => {
+  const press = async () => {
     setBusy(true)
     try {
-      if ((await act()) !== false && done) say(done)
+      if ((await run()) !== false && done) showMessage(done)
     } catch (error) {
-      say(sentenceOf(error), 'bad')
+      showMessage(describeError(error), 'bad')
     } finally {
       setBusy(false)
       requestAnimationFrame(keepFocus)
@@ -100,58 +132,34 @@ export function Act({ children, act, done, kind, disabled, isSubmit }: ActProps)
       class={kind ?? ''}
       disabled={disabled || isBusy}
       aria-busy={isBusy}
-      onClick={run}
+      onClick={press}
     >
       {children}
     </button>
   )
 }
 
-/** Where the button is gone with what it did, the keyboard goes on from the heading. */
+/** If the button is gone, the focus goes to the heading rather than being lost. */
 function keepFocus() {
   if (document.activeElement !== document.body) return
   document.querySelector<HTMLElement>('main h1')?.focus()
 }
 
-/** What went wrong, and what to do. */
-export function sentenceOf(error: unknown): string {
+/** Copies a text to the clipboard. */
+export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
+  return (
+    <Action run={() => navigator.clipboard.writeText(text)} done="Copied." kind="quiet">
+      {label}
+    </Action>
+  )
+}
+
+/** A message for an error of any kind. */
+export function describeError(error: unknown): string {
   if (!(error instanceof ApiError)) return 'Something went wrong on this page. Load it again.'
   const details = error.details
     .filter(({ message }) => message !== 'step_up_required')
     .map(({ path, message }) => `${path} ${message}`)
   const text = [error.message, ...details].join(' ')
   return error.status >= 500 && error.requestId ? `${text} (request ${error.requestId})` : text
-}
-
-/** What a list says when there is nothing in it. */
-export function Empty({ children }: { children: ComponentChildren }) {
-  return <p class="empty">{children}</p>
-}
-
-export function Field({
-  label,
-  hint,
-  children,
-}: {
-  label: string
-  hint?: string | undefined
-  children: ComponentChildren
-}) {
-  return (
-    // biome-ignore lint/a11y/noLabelWithoutControl: the control is the child
-    <label class="field">
-      <span>{label}</span>
-      {children}
-      {hint && <small>{hint}</small>}
-    </label>
-  )
-}
-
-/** Copies a text; the button says that it has. */
-export function Copy({ text, label = 'Copy' }: { text: string; label?: string }) {
-  return (
-    <Act act={() => navigator.clipboard.writeText(text)} done="Copied." kind="quiet">
-      {label}
-    </Act>
-  )
 }

@@ -1,10 +1,11 @@
-import { startAuthentication } from '@simplewebauthn/browser'
 import { useEffect, useRef, useState } from 'preact/hooks'
 import { askForProof, send } from '../api.ts'
+import { signWithPasskey } from '../passkey.ts'
 import { Dialog } from './dialog.tsx'
-import { Act, Field } from './parts.tsx'
+import { TextField } from './fields.tsx'
+import { Action } from './parts.tsx'
 
-/** Asks for a passkey or a code before what only the operator may do. */
+/** Asks for a passkey or a code before a destructive action. */
 export function ProofDialog() {
   const [isOpen, setOpen] = useState(false)
   const [code, setCode] = useState('')
@@ -25,7 +26,7 @@ export function ProofDialog() {
     setOpen(false)
   }
   const byPasskey = async () => {
-    const passkey = await passkeyFor('me/proof/passkey')
+    const passkey = await signWithPasskey('me/proof/passkey')
     await send('me/proof', { passkey })
     close(true)
   }
@@ -36,33 +37,27 @@ export function ProofDialog() {
   return (
     <Dialog title="Confirm that it is you" onClose={() => close(false)}>
       <p>What you are about to do needs your passkey, or a code of your authenticator app.</p>
-      <Act kind="main" act={byPasskey}>
+      <Action kind="primary" run={byPasskey}>
         Use a passkey
-      </Act>
+      </Action>
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
-        <Field label="Code" hint="Six digits, or a recovery code">
-          <input
-            value={code}
-            inputMode="numeric"
-            autocomplete="one-time-code"
-            onInput={(event) => setCode(event.currentTarget.value)}
-          />
-        </Field>
+        <TextField
+          label="Code"
+          hint="Six digits, or a recovery code"
+          value={code}
+          inputMode="numeric"
+          autocomplete="one-time-code"
+          onChange={setCode}
+        />
         <div class="actions end">
           <button type="button" onClick={() => close(false)}>
             Cancel
           </button>
-          <Act act={byCode} disabled={code.trim() === ''} isSubmit>
+          <Action run={byCode} disabled={code.trim() === ''} isSubmit>
             Use the code
-          </Act>
+          </Action>
         </div>
       </form>
     </Dialog>
   )
-}
-
-/** Has the browser show a passkey for a challenge of `path`. */
-export async function passkeyFor(path: string) {
-  const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
-  return startAuthentication({ optionsJSON })
 }

@@ -1,0 +1,19 @@
+import { computed, signal } from '@preact/signals'
+import type { Operators } from '../features/operators/operators.ts'
+import type { ReplyOf } from './api.ts'
+
+export type Role = 'reader' | 'operator' | 'owner'
+export type Me = {
+  name: string
+  role: Role
+  provenAt: string
+  session: string
+  sessions: ReplyOf<Operators['sessions']['list']>
+  passkeys: ReplyOf<Operators['passkeys']['list']>
+}
+
+/** The signed-in operator. */
+export const me = signal<Me | null>(null)
+
+/** Whether the operator can change things; the server refuses it to readers too. */
+export const canEdit = computed(() => me.value !== null && me.value.role !== 'reader')

@@ -1,0 +1,21 @@
+import { startAuthentication, startRegistration } from '@simplewebauthn/browser'
+import { send } from './api.ts'
+
+export type PasskeyOptions = Parameters<typeof startRegistration>[0]['optionsJSON']
+
+/** Has the browser create a passkey, named after the device. */
+export async function createPasskey(optionsJSON: PasskeyOptions) {
+  return { passkey: await startRegistration({ optionsJSON }), passkeyName: deviceName() }
+}
+
+/** Has the browser sign the challenge that `path` answers with. */
+export async function signWithPasskey(path: string) {
+  const optionsJSON = await send<Parameters<typeof startAuthentication>[0]['optionsJSON']>(path)
+  return startAuthentication({ optionsJSON })
+}
+
+function deviceName(): string {
+  const { userAgent } = navigator
+  const system = /iPhone|iPad|Android|Mac OS|Windows|Linux/.exec(userAgent)?.[0] ?? 'Passkey'
+  return system === 'Mac OS' ? 'Mac' : system
+}

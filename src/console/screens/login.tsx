@@ -1,0 +1,221 @@
+import { useEffect, useState } from 'preact/hooks'
+import { send } from '../api.ts'
+import { createPasskey, type PasskeyOptions, signWithPasskey } from '../passkey.ts'
+import { TextField } from '../ui/fields.tsx'
+import { Action, describeError } from '../ui/parts.tsx'
+import { Loading } from '../ui/remote.tsx'
+
+export type LoginState = { appName: string; hasOperators: boolean; isSignedIn: boolean }
+
+type Offer = {
+  name: string
+  passkey: PasskeyOptions
+  totp: { secret: string; url: string; qr: string[]; sealed: string }
+}
+
+type LoginProps = { state: LoginState; onSignedIn: () => void }
+
+/** The login page, or the set-up of an operator who opened an invitation link. */
+export function Login({ state, onSignedIn }: LoginProps) {
+  const [token] = useState(takeToken)
+  useEffect(() => {
+    document.title = `${state.appName} console`
+  }, [])
+  return (
+    <main class="login">
+      <h1>{state.appName} console</h1>
+      {token ? (
+        <SetUp token={token} onSignedIn={onSignedIn} />
+      ) : state.hasOperators ? (
+        <SignIn onSignedIn={onSignedIn} />
+      ) : (
+        <FirstOperator />
+      )}
+    </main>
+  )
+}
+
+/** Reads the token of a link and removes it from the address. Servers never see what follows #. */
+function takeToken(): string | null {
+  const token = new URLSearchParams(location.hash.slice(1)).get('setup')
+  if (token) history.replaceState(null, '', location.pathname)
+  return token
+}
+
+function FirstOperator() {
+  return (
+    <>
+      <h2>This console is not set up yet</h2>
+      <p>
+        It is closed until there is an operator, somebody who may sign in here. On the server, this
+        makes the first one and prints a link:
+      </p>
+      <pre>homeport operators add your-name</pre>
+    </>
+  )
+}
+
+function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
+  const [name, setName] = useState('')
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const byPasskey = async () => {
+    await send('door/sign-in', { passkey: await signWithPasskey('door/passkey') })
+    onSignedIn()
+  }
+  const byPassword = async () => {
+    await send('door/sign-in', { name: name.trim(), password, code: code.trim() })
+    onSignedIn()
+  }
+  return (
+    <>
+      <Action kind="primary" run={byPasskey}>
+        Sign in with a passkey
+      </Action>
+      <form onSubmit={(event) => event.preventDefault()}>
+        <h2>Or with a password</h2>
+        <TextField label="Name" value={name} autocomplete="username" onChange={setName} />
+        <TextField
+          label="Password"
+          type="password"
+          value={password}
+          autocomplete="current-password"
+          onChange={setPassword}
+        />
+        <TextField
+          label="Code"
+          hint="Six digits of your authenticator app, or a recovery code"
+          value={code}
+          autocomplete="one-time-code"
+          onChange={setCode}
+        />
+        <Action run={byPassword} isSubmit>
+          Sign in
+        </Action>
+      </form>
+      <div>
+        <p class="soft">Locked out, or not set up yet? On the server, this prints a new link:</p>
+        <pre>homeport operators reset your-name</pre>
+      </div>
+    </>
+  )
+}
+
+function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void }) {
+  const [offer, setOffer] = useState<Offer | null>(null)
+  const [refusal, setRefusal] = useState('')
+  const [codes, setCodes] = useState<string[]>([])
+  const [isPassword, setPassword] = useState(false)
+  useEffect(() => {
+    send<Offer>('door/link', { token }).then(setOffer, (error) => setRefusal(describeError(error)))
+  }, [])
+  if (refusal) {
+    return (
+      <>
+        <p role="alert" class="bad">
+          {refusal}
+        </p>
+        <p>
+          If you have made a passkey or a password with it,{' '}
+          <a href="/console" target="_self">
+            sign in
+          </a>
+          . Else ask who sent it for a new one. On the server, that is:
+        </p>
+        <pre>homeport operators reset your-name</pre>
+      </>
+    )
+  }
+  if (codes.length > 0) return <RecoveryCodes codes={codes} onSignedIn={onSignedIn} />
+  if (!offer) return <Loading />
+  const byPasskey = async () => {
+    await send('door/set-up', { token, ...(await createPasskey(offer.passkey)) })
+    onSignedIn()
+  }
+  return (
+    <>
+      <p>Hello {offer.name}. Choose how you will sign in.</p>
+      <Action kind="primary" run={byPasskey}>
+        Make a passkey on this device
+      </Action>
+      {isPassword ? (
+        <PasswordSetUp token={token} offer={offer} onDone={setCodes} />
+      ) : (
+        <button type="button" onClick={() => setPassword(true)}>
+          Use a password and an authenticator app
+        </button>
+      )}
+    </>
+  )
+}
+
+type PasswordProps = { token: string; offer: Offer; onDone: (codes: string[]) => void }
+
+function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
+  const [password, setPassword] = useState('')
+  const [code, setCode] = useState('')
+  const { qr, secret, sealed } = offer.totp
+  const finish = async () => {
+    const choice = { token, password, code: code.trim(), sealed }
+    onDone((await send<{ recoveryCodes: string[] }>('door/set-up', choice)).recoveryCodes)
+  }
+  return (
+    <form onSubmit={(event) => event.preventDefault()}>
+      <input type="hidden" autocomplete="username" value={offer.name} />
+      <TextField
+        label="New password"
+        hint="At least 10 characters"
+        type="password"
+        value={password}
+        autocomplete="new-password"
+        onChange={setPassword}
+      />
+      <QrCode rows={qr} />
+      <p class="soft">
+        Scan this with an authenticator app, or type <code>{secret}</code> into it.
+      </p>
+      <TextField
+        label="Code"
+        hint="The six digits that the app shows now"
+        value={code}
+        inputMode="numeric"
+        autocomplete="one-time-code"
+        onChange={setCode}
+      />
+      <Action kind="primary" run={finish} isSubmit>
+        Set the password
+      </Action>
+    </form>
+  )
+}
+
+function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () => void }) {
+  return (
+    <>
+      <h2>Recovery codes</h2>
+      <p>
+        Each of these works once in the place of a code. They are shown this once: keep them safe.
+      </p>
+      <ul class="codes">
+        {codes.map((code) => (
+          <li key={code}>{code}</li>
+        ))}
+      </ul>
+      <button type="button" class="primary" onClick={onSignedIn}>
+        I have kept them
+      </button>
+    </>
+  )
+}
+
+/** The dark modules as one path. */
+function QrCode({ rows }: { rows: string[] }) {
+  const path = rows
+    .flatMap((row, y) => [...row].map((dark, x) => (dark === '1' ? `M${x} ${y}h1v1h-1z` : '')))
+    .join('')
+  return (
+    <svg class="qr" viewBox={`0 0 ${rows.length} ${rows.length}`} role="img" aria-label="QR code">
+      <path d={path} fill="#000" />
+    </svg>
+  )
+}
