@@ -18,7 +18,7 @@ const { link } = JSON.parse(stdout) as { link: string }
 await using browser = await openBrowser()
 const { page } = await browser.open({ viewport: SIZE, deviceScaleFactor: 1.5 })
 await page.goto(`${home}${new URL(link).hash}`)
-await page.getByRole('button', { name: 'Make a passkey on this device' }).click()
+await page.getByRole('button', { name: 'Create a passkey on this device' }).click()
 await page.getByRole('heading', { name: 'Overview' }).waitFor()
 await mkdir(FOLDER, { recursive: true })
 for (const scheme of ['light', 'dark'] as const) {

@@ -12,7 +12,7 @@ export class ApiError extends Error {
   readonly requestId: string
 
   constructor(status: number, body: Partial<ApiError>) {
-    super(body.message ?? 'The server cannot be reached. Check the connection and try again.')
+    super(body.message ?? 'Could not reach the server. Check your connection and try again.')
     this.name = 'ApiError'
     this.status = status
     this.code = body.code ?? 'unreachable'

@@ -37,7 +37,7 @@ export function App() {
       {state.kind === 'signed-in' && <Frame />}
       {state.kind === 'failed' && (
         <main class="login">
-          <h1>The console cannot be opened</h1>
+          <h1>The console could not load</h1>
           <p role="alert">{state.message}</p>
           <button type="button" class="primary" onClick={load}>
             Try again
@@ -55,17 +55,17 @@ function Insecure() {
   const port = location.port || '80'
   return (
     <main class="login">
-      <h1>The console needs https</h1>
+      <h1>The console needs HTTPS</h1>
       <p>
-        This page was loaded over plain http, where anybody on the way could read along. Open it
-        over https: set TLS_DOMAINS, or put a proxy with a certificate in front.
+        This page was loaded over plain HTTP, which others on the network can read. Set TLS_DOMAINS,
+        or put an HTTPS proxy in front of the server.
       </p>
       <p>
-        On your own machine, a tunnel does as well:{' '}
+        Or open an SSH tunnel:{' '}
         <code>
           ssh -L {port}:localhost:{port} your-server
         </code>
-        , then open http://localhost:{port}/console.
+        , and go to http://localhost:{port}/console.
       </p>
     </main>
   )

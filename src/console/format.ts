@@ -61,24 +61,24 @@ function isFeature(of: unknown): of is Feature {
   return typeof of === 'object' && of !== null && 'value' in of && 'rules' in of
 }
 
-/** `no for everybody, but yes on ios from 2.0.0 for 20 %`. */
+/** `no by default; yes on iOS from 2.0.0 for 20% of users`. */
 function feature({ value: usual, rules }: Feature): string {
   const others = rules.map((rule) => `${value(rule.value)} ${condition(rule.when)}`)
-  return [`${value(usual)} for everybody`, ...others].join(', but ')
+  return [`${value(usual)} by default`, ...others].join('; ')
 }
 
-/** `on ios from 2.0.0 for 20 %`. */
+/** `on iOS from 2.0.0 for 20% of users`. */
 function condition(when: Record<string, unknown>): string {
   const { platform, minVersion, maxVersion, languages, countries, percent } = when
   const parts = [
-    platform && `on ${platform}`,
+    platform && `on ${PROPER[String(platform)] ?? 'web'}`,
     minVersion && `from ${minVersion}`,
     maxVersion && `up to ${maxVersion}`,
     languages && `in ${languages}`,
-    countries && `from the country ${countries}`,
-    percent !== undefined && `for ${percent} %`,
+    countries && `in the country ${countries}`,
+    percent !== undefined && `for ${percent}% of users`,
   ].filter(Boolean)
-  return parts.length > 0 ? parts.join(' ') : 'for everybody'
+  return parts.length > 0 ? parts.join(' ') : 'for all users'
 }
 
 /** Words that are not written in lower case. */

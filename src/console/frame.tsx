@@ -8,12 +8,12 @@ import { dismissErrors } from './ui/messages.tsx'
 import { Empty, Facts, Title } from './ui/parts.tsx'
 
 const SHORTCUTS: [keys: string, effect: string][] = [
-  ['/', 'search for people'],
+  ['/', 'Search for users'],
   ...SCREENS.flatMap(({ key, label = '' }): [string, string][] =>
-    key ? [[`g ${key}`, label.toLowerCase()]] : [],
+    key ? [[`g ${key}`, `Go to ${label}`]] : [],
   ),
-  ['j, k', 'next and previous in a list'],
-  ['?', 'these keys'],
+  ['j, k', 'Next or previous item in a list'],
+  ['?', 'Show this list'],
 ]
 
 /** The header and navigation around every screen. */
@@ -40,7 +40,7 @@ export function Frame() {
   return (
     <div class="frame">
       <a class="skip" href="#content">
-        Skip to the content
+        Skip to content
       </a>
       <header class="bar">
         <a class="brand" href={linkTo('')}>
@@ -53,8 +53,8 @@ export function Frame() {
             name="q"
             key={searched}
             defaultValue={searched}
-            aria-label="Find people by e-mail address, id or transaction"
-            placeholder="E-mail, id, transaction"
+            aria-label="Find users by e-mail, id or transaction"
+            placeholder="E-mail, id or transaction"
             autocomplete="off"
           />
         </form>
@@ -72,7 +72,7 @@ export function Frame() {
           Menu
         </button>
       </header>
-      <nav id="navigation" class={isMenuOpen ? 'side open' : 'side'} aria-label="Places">
+      <nav id="navigation" class={isMenuOpen ? 'side open' : 'side'} aria-label="Main">
         <ul>
           {SCREENS.filter(({ label }) => label).map(({ path, label }) => (
             <li key={path}>
@@ -87,7 +87,7 @@ export function Frame() {
         <Screen key={parts.value.slice(0, 2).join('/')} />
       </main>
       {isHelpOpen && (
-        <Dialog title="Keys" onClose={() => setHelpOpen(false)}>
+        <Dialog title="Keyboard shortcuts" onClose={() => setHelpOpen(false)}>
           <Facts
             items={SHORTCUTS.map(([keys, effect]) => [<kbd key={keys}>{keys}</kbd>, effect])}
           />
@@ -105,8 +105,8 @@ export function Frame() {
 function NotFound() {
   return (
     <>
-      <Title>There is no such screen</Title>
-      <Empty>The address is wrong, or the screen is gone.</Empty>
+      <Title>Page not found</Title>
+      <Empty>Check the address, or choose a page from the menu.</Empty>
     </>
   )
 }

@@ -18,9 +18,9 @@ const world = useConsole({
   },
 })
 
-browserTest('the overview shows in red that BACKUP_SCHEDULE fails', async () => {
+browserTest('shows failing automatic backups in red', async () => {
   const { page } = await world.open()
-  const fault = page.locator('.tile .bad', { hasText: 'BACKUP_SCHEDULE is failing' })
+  const fault = page.locator('.tile .bad', { hasText: 'Automatic backups are failing' })
   for (let tries = 0; tries < 30 && (await fault.count()) === 0; tries++) {
     await page.goto('/console')
     await page.locator('.tile').first().waitFor()

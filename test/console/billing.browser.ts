@@ -6,40 +6,40 @@ import { settled, textOf } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const MANY = 3000
-/** How often the page looks for new events, in ms. */
-const LOOK_EVERY = 5_000
-/** Keeps what every place for progress says. */
-const listen = `globalThis.said = new Set()
-  const note = () => {
-    for (const { textContent } of document.querySelectorAll('main [role=status]')) said.add(textContent)
+/** How often the page reloads new events. */
+const REFRESH_MS = 5_000
+/** Records every text of the progress. */
+const recordStatus = `globalThis.statuses = new Set()
+  const record = () => {
+    for (const { textContent } of document.querySelectorAll('main [role=status]')) statuses.add(textContent)
   }
-  new MutationObserver(note).observe(document.body, {
+  new MutationObserver(record).observe(document.body, {
     subtree: true, childList: true, characterData: true,
   })`
 
 const world = useConsole()
 
-browserTest('an event that failed has changed nothing yet', async () => {
+browserTest('a failed event has not changed access', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOfAnn())
   await settled(page)
   expect(await textOf(page.locator('.sentence'))).toContain('and will renew')
   const event = await textOf(cancellation(page))
   expect(event).toContain('failed')
-  expect(event).toContain('would change')
+  expect(event).toContain('Not applied')
   await context.close()
 })
 
-browserTest('it is found from the overview, replayed, and changes what is said', async () => {
+browserTest('replays a failed event found from the overview', async () => {
   const { page, context, faults } = await world.open()
   await page.goto('/console')
-  const tile = page.getByRole('link', { name: /^Events that failed/ })
+  const tile = page.getByRole('link', { name: /^Failed events/ })
   expect(await textOf(tile)).toContain('1')
   await tile.click()
   await page.locator('main .list a').click()
   await page.getByRole('heading', { name: 'CANCELLATION' }).waitFor()
-  expect(await textOf(page.getByRole('alert'))).toStartWith('It could not be applied: ')
-  await page.getByRole('button', { name: 'Replay this event' }).click()
+  expect(await textOf(page.getByRole('alert'))).toStartWith('This event could not be applied')
+  await page.getByRole('button', { name: 'Replay event' }).click()
   await page.locator('.badge', { hasText: 'applied' }).waitFor()
   expect(await page.getByRole('alert').count()).toBe(0)
   expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
@@ -50,12 +50,12 @@ browserTest('it is found from the overview, replayed, and changes what is said',
   expect(event).not.toContain('failed')
   expect(event).toMatch(/willRenew: yes →\s+no/)
   await page.getByRole('link', { name: 'Overview' }).click()
-  expect(await textOf(tile)).toContain('none')
+  expect(await textOf(tile)).toContain('None')
   expect(faults).toEqual([])
   await context.close()
 })
 
-independentTest('an event whose id is dots opens', async () => {
+independentTest('opens an event whose id is two dots', async () => {
   const body = { event: { id: '..', type: 'TEST', app_user_id: '..' } }
   const path = '/api/webhooks/billing/v1'
   await postJson(world.console.server, path, body, WEBHOOK_TOKEN)
@@ -68,7 +68,7 @@ independentTest('an event whose id is dots opens', async () => {
   await context.close()
 })
 
-independentTest('an event leads to its person', async () => {
+independentTest('links an event to its user', async () => {
   const { page, context } = await world.open()
   const { events } = await world.ask('events?type=RENEWAL')
   await page.goto(`/console/events/${events[0].eventId}`)
@@ -78,7 +78,7 @@ independentTest('an event leads to its person', async () => {
   await context.close()
 })
 
-independentTest('filters are in the address, and are there again after a reload', async () => {
+independentTest('keeps filters in the address across reloads', async () => {
   const { page, context } = await world.open()
   const type = page.getByLabel('Type')
   const environment = page.getByLabel('Environment')
@@ -105,7 +105,7 @@ independentTest('filters are in the address, and are there again after a reload'
   await context.close()
 })
 
-independentTest('a type that is not among the usual ones is shown as chosen', async () => {
+independentTest('shows an unlisted event type as selected', async () => {
   await deliverMany('RARE', 1)
   const { page, context } = await world.open()
   await page.goto('/console/events?type=RARE')
@@ -114,17 +114,17 @@ independentTest('a type that is not among the usual ones is shown as chosen', as
   await context.close()
 })
 
-browserTest('replaying all that match says how far it is, and can be stopped', async () => {
+browserTest('replays all matches with progress and can be stopped', async () => {
   await deliverMany('MANY', MANY)
   const { page, context } = await world.open()
   await page.goto('/console/events?type=MANY')
   await settled(page)
-  await page.evaluate(listen)
-  const replay = page.getByRole('button', { name: 'Replay all that match' })
+  await page.evaluate(recordStatus)
+  const replay = page.getByRole('button', { name: 'Replay all matches' })
   await replay.click()
-  await page.getByText(`Replayed ${MANY.toLocaleString('en')} events, 0 of them fail.`).waitFor()
-  const said = await page.evaluate<string[]>('[...said]')
-  expect(said.filter((text) => /^[\d,]+ replayed, 0 fail$/.test(text)).length).toBeGreaterThan(2)
+  await page.getByText(`Replayed ${MANY.toLocaleString('en')}, none failed.`).waitFor()
+  const said = await page.evaluate<string[]>('[...statuses]')
+  expect(said.filter((text) => /^[\d,]+ replayed, 0 failed$/.test(text)).length).toBeGreaterThan(2)
   await replay.click()
   const stop = page.getByRole('button', { name: 'Stop' })
   await stop.click()
@@ -134,7 +134,7 @@ browserTest('replaying all that match says how far it is, and can be stopped', a
   await context.close()
 })
 
-browserTest('a long log goes on page by page, and has no gap when new events come', async () => {
+browserTest('pages through the log without gaps while events arrive', async () => {
   await deliverMany('PAGED', 120)
   const { page, context } = await world.open()
   await page.clock.install()
@@ -142,10 +142,10 @@ browserTest('a long log goes on page by page, and has no gap when new events com
   await settled(page)
   const rows = page.locator('main .list > li > a')
   const onePage = await rows.count()
-  await page.getByRole('button', { name: /^(More|Look further back)$/ }).click()
+  await page.getByRole('button', { name: 'Load older' }).click()
   await rows.nth(onePage).waitFor()
   await deliverMany('LATER', 10)
-  await page.clock.runFor(LOOK_EVERY)
+  await page.clock.runFor(REFRESH_MS)
   await page.getByRole('link', { name: 'LATER' }).first().waitFor()
   const hrefs = await page.evaluate<string[]>(
     `[...document.querySelectorAll('main .list > li > a')].map((link) => link.pathname)`,
@@ -167,7 +167,7 @@ function cancellation(page: Page) {
 async function deliverMany(type: string, count: number) {
   const at = Date.now()
   const deliver = (_: unknown, number: number) => {
-    const event = { id: `${type}-${number}`, type, event_timestamp_ms: at, app_user_id: 'somebody' }
+    const event = { id: `${type}-${number}`, type, event_timestamp_ms: at, app_user_id: 'a-user' }
     return postJson(world.console.server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
   }
   await Promise.all(Array.from({ length: count }, deliver))

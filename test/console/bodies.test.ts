@@ -5,30 +5,34 @@ import { signInOperator } from '../support/operator.ts'
 const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 const JSON_TYPE = { 'content-type': 'application/json' }
 
-test('brackets without end cost a stranger’s request, not the server’s time', async () => {
+test('refuses deeply nested JSON', async () => {
   await using app = await createTestApp()
   const nested = '['.repeat(3_000) + ']'.repeat(3_000)
   for (const body of [nested, `{"passkey":{"clientExtensionResults":{"a":${nested}}}}`]) {
-    const { status, json } = await knock(app, 'sign-in', body)
+    const { status, json } = await askLogin(app, 'sign-in', body)
     expect([status, json.code]).toEqual([400, 'malformed_request'])
   }
 })
 
-test('a stranger’s body is read up to 64 KiB', async () => {
+test('reads at most 64 KiB before sign-in', async () => {
   await using app = await createTestApp()
-  const { status, json } = await knock(app, 'link', JSON.stringify({ token: 'x'.repeat(70_000) }))
+  const { status, json } = await askLogin(
+    app,
+    'link',
+    JSON.stringify({ token: 'x'.repeat(70_000) }),
+  )
   expect([status, json.code]).toEqual([413, 'payload_too_large'])
 })
 
-test('nothing but JSON is read', async () => {
+test('accepts JSON only', async () => {
   await using app = await createTestApp()
   for (const type of ['application/x-www-form-urlencoded', 'text/plain', 'multipart/form-data']) {
-    const { status } = await knock(app, 'link', 'token=x', { 'content-type': type })
+    const { status } = await askLogin(app, 'link', 'token=x', { 'content-type': type })
     expect([type, status]).toEqual([type, 415])
   }
 })
 
-test('who is not signed in is told so, whatever they send', async () => {
+test('asks for sign-in before it validates the body', async () => {
   await using app = await createTestApp()
   for (const body of ['[]', 'null', '{"base":"x"}']) {
     const { status } = await app.ask('POST', '/console/api/settings/publish', {
@@ -39,7 +43,7 @@ test('who is not signed in is told so, whatever they send', async () => {
   }
 })
 
-test('an operator’s text that cannot be stored is refused', async () => {
+test('refuses text that cannot be stored', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')
@@ -49,7 +53,7 @@ test('an operator’s text that cannot be stored is refused', async () => {
   }
 })
 
-test('a long list of questions can be published', async () => {
+test('publishes a list of more than 250 kB', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const content = Array.from({ length: 300 }, (_, at) => {
@@ -60,7 +64,7 @@ test('a long list of questions can be published', async () => {
   expect((await ann.ask('POST', 'faqs/publish', { json })).status).toBe(200)
 })
 
-function knock(app: TestApp, path: string, body: string, headers = JSON_TYPE) {
+function askLogin(app: TestApp, path: string, body: string, headers = JSON_TYPE) {
   return app.ask('POST', `/console/api/door/${path}`, { body, headers: { ...OURS, ...headers } })
 }
 

@@ -9,7 +9,7 @@ const FAQS = '/api/user/faqs/v1'
 
 const world = useConsole({ args: [] })
 
-browserTest('the second of two who publish sees what came between, and loses nothing', async () => {
+browserTest('a second editor sees the published changes and keeps their own', async () => {
   const { page: mine, newPage, context } = await world.open()
   const other = await newPage()
   for (const page of [mine, other]) await show(page, 'settings')
@@ -20,12 +20,12 @@ browserTest('the second of two who publish sees what came between, and loses not
   await mine.getByLabel('Privacy url').fill('https://example.com/privacy/2')
   await review(mine)
   await press(mine, 'Publish 2 changes')
-  const told = mine.getByRole('dialog', { name: 'Somebody has published meanwhile' })
+  const told = mine.getByRole('dialog', { name: 'olga published while you were editing' })
   expect(await textOf(told.locator('.changes'))).toBe(
     'termsUrl: https://example.com/terms → https://example.com/terms/2',
   )
   expect(await readApp(SETTINGS)).toMatchObject({ underMaintenance: false })
-  await press(mine, 'Put my changes on top')
+  await press(mine, 'Reapply my changes')
   const changes = mine.getByRole('dialog', { name: 'Publish these changes' }).locator('.changes li')
   expect((await Promise.all((await changes.all()).map(textOf))).toSorted()).toEqual([
     'privacyUrl: https://example.com/privacy → https://example.com/privacy/2',
@@ -41,33 +41,30 @@ browserTest('the second of two who publish sees what came between, and loses not
   await context.close()
 })
 
-browserTest(
-  'a change stays with its question when another was put before it meanwhile',
-  async () => {
-    const { page: mine, newPage, context } = await world.open()
-    const other = await newPage()
-    for (const page of [mine, other]) await show(page, 'faqs')
-    const [first = '', second = ''] = await questions()
-    await press(other, `Move ${second} up`)
-    await publish(other)
-    await mine.bringToFront()
-    await press(mine, `Edit ${first}`)
-    await mine.getByRole('group', { name: 'Answer' }).getByLabel('en').fill('Ask the store.')
-    await review(mine)
-    await press(mine, 'Publish the change')
-    await press(mine, 'Put my changes on top')
-    await press(mine, /^Publish/)
-    await mine.getByText('Published.').waitFor()
-    const faqs = await readApp(FAQS)
-    const answerTo = (question: string) =>
-      faqs.find((one: { question: string }) => one.question === question)?.answer
-    expect(answerTo(first)).toBe('Ask the store.')
-    expect(answerTo(second)).not.toBe('Ask the store.')
-    await context.close()
-  },
-)
+browserTest('reapplies an edit to its question after a reorder', async () => {
+  const { page: mine, newPage, context } = await world.open()
+  const other = await newPage()
+  for (const page of [mine, other]) await show(page, 'faqs')
+  const [first = '', second = ''] = await questions()
+  await press(other, `Move ${second} up`)
+  await publish(other)
+  await mine.bringToFront()
+  await press(mine, `Edit ${first}`)
+  await mine.getByRole('group', { name: 'Answer' }).getByLabel('en').fill('Ask the store.')
+  await review(mine)
+  await press(mine, 'Publish change')
+  await press(mine, 'Reapply my changes')
+  await press(mine, /^Publish/)
+  await mine.getByText('Published.').waitFor()
+  const faqs = await readApp(FAQS)
+  const answerTo = (question: string) =>
+    faqs.find((one: { question: string }) => one.question === question)?.answer
+  expect(answerTo(first)).toBe('Ask the store.')
+  expect(answerTo(second)).not.toBe('Ask the store.')
+  await context.close()
+})
 
-browserTest('an old version is put back from the history', async () => {
+browserTest('rolls back to an old version', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   const { version } = await world.ask('settings')
@@ -75,9 +72,9 @@ browserTest('an old version is put back from the history', async () => {
   await publish(page, 'A shorter address')
   await page.getByRole('link', { name: 'History' }).click()
   await page.getByText('A shorter address').waitFor()
-  await page.getByRole('button', { name: `Go back to version ${version}` }).click()
-  await page.getByRole('dialog').getByRole('button', { name: 'Go back' }).click()
-  await page.getByText(`Version ${version} stands again`).waitFor()
+  await page.getByRole('button', { name: `Roll back to version ${version}` }).click()
+  await page.getByRole('dialog').getByRole('button', { name: 'Roll back' }).click()
+  await page.getByText(`Rolled back to version ${version}`).waitFor()
   expect(await readApp(SETTINGS)).toMatchObject({ supportEmail: 'support@example.com' })
   const newest = page.locator('.list > li').first()
   expect(await textOf(newest)).toContain(`Version ${version + 2}`)
@@ -87,17 +84,17 @@ browserTest('an old version is put back from the history', async () => {
   await context.close()
 })
 
-browserTest('a setting of the app’s own goes to those whom its rule is for', async () => {
+browserTest('previews and publishes a custom setting with a rule', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   await page.getByLabel('Name').fill('newPaywall')
-  await press(page, 'Add a setting')
-  await press(page, 'Add a rule to newPaywall')
+  await press(page, 'Add setting')
+  await press(page, 'Add rule to newPaywall')
   const rule = page.getByRole('group', { name: 'Rule 1' })
-  await rule.getByRole('combobox', { name: /^on/ }).selectOption('iOS')
-  await rule.getByLabel('version, from').fill('2.3.0')
-  await rule.getByLabel('language, one of').fill('pt, es')
-  await rule.getByLabel('they get').check()
+  await rule.getByRole('combobox', { name: /^Platform is/ }).selectOption('iOS')
+  await rule.getByLabel('Minimum version').fill('2.3.0')
+  await rule.getByLabel('Languages').fill('pt, es')
+  await rule.getByLabel('Value').check()
   const shown = page.getByRole('status').filter({ hasText: 'newPaywall' })
   const preview = async (version: string, language: string) => {
     await page.getByLabel('App version').fill(version)
@@ -120,7 +117,7 @@ browserTest('a setting of the app’s own goes to those whom its rule is for', a
   await context.close()
 })
 
-browserTest('questions are put in another order', async () => {
+browserTest('reorders questions', async () => {
   const { page, context } = await world.open()
   await show(page, 'faqs')
   const before = await questions()
@@ -130,79 +127,70 @@ browserTest('questions are put in another order', async () => {
   await context.close()
 })
 
-independentTest(
-  'what is not published is left only on purpose: by a link, back, or with the tab',
-  async () => {
-    const { page, context } = await world.open()
-    const asked: string[] = []
-    let answer: 'accept' | 'dismiss' = 'dismiss'
-    page.on('dialog', (dialog: Dialog) => {
-      asked.push(dialog.type())
-      void dialog[answer]()
-    })
-    const edited = page.getByLabel('Support email')
-    await page.goto('/console')
-    await page.getByRole('link', { name: 'Settings' }).click()
-    await settled(page)
-    await edited.fill('changed@example.com')
-    await page.getByRole('link', { name: 'People', exact: true }).click()
-    expect([asked.splice(0), await edited.inputValue()]).toEqual([
-      ['confirm'],
-      'changed@example.com',
-    ])
-    await page.close({ runBeforeUnload: true })
-    await until(() => asked.length > 0)
-    expect([asked.splice(0), page.isClosed()]).toEqual([['beforeunload'], false])
-    await page.evaluate('history.back()')
-    await until(() => asked.length > 0)
-    await page.waitForURL('**/console/settings')
-    expect([asked.splice(0), page.url()]).toEqual([
-      ['confirm'],
-      `${world.console.url}/console/settings`,
-    ])
-    expect(await edited.inputValue()).toBe('changed@example.com')
-    answer = 'accept'
-    await page.getByRole('link', { name: 'People', exact: true }).click()
-    await page.getByRole('heading', { name: 'People' }).waitFor()
-    expect((await world.ask('settings')).content.supportEmail).toBe('support@example.com')
-    await context.close()
-  },
-)
+independentTest('asks before discarding unpublished changes', async () => {
+  const { page, context } = await world.open()
+  const asked: string[] = []
+  let answer: 'accept' | 'dismiss' = 'dismiss'
+  page.on('dialog', (dialog: Dialog) => {
+    asked.push(dialog.type())
+    void dialog[answer]()
+  })
+  const edited = page.getByLabel('Support email')
+  await page.goto('/console')
+  await page.getByRole('link', { name: 'Settings' }).click()
+  await settled(page)
+  await edited.fill('changed@example.com')
+  await page.getByRole('link', { name: 'People', exact: true }).click()
+  expect([asked.splice(0), await edited.inputValue()]).toEqual([['confirm'], 'changed@example.com'])
+  await page.close({ runBeforeUnload: true })
+  await until(() => asked.length > 0)
+  expect([asked.splice(0), page.isClosed()]).toEqual([['beforeunload'], false])
+  await page.evaluate('history.back()')
+  await until(() => asked.length > 0)
+  await page.waitForURL('**/console/settings')
+  expect([asked.splice(0), page.url()]).toEqual([
+    ['confirm'],
+    `${world.console.url}/console/settings`,
+  ])
+  expect(await edited.inputValue()).toBe('changed@example.com')
+  answer = 'accept'
+  await page.getByRole('link', { name: 'People', exact: true }).click()
+  await page.getByRole('heading', { name: 'People' }).waitFor()
+  expect((await world.ask('settings')).content.supportEmail).toBe('support@example.com')
+  await context.close()
+})
 
-independentTest(
-  'a plan gets a second language, and says which texts are missing in it',
-  async () => {
-    const { page, context } = await world.open()
-    await show(page, 'plans')
-    await page.getByLabel('Another language').fill('pt-BR')
-    await press(page, 'Add a language')
-    const row = page.locator('.list > li', { hasText: 'pro_month' })
-    expect(await row.locator('.badge').allTextContents()).toEqual(['no pt-BR'])
-    await press(page, 'Edit pro_month')
-    const textIn = (name: string) =>
-      row.getByRole('group', { name, exact: true }).getByLabel('pt-BR').first()
-    const missing = row.getByText('missing', { exact: true })
-    const before = await missing.count()
-    expect(before).toBeGreaterThan(2)
-    await textIn('Name').fill('Pro em português')
-    await textIn('Description').fill('Para quem leva a sério.')
-    expect(await missing.count()).toBe(before - 2)
-    await publish(page, 'Portuguese')
-    const names = (await readApp(PLANS, { 'Accept-Language': 'pt-BR' })).map(
-      ({ name }: { name: string }) => name,
-    )
-    expect(names).toEqual(['Free', 'Pro em português', 'Pro, yearly'])
-    expect(await row.locator('.badge').allTextContents()).toEqual(['no pt-BR'])
-    await context.close()
-  },
-)
+independentTest('marks the missing texts of a second language', async () => {
+  const { page, context } = await world.open()
+  await show(page, 'plans')
+  await page.getByLabel('New language').fill('pt-BR')
+  await press(page, 'Add language')
+  const row = page.locator('.list > li', { hasText: 'pro_month' })
+  expect(await row.locator('.badge').allTextContents()).toEqual(['Missing: pt-BR'])
+  await press(page, 'Edit pro_month')
+  const textIn = (name: string) =>
+    row.getByRole('group', { name, exact: true }).getByLabel('pt-BR').first()
+  const missing = row.getByText('Missing', { exact: true })
+  const before = await missing.count()
+  expect(before).toBeGreaterThan(2)
+  await textIn('Name').fill('Pro em português')
+  await textIn('Description').fill('Para quem leva a sério.')
+  expect(await missing.count()).toBe(before - 2)
+  await publish(page, 'Portuguese')
+  const names = (await readApp(PLANS, { 'Accept-Language': 'pt-BR' })).map(
+    ({ name }: { name: string }) => name,
+  )
+  expect(names).toEqual(['Free', 'Pro em português', 'Pro, yearly'])
+  expect(await row.locator('.badge').allTextContents()).toEqual(['Missing: pt-BR'])
+  await context.close()
+})
 
-independentTest('a wrong value is refused with a sentence that says where', async () => {
+independentTest('names the field of an invalid value', async () => {
   const { page, context } = await world.open()
   await show(page, 'settings')
   await page.getByRole('group', { name: 'iOS' }).getByLabel('Latest version').fill('two')
   await review(page)
-  await press(page, 'Publish the change')
+  await press(page, 'Publish change')
   const said = await textOf(page.locator('.message.bad'))
   expect(said).toContain('ios.latestVersion must be a version such as 2.4.0')
   await context.close()
@@ -224,11 +212,11 @@ function review(page: Page) {
 async function publish(page: Page, note = '') {
   await review(page)
   await page.getByLabel('Note').fill(note)
-  await press(page, /^Publish (the change|\d+ changes)$/)
+  await press(page, /^Publish (change|\d+ changes)$/)
   await page.getByText('Published.').waitFor()
 }
 
-/** Gives up after a second, for the test to say what is wrong. */
+/** Gives up after a second, so that the expectation fails instead of the wait. */
 async function until(isTrue: () => boolean) {
   for (let tries = 0; tries < 50 && !isTrue(); tries++) await Bun.sleep(20)
 }
@@ -238,7 +226,7 @@ async function questions(): Promise<string[]> {
   return content.map(({ question }: { question: { en: string } }) => question.en)
 }
 
-/** What an app gets. */
+/** Reads a public endpoint as an app does. */
 async function readApp(path: string, headers: Record<string, string> = {}) {
   const language = { 'Accept-Language': 'pt-BR' }
   const reply = await fetch(world.console.url + path, { headers: { ...language, ...headers } })

@@ -14,8 +14,8 @@ const ELSEWHERE: [string, Record<string, string>][] = [
   ['the address bar', { ...OURS, 'sec-fetch-site': 'none' }],
   ['a foreign origin in an old browser', { origin: 'http://evil.example', host: 'localhost' }],
   ['another port in an old browser', { origin: 'http://localhost:8080', host: 'localhost' }],
-  ['an origin that is hidden', { origin: 'null', host: 'localhost' }],
-  ['who says nothing of it', { host: 'localhost' }],
+  ['a hidden origin', { origin: 'null', host: 'localhost' }],
+  ['a client without either header', { host: 'localhost' }],
 ]
 const STEP_UP = [
   'POST me/passkeys/options',
@@ -41,7 +41,7 @@ const OWNER = [
   'POST operators/reset',
   'POST operators/remove',
 ]
-const DOOR = [
+const LOGIN = [
   'GET door/state',
   'POST door/link',
   'POST door/set-up',
@@ -49,14 +49,14 @@ const DOOR = [
   'POST door/sign-in',
 ]
 
-test('what needs a fresh proof, an owner or no session is just this', async () => {
+test('lists every route that needs a proof, an owner or no session', async () => {
   await using app = await createTestApp()
   const all = routesOf(app)
   const named = (list: typeof all) => list.map(({ name }) => name).toSorted()
   expect(all.length).toBeGreaterThan(50)
   expect(named(all.filter(({ tags }) => tags.includes('stepUp')))).toEqual(STEP_UP.toSorted())
   expect(named(all.filter(({ tags }) => tags.includes('owner')))).toEqual(OWNER.toSorted())
-  expect(named(all.filter(({ isDoor }) => isDoor))).toEqual(DOOR.toSorted())
+  expect(named(all.filter(({ isLogin }) => isLogin))).toEqual(LOGIN.toSorted())
 })
 
 test('each route declares who may call it', async () => {
@@ -66,7 +66,7 @@ test('each route declares who may call it', async () => {
   }
 })
 
-test('nothing but the door answers whoever has no session', async () => {
+test('only login routes answer without a session', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register()
   const { cookie } = await signInOperator(app)
@@ -82,14 +82,14 @@ test('nothing but the door answers whoever has no session', async () => {
   ]
   for (const headers of strangers) {
     const how = { headers: { ...OURS, ...headers } }
-    await each(app, routesOf(app), how, ({ isDoor }, { status, json }) => {
-      if (!isDoor) expect([status, json.code]).toEqual([401, 'unauthenticated'])
+    await each(app, routesOf(app), how, ({ isLogin }, { status, json }) => {
+      if (!isLogin) expect([status, json.code]).toEqual([401, 'unauthenticated'])
       else expect(json.code).not.toBe('unauthenticated')
     })
   }
 })
 
-test('nor does it answer the question for the head of a reply', async () => {
+test('refuses HEAD requests without a session', async () => {
   await using app = await createTestApp()
   for (const { name, path, method } of routesOf(app)) {
     if (method !== SAFE || name === 'GET door/state') continue
@@ -97,7 +97,7 @@ test('nor does it answer the question for the head of a reply', async () => {
   }
 })
 
-test.each(ELSEWHERE)('nothing can be changed from %s', async (_where, headers) => {
+test.each(ELSEWHERE)('refuses changes from %s', async (_where, headers) => {
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const unsafe = routesOf(app).filter(({ isSafe }) => !isSafe)
@@ -114,39 +114,44 @@ test.each([
     { BASE_URL: 'https://api.example.com' },
     { origin: 'https://api.example.com' },
   ],
-])('a page of %s can, also in an old browser', async (_name, environment, headers) => {
-  await using app = await createTestApp(environment)
-  const { cookie } = await signInOperator(app)
-  const out = await app.ask('POST', '/console/api/me/sign-out', { headers: { cookie, ...headers } })
-  expect(out.status).toBe(200)
-})
+])(
+  'accepts changes from a page of %s, also in an old browser',
+  async (_name, environment, headers) => {
+    await using app = await createTestApp(environment)
+    const { cookie } = await signInOperator(app)
+    const out = await app.ask('POST', '/console/api/me/sign-out', {
+      headers: { cookie, ...headers },
+    })
+    expect(out.status).toBe(200)
+  },
+)
 
-test('a reader sees all, and changes nothing but what is their own', async () => {
+test('a reader views everything and changes only their own account', async () => {
   await using app = await createTestApp()
   const reader = await signInOperator(app, { name: 'rob', role: 'reader' })
   await each(
     app,
-    lasting(app),
+    repeatable(app),
     asked(reader),
-    ({ path, tags, isSafe, isDoor, isOwn }, { status, json }) => {
+    ({ path, tags, isSafe, isLogin, isOwnAccount }, { status, json }) => {
       const isSeen = (isSafe && !tags.includes('stepUp')) || path.includes('/preview/')
-      if (isSeen || isDoor || isOwn) return expect(status).not.toBe(403)
+      if (isSeen || isLogin || isOwnAccount) return expect(status).not.toBe(403)
       expect([status, json.message]).toEqual([403, 'Readers cannot do this.'])
     },
   )
 })
 
-test('an operator may do all but say who may', async () => {
+test('an operator can do everything except manage operators', async () => {
   await using app = await createTestApp()
   const operator = await signInOperator(app, { name: 'olga', role: 'operator' })
-  await each(app, lasting(app), asked(operator), ({ tags, name }, { status, json }) => {
+  await each(app, repeatable(app), asked(operator), ({ tags, name }, { status, json }) => {
     if (!tags.includes('owner')) return expect([name, status]).not.toEqual([name, 403])
     expect([status, json.message]).toEqual([403, 'Only owners can do this.'])
   })
 })
 
 test.each<Role>(['operator', 'owner'])(
-  'what is grave asks who is %s again after 10 minutes',
+  'asks an %s for a new proof after 10 minutes',
   async (role) => {
     await using app = await createTestApp()
     const browser = await signInOperator(app, { role })
@@ -154,7 +159,7 @@ test.each<Role>(['operator', 'owner'])(
       json?.details?.some(({ message }) => message === 'step_up_required') === true
     const demanding = async () => {
       const found: string[] = []
-      await each(app, lasting(app), asked(browser), ({ name, tags }, answer) => {
+      await each(app, repeatable(app), asked(browser), ({ name, tags }, answer) => {
         if (role === 'operator' && tags.includes('owner')) return
         if (isRefused(answer)) found.push(`${answer.status} ${name}`)
       })
@@ -170,8 +175,8 @@ test.each<Role>(['operator', 'owner'])(
   },
 )
 
-describe('where CONSOLE_NETWORKS does not name the caller', () => {
-  test('there is nothing, whatever is asked and whatever the caller says of themselves', async () => {
+describe('outside CONSOLE_NETWORKS', () => {
+  test('every route answers 404, whatever headers are sent', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8, 192.0.2.7' })
     await using caller = await visit(app, { 'x-forwarded-for': '10.0.0.1' })
     const nowhere = await caller.ask('GET', '/console/api/nowhere')
@@ -181,7 +186,7 @@ describe('where CONSOLE_NETWORKS does not name the caller', () => {
     }
   })
 
-  test('a wrong method and an unreadable body do not tell either', async () => {
+  test('a wrong method and an unreadable body get 404 too', async () => {
     await using app = await createTestApp({ CONSOLE_NETWORKS: '10.0.0.0/8' })
     await using caller = await visit(app)
     const asks = [
@@ -193,14 +198,14 @@ describe('where CONSOLE_NETWORKS does not name the caller', () => {
   })
 })
 
-test('a caller whom CONSOLE_NETWORKS names is let in', async () => {
+test('admits callers inside CONSOLE_NETWORKS', async () => {
   await using app = await createTestApp({ CONSOLE_NETWORKS: '127.0.0.0/8' })
   await using caller = await visit(app)
   expect((await caller.ask('GET', '/console/api/door/state')).status).toBe(200)
   expect((await caller.ask('GET', '/console/api/me')).status).toBe(401)
 })
 
-test('what a proxy on this machine passes on does not come from this machine', async () => {
+test('does not take a forwarded request for a local one', async () => {
   const environment = { CONSOLE_NETWORKS: '127.0.0.0/8' }
   await using app = await createTestApp(environment)
   await using hidden = await visit(app, { 'x-real-ip': '203.0.113.9' })
@@ -211,7 +216,7 @@ test('what a proxy on this machine passes on does not come from this machine', a
 })
 
 test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
-  'with %j it is not here',
+  'has no routes with %j',
   async (environment) => {
     await using shown = await createTestApp()
     await using app = await createTestApp(environment as Record<string, string>)
@@ -222,7 +227,7 @@ test.each([{ CONSOLE: 'off' }, { CONSOLE_PORT: '4321' }])(
   },
 )
 
-test('the public document does not speak of it', async () => {
+test('the public OpenAPI document leaves the console out', async () => {
   await using app = await createTestApp()
   const { json, text } = await app.ask('GET', '/docs/json')
   expect(Object.keys(json.paths)).not.toBeEmpty()
@@ -242,8 +247,8 @@ function routesOf(app: TestApp) {
         path: path.replace(/:\w+/g, 'x'),
         tags: hooks.detail?.tags ?? [],
         isSafe: method === SAFE,
-        isDoor: hooks.detail?.tags?.[0] === 'anyone',
-        isOwn: hooks.detail?.tags?.[0] === 'self',
+        isLogin: hooks.detail?.tags?.[0] === 'anyone',
+        isOwnAccount: hooks.detail?.tags?.[0] === 'self',
       }
     })
 }
@@ -253,8 +258,8 @@ type ConsoleRoute = ReturnType<typeof routesOf>[number]
 type Reply = Awaited<ReturnType<TestApp['ask']>>
 type How = { headers: Record<string, string> }
 
-/** Those that neither end the session nor go on for ever. */
-function lasting(app: TestApp) {
+/** Routes that neither end the session nor stream. */
+function repeatable(app: TestApp) {
   return routesOf(app).filter(({ name }) => !['GET live', 'POST me/sign-out'].includes(name))
 }
 

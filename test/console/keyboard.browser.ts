@@ -3,11 +3,11 @@ import type { Page } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
 import { settled, textOf } from '../support/console-browser.ts'
 
-const MOST_TABS = 60
+const MAX_TABS = 60
 
 const world = useConsole()
 
-independentTest('somebody is found and a device of theirs signed out by keys alone', async () => {
+independentTest('finds a user and signs out a device by keyboard alone', async () => {
   const { page, context } = await world.open()
   const { keyboard } = page
   await begin(page)
@@ -21,13 +21,13 @@ independentTest('somebody is found and a device of theirs signed out by keys alo
   await page.getByRole('heading', { name: 'Bob' }).waitFor()
   await tabTo(page, 'BUTTON Sign out Demo phone')
   await keyboard.press('Enter')
-  await page.getByText('Demo phone is signed out.').waitFor()
-  await page.getByText('No device is signed in.').waitFor()
+  await page.getByText('Signed out Demo phone.').waitFor()
+  await page.getByText('No devices are signed in.').waitFor()
   expect(await focused(page)).not.toBe('BODY')
   await context.close()
 })
 
-independentTest('keys lead to places, and the focus to their headings', async () => {
+independentTest('shortcuts open screens and focus their headings', async () => {
   const { page, context } = await world.open()
   const { keyboard } = page
   await begin(page)
@@ -50,7 +50,7 @@ independentTest('keys lead to places, and the focus to their headings', async ()
   await context.close()
 })
 
-independentTest('j and k go along a list, and stop at its ends', async () => {
+independentTest('j and k move along a list and stop at its ends', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people')
   await settled(page)
@@ -64,11 +64,11 @@ independentTest('j and k go along a list, and stop at its ends', async () => {
   await context.close()
 })
 
-independentTest('? shows the keys, which rest while a dialog is open', async () => {
+independentTest('? lists the shortcuts, which are off while a dialog is open', async () => {
   const { page, context } = await world.open()
   await begin(page)
   await page.keyboard.press('?')
-  const dialog = page.getByRole('dialog', { name: 'Keys' })
+  const dialog = page.getByRole('dialog', { name: 'Keyboard shortcuts' })
   await dialog.waitFor()
   for (const key of ['g', 'p', 'j']) await page.keyboard.press(key)
   expect(page.url()).toBe(`${world.console.url}/console`)
@@ -78,11 +78,11 @@ independentTest('? shows the keys, which rest while a dialog is open', async () 
   await context.close()
 })
 
-independentTest('who types gets letters, not shortcuts', async () => {
+independentTest('shortcuts are off in text fields', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/audit')
   await settled(page)
-  for (const field of [page.getByRole('searchbox'), page.getByLabel(/^What/)]) {
+  for (const field of [page.getByRole('searchbox'), page.getByLabel(/^Action/)]) {
     await field.focus()
     await page.keyboard.type('/?gpjk')
     expect(await field.inputValue()).toBe('/?gpjk')
@@ -97,10 +97,10 @@ independentTest('who types gets letters, not shortcuts', async () => {
   await context.close()
 })
 
-independentTest('the skip link leads past the places', async () => {
+independentTest('the skip link skips the navigation', async () => {
   const { page, context } = await world.open()
   await begin(page)
-  const skip = page.getByRole('link', { name: 'Skip to the content' })
+  const skip = page.getByRole('link', { name: 'Skip to content' })
   await skip.focus()
   const { x, y } = (await skip.boundingBox()) ?? { x: -1, y: -1 }
   expect(x >= 0 && y >= 0).toBe(true)
@@ -111,7 +111,7 @@ independentTest('the skip link leads past the places', async () => {
   await context.close()
 })
 
-independentTest('a dialog keeps the focus, and gives it back', async () => {
+independentTest('a dialog traps the focus and returns it', async () => {
   const { page, context } = await world.open()
   const { users } = await world.ask('people?q=carla@example.com')
   await page.goto(`/console/people/${users[0].id}`)
@@ -136,7 +136,7 @@ independentTest('a dialog keeps the focus, and gives it back', async () => {
   await context.close()
 })
 
-independentTest('what has the focus can be seen', async () => {
+independentTest('the focus is always visible', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people')
   await settled(page)
@@ -159,14 +159,14 @@ async function begin(page: Page) {
   await settled(page)
 }
 
-/** The tag and the text of what has the focus. */
+/** The tag and text of the focused element. */
 async function focused(page: Page): Promise<string> {
   const tag = await page.evaluate<string>('document.activeElement.tagName')
   return tag === 'BODY' ? tag : `${tag} ${await textOf(page.locator(':focus'))}`
 }
 
 async function tabTo(page: Page, wanted: string | RegExp) {
-  for (let tabs = 0; tabs < MOST_TABS; tabs++) {
+  for (let tabs = 0; tabs < MAX_TABS; tabs++) {
     await page.keyboard.press('Tab')
     const found = await focused(page)
     if (typeof wanted === 'string' ? found === wanted : wanted.test(found)) return

@@ -9,7 +9,7 @@ const RATES = '/api/user/currency_rates/v1'
 
 const world = useConsole({ args: [] })
 
-independentTest('a request is shown as it happens', async () => {
+independentTest('shows requests as they happen', async () => {
   const { page, context } = await openLive()
   expect(await lineOf(page, VERSIONS).count()).toBe(0)
   await ask(VERSIONS)
@@ -20,50 +20,47 @@ independentTest('a request is shown as it happens', async () => {
   await context.close()
 })
 
-independentTest('nothing comes while it is paused, and all of it afterwards', async () => {
+independentTest('holds lines back while paused', async () => {
   const { page, context } = await openLive()
   await page.getByRole('button', { name: 'Pause' }).click()
   await page.getByText('paused', { exact: true }).waitFor()
   await ask(PLANS)
   await Bun.sleep(500)
   expect(await lineOf(page, PLANS).count()).toBe(0)
-  await page.getByRole('button', { name: 'Go on' }).click()
+  await page.getByRole('button', { name: 'Resume' }).click()
   await lineOf(page, PLANS).waitFor()
   await context.close()
 })
 
-independentTest('lines are chosen by what is in them', async () => {
+independentTest('filters lines by text and level', async () => {
   const { page, context } = await openLive()
   await ask('/api/nowhere')
   await ask(FAQS)
   await lineOf(page, FAQS).first().waitFor()
-  await page.getByLabel('With the text').fill('FAQS')
+  await page.getByLabel('Contains').fill('FAQS')
   const shown = await page.locator('.line-log > div').allTextContents()
   expect(shown.length).toBeGreaterThan(0)
   expect(shown.filter((line) => !line.includes('faqs'))).toEqual([])
   await page.getByLabel('Level').selectOption('error')
-  await page.getByText('No line is like that yet.').waitFor()
+  await page.getByText('No lines match yet.').waitFor()
   await context.close()
 })
 
-independentTest(
-  'so it does when a proxy answers in the place of the server for a moment',
-  async () => {
-    const { page, context } = await world.open()
-    let isAway = true
-    await page.route('**/console/api/live', (route) =>
-      isAway ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
-    )
-    await page.goto('/console/live')
-    await page.getByText('connecting', { exact: true }).waitFor()
-    await Bun.sleep(200)
-    isAway = false
-    await page.getByText('connected', { exact: true }).waitFor()
-    await context.close()
-  },
-)
+independentTest('reconnects after a proxy answered with an error', async () => {
+  const { page, context } = await world.open()
+  let isAway = true
+  await page.route('**/console/api/live', (route) =>
+    isAway ? route.fulfill({ status: 502, body: 'Bad gateway' }) : route.continue(),
+  )
+  await page.goto('/console/live')
+  await page.getByText('connecting', { exact: true }).waitFor()
+  await Bun.sleep(200)
+  isAway = false
+  await page.getByText('connected', { exact: true }).waitFor()
+  await context.close()
+})
 
-browserTest('it comes back by itself when the server was restarted', async () => {
+browserTest('reconnects after the server restarted', async () => {
   const { page, context } = await openLive()
   await world.console.stop()
   await page.getByText('connecting', { exact: true }).waitFor()

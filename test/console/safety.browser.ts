@@ -6,7 +6,7 @@ import { settled, textOf, tooWideIn, violationsIn } from '../support/console-bro
 import { phonePhoto } from '../support/pictures.ts'
 import { postJson } from '../support/requests.ts'
 
-/** It runs where it is taken for more than text. `MARKUP` is too long for a phone as well. */
+/** Changes the title if it runs. `MARKUP` is also too wide for a phone. */
 const TAG = "<img src=x onerror=document.title='owned'>"
 const MARKUP = `${TAG}${'w'.repeat(50)}`
 const EVENT_ID = `${MARKUP}/../?#%25"'`
@@ -15,17 +15,17 @@ const MINUTE = 60_000
 let sent: Promise<string> | null = null
 const world = useConsole({ environment: { APP_NAME: MARKUP } })
 
-independentTest('what people, apps and providers send stays text, and in its place', async () => {
+independentTest('shows foreign markup as text on every screen', async () => {
   const id = await sendMarkup()
-  const person = `/console/people/${id}`
+  const user = `/console/people/${id}`
   const { page, faults, context } = await world.open({ viewport: { width: 375, height: 800 } })
   const places: [path: string, seen?: RegExp][] = [
     ['/console/people', /<img/],
     ['/console/people?q=mallory', /mallory/],
     [`/console/people?q=${encodeURIComponent(MARKUP)}`, /<img/],
-    [person, /<img/],
-    [`${person}/subscription`],
-    [`${person}/files`, /<img/],
+    [user, /<img/],
+    [`${user}/subscription`],
+    [`${user}/files`, /<img/],
     ['/console/files'],
     ['/console/events', /<img/],
     [`/console/events?type=${encodeURIComponent(MARKUP)}`, /<img/],
@@ -53,23 +53,23 @@ independentTest('what people, apps and providers send stays text, and in its pla
   await context.close()
 })
 
-independentTest('an event with an id that is no good address opens all the same', async () => {
+independentTest('opens an event whose id needs escaping in a URL', async () => {
   await sendMarkup()
   const { page, faults, context } = await world.open()
   await page.goto(`/console/events?type=${encodeURIComponent(MARKUP)}`)
   await page.locator('.list a').first().click()
-  await page.getByRole('heading', { name: 'Body as it came' }).waitFor()
+  await page.getByRole('heading', { name: 'Payload' }).waitFor()
   expect(await textOf(page.locator('pre'))).toContain('<img')
   await page.reload()
-  await page.getByRole('heading', { name: 'Body as it came' }).waitFor()
-  await page.getByRole('button', { name: 'Replay this event' }).click()
+  await page.getByRole('heading', { name: 'Payload' }).waitFor()
+  await page.getByRole('button', { name: 'Replay event' }).click()
   await page.locator('.message.good').waitFor()
   expect(await hasRun(page)).toBe(false)
   expect(faults).toEqual([])
   await context.close()
 })
 
-independentTest('the name of the app stays text at the door and at /', async () => {
+independentTest('shows markup in the app name as text before sign-in', async () => {
   const { page, faults, context } = await world.openSignedOut()
   await page.goto('/console')
   await settled(page)
@@ -79,17 +79,17 @@ independentTest('the name of the app stays text at the door and at /', async () 
   await context.close()
 })
 
-independentTest('nobody with a name that is markup can be invited', async () => {
+independentTest('refuses an operator name with markup', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/operators')
   await page.getByLabel('Name', { exact: true }).fill(TAG)
-  await page.getByRole('button', { name: 'Make a link' }).click()
+  await page.getByRole('button', { name: 'Create invitation' }).click()
   expect(await textOf(page.locator('.message.bad'))).toContain('The name is invalid.')
   expect(await hasRun(page)).toBe(false)
   await context.close()
 })
 
-independentTest('an address that cannot be read says that there is no such screen', async () => {
+independentTest('survives an address that cannot be decoded', async () => {
   const { page, faults, context } = await world.open()
   await page.goto('/console/people/%E0%A4%A')
   await page.locator('main h1').waitFor()
@@ -97,7 +97,7 @@ independentTest('an address that cannot be read says that there is no such scree
   await context.close()
 })
 
-independentTest('somebody is deleted only once their address is typed', async () => {
+independentTest('deletes a user only after their e-mail is typed', async () => {
   const { page, context } = await world.open()
   const { users } = await world.ask('people?q=grace@example.com')
   await page.goto(`/console/people/${users[0].id}`)
@@ -121,42 +121,39 @@ independentTest('somebody is deleted only once their address is typed', async ()
   await context.close()
 })
 
-independentTest(
-  'what is grave asks who it is after 10 minutes, and does nothing without an answer',
-  async () => {
-    await using app = await createTestApp()
-    await using visit = await listen(app)
-    const { user } = await app.register('bob@example.com')
-    const { token } = await app.services.operators.accounts.add('ann', 'owner')
-    const { page, context, faults } = await world.openSignedOut({ baseURL: visit.url })
-    await page.goto(`/console#setup=${token}`)
-    await page.getByRole('button', { name: 'Make a passkey' }).click()
-    await page.getByRole('heading', { name: 'Overview' }).waitFor()
-    await page.goto(`/console/people/${user._id}`)
-    const verify = page.getByRole('button', { name: 'Mark the address as verified' })
-    const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
-    app.clock.advance(11 * MINUTE)
-    for (const refuse of [
-      () => dialog.getByRole('button', { name: 'Cancel' }).click(),
-      () => page.keyboard.press('Escape'),
-    ]) {
-      await verify.click()
-      await dialog.waitFor()
-      await refuse()
-      await dialog.waitFor({ state: 'detached' })
-      expect(await acts(app)).not.toContain('user.verify')
-    }
-    await page.reload()
+independentTest('asks for a new proof before a destructive action after 10 minutes', async () => {
+  await using app = await createTestApp()
+  await using visit = await listen(app)
+  const { user } = await app.register('bob@example.com')
+  const { token } = await app.services.operators.accounts.add('ann', 'owner')
+  const { page, context, faults } = await world.openSignedOut({ baseURL: visit.url })
+  await page.goto(`/console#setup=${token}`)
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
+  await page.getByRole('heading', { name: 'Overview' }).waitFor()
+  await page.goto(`/console/people/${user._id}`)
+  const verify = page.getByRole('button', { name: 'Mark e-mail verified' })
+  const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' })
+  app.clock.advance(11 * MINUTE)
+  for (const refuse of [
+    () => dialog.getByRole('button', { name: 'Cancel' }).click(),
+    () => page.keyboard.press('Escape'),
+  ]) {
     await verify.click()
-    await dialog.getByRole('button', { name: 'Use a passkey' }).click()
-    await page.locator('.badge.good', { hasText: 'verified' }).waitFor()
-    expect(await acts(app)).toContain('user.verify')
-    expect(violationsIn(faults)).toEqual([])
-    await context.close()
-  },
-)
+    await dialog.waitFor()
+    await refuse()
+    await dialog.waitFor({ state: 'detached' })
+    expect(await auditedActions(app)).not.toContain('user.verify')
+  }
+  await page.reload()
+  await verify.click()
+  await dialog.getByRole('button', { name: 'Use a passkey' }).click()
+  await page.locator('.badge.good', { hasText: 'verified' }).waitFor()
+  expect(await auditedActions(app)).toContain('user.verify')
+  expect(violationsIn(faults)).toEqual([])
+  await context.close()
+})
 
-independentTest('a private file opens on a page of its own, after an answer', async () => {
+independentTest('opens a private file in a new tab after a proof', async () => {
   await using app = await createTestApp()
   await using visit = await listen(app)
   const { user, accessToken } = await app.register('bob@example.com')
@@ -168,7 +165,7 @@ independentTest('a private file opens on a page of its own, after an answer', as
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
   const { page, context } = await world.openSignedOut({ baseURL: visit.url })
   await page.goto(`/console#setup=${token}`)
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.goto(`/console/people/${user._id}/files`)
   app.clock.advance(11 * MINUTE)
@@ -177,36 +174,36 @@ independentTest('a private file opens on a page of its own, after an answer', as
   await page.getByRole('button', { name: 'Use a passkey' }).click()
   const file = await opened
   await file.waitForURL(/\/files\/[^?]+\?expires=/)
-  expect(await acts(app)).toContain('files.open')
+  expect(await auditedActions(app)).toContain('files.open')
   await context.close()
 })
 
-independentTest('nor is anything downloaded without an answer', async () => {
+independentTest('downloads nothing without a proof', async () => {
   await using app = await createTestApp()
   await using visit = await listen(app)
   const { user } = await app.register('bob@example.com')
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
   const { page, context } = await world.openSignedOut({ baseURL: visit.url })
   await page.goto(`/console#setup=${token}`)
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
   await page.goto(`/console/people/${user._id}`)
   const exporting = page.getByRole('button', { name: 'Export all data' })
-  const dialog = page.getByRole('dialog', { name: 'Confirm that it is you' })
+  const dialog = page.getByRole('dialog', { name: 'Confirm it’s you' })
   app.clock.advance(11 * MINUTE)
   await exporting.click()
   await dialog.getByRole('button', { name: 'Cancel' }).click()
   await dialog.waitFor({ state: 'detached' })
-  expect(await acts(app)).not.toContain('user.export')
+  expect(await auditedActions(app)).not.toContain('user.export')
   await exporting.click()
   const downloading = page.waitForEvent('download')
   await dialog.getByRole('button', { name: 'Use a passkey' }).click()
   expect((await downloading).suggestedFilename()).toBe(`${user._id}.json`)
-  expect(await acts(app)).toContain('user.export')
+  expect(await auditedActions(app)).toContain('user.export')
   await context.close()
 })
 
-/** Puts markup, once, wherever somebody from outside or an operator may write. Returns the id of a person. */
+/** Writes markup, once, everywhere that users, providers or operators can. Returns a user's id. */
 function sendMarkup(): Promise<string> {
   sent ??= sendAll()
   return sent
@@ -258,20 +255,20 @@ async function publish(kind: string, edit: (records: Records) => Records) {
   await world.ask(`${kind}/publish`, { base: version, note: MARKUP, content: edit(content) })
 }
 
-/** Whether markup became an element or a script. */
+/** Whether the markup became an element or ran. */
 async function hasRun(page: Page): Promise<boolean> {
   const isElement = (await page.locator('img[src=x]').count()) > 0
   return isElement || (await page.title()) === 'owned'
 }
 
-/** The application on a real port. */
+/** The app on a real port. */
 async function listen(app: TestApp) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   const url = `http://localhost:${server.port}`
   return { url, [Symbol.asyncDispose]: () => server.stop(true) }
 }
 
-async function acts({ services }: TestApp): Promise<string[]> {
+async function auditedActions({ services }: TestApp): Promise<string[]> {
   const { entries } = await services.operators.audit.list({})
   return entries.map(({ action }) => action)
 }

@@ -7,10 +7,10 @@ import { type Shown, screensOf, show } from '../support/console-screens.ts'
 
 const AXE = join(import.meta.dir, '..', '..', 'node_modules', 'axe-core', 'axe.min.js')
 const TAGS = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice']
-/** By night there are other colours, and nothing else. */
-const OF_COLOURS = ['color-contrast', 'link-in-text-block']
+/** The dark scheme changes colours only. */
+const COLOUR_RULES = ['color-contrast', 'link-in-text-block']
 const WIDTHS = [375, 1280]
-/** As many pages as a small machine has cores. */
+/** One page for each core of a small machine. */
 const PAGES = 2
 
 type Rules = { type: 'tag' | 'rule'; values: string[] }
@@ -18,7 +18,7 @@ type Violation = { id: string; help: string; nodes: { html: string; failureSumma
 
 const world = useConsole()
 
-browserTest('everybody can use every screen, by day and by night', async () => {
+browserTest('every screen is accessible in light and dark', async () => {
   const axe = await Bun.file(AXE).text()
   const findings: string[] = []
   const waiting = await screensOf(world)
@@ -31,9 +31,9 @@ browserTest('everybody can use every screen, by day and by night', async () => {
     const outside = await world.openSignedOut(options)
     for (let shown = waiting.shift(); shown; shown = waiting.shift()) {
       const { page, faults } = shown.isSignedOut ? outside : inside
-      const { name, note } = shown
+      const { name, expected } = shown
       const wrong = await look(page, shown).catch((error) => [`is not shown: ${error}`])
-      const unexpected = faults.splice(0).filter((fault) => !note?.test(fault))
+      const unexpected = faults.splice(0).filter((fault) => !expected?.test(fault))
       findings.push(...[...wrong, ...unexpected].map((one) => `${name}: ${one}`.slice(0, 900)))
     }
     await Promise.all([inside.context.close(), outside.context.close()])
@@ -42,7 +42,7 @@ browserTest('everybody can use every screen, by day and by night', async () => {
   async function look(page: Page, shown: Shown): Promise<string[]> {
     await page.setViewportSize({ width: 375, height: 800 })
     await show(page, shown)
-    // The debugger brings it in, whom the policy of the page does not stop.
+    // Through the debugger, the page's CSP does not block it.
     if (!(await page.evaluate('"axe" in globalThis'))) await page.evaluate(axe)
     const wrong: string[] = []
     for (const width of WIDTHS) {
@@ -50,12 +50,12 @@ browserTest('everybody can use every screen, by day and by night', async () => {
       await page.setViewportSize({ width, height: 800 })
       const tooWide = await tooWideIn(page)
       await page.emulateMedia({ colorScheme: 'light' })
-      const byDay = await violationsOf(page, { type: 'tag', values: TAGS })
+      const inLight = await violationsOf(page, { type: 'tag', values: TAGS })
       await page.emulateMedia({ colorScheme: 'dark' })
-      const byNight = await violationsOf(page, { type: 'rule', values: OF_COLOURS })
+      const inDark = await violationsOf(page, { type: 'rule', values: COLOUR_RULES })
       wrong.push(...(tooWide ? [`${width}: scrolls sideways: ${tooWide}`] : []))
-      wrong.push(...byDay.map((one) => `${width}, light: ${one}`))
-      wrong.push(...byNight.map((one) => `${width}, dark: ${one}`))
+      wrong.push(...inLight.map((one) => `${width}, light: ${one}`))
+      wrong.push(...inDark.map((one) => `${width}, dark: ${one}`))
     }
     return wrong
   }

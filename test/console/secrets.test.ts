@@ -6,7 +6,7 @@ import { createPasskey } from '../support/passkey.ts'
 
 const OURS = { 'sec-fetch-site': 'same-origin', origin: 'http://localhost' }
 
-test('the cookie is for this host and its own pages alone, for a week, and out of reach of scripts', async () => {
+test('the session cookie is host-only, secure, same-site and hidden from scripts', async () => {
   await using app = await createTestApp()
   const { setCookie, ask } = await signInOperator(app)
   const flags = 'Path=/; Max-Age=604800; Secure; HttpOnly; SameSite=Strict'
@@ -19,39 +19,47 @@ test('the cookie is for this host and its own pages alone, for a week, and out o
   )
 })
 
-test('a sign-in, with a passkey too, gets the same cookie, and no other reply has one', async () => {
+test('only a sign-in sets the cookie', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   app.clock.advance(60_000)
   const { name, password } = ann
-  const signedIn = await door(app, 'sign-in', { name, password, code: ann.codeNow() })
+  const signedIn = await askLogin(app, 'sign-in', { name, password, code: ann.codeNow() })
   const shape = (text: string | null) => text?.replace(/=[\w-]{43};/, '=TOKEN;')
   expect(shape(signedIn.headers.get('set-cookie'))).toBe(shape(ann.setCookie) as string)
   expect(cookieIn(signedIn.headers.get('set-cookie'))).not.toBe(ann.cookie)
   for (const path of ['me', 'operators', 'door/state', 'audit']) {
     expect((await ann.ask('GET', path)).headers.get('set-cookie')).toBeNull()
   }
-  const refused = await door(app, 'sign-in', { name, password, code: '000000' })
+  const refused = await askLogin(app, 'sign-in', { name, password, code: '000000' })
   expect([refused.status, refused.headers.get('set-cookie')]).toEqual([401, null])
 })
 
-test('nothing that lets somebody in is in the log, in the audit log, or to be read in the database', async () => {
+test('keeps secrets out of the log, the audit log and the database', async () => {
   await using app = await createTestApp({ LOG_LEVEL: 'debug' })
   const { token } = await app.services.operators.accounts.add('bob', 'operator')
-  const { passkey } = (await door(app, 'link', { token })).json.response
+  const { passkey } = (await askLogin(app, 'link', { token })).json.response
   const key = createPasskey()
-  const bob = await door(app, 'set-up', { token, passkey: key.make(passkey), passkeyName: 'Phone' })
+  const bob = await askLogin(app, 'set-up', {
+    token,
+    passkey: key.make(passkey),
+    passkeyName: 'Phone',
+  })
   const totp = await setUpWithTotp(app)
   const ann = await signInOperator(app)
   app.clock.advance(60_000)
-  const challenge = (await door(app, 'passkey')).json.response
-  const again = await door(app, 'sign-in', { passkey: key.show(challenge) })
+  const challenge = (await askLogin(app, 'passkey')).json.response
+  const again = await askLogin(app, 'sign-in', { passkey: key.show(challenge) })
   const wrong = { name: 'ann', password: 'a password that is wrong', code: 'wr0ngc0de1' }
-  expect((await door(app, 'sign-in', wrong)).status).toBe(401)
+  expect((await askLogin(app, 'sign-in', wrong)).status).toBe(401)
   const [recovery = ''] = ann.recoveryCodes
   expect((await ann.ask('POST', 'me/proof', { json: { code: recovery } })).status).toBe(200)
-  await door(app, 'sign-in', { name: 'ann', password: ann.password, code: ann.recoveryCodes[1] })
-  await door(app, 'link', { token: ann.token })
+  await askLogin(app, 'sign-in', {
+    name: 'ann',
+    password: ann.password,
+    code: ann.recoveryCodes[1],
+  })
+  await askLogin(app, 'link', { token: ann.token })
   await app.ask('POST', '/console/api/door/sign-in', {
     body: `{"password": "${ann.password}`,
     headers: { ...OURS, 'content-type': 'application/json' },
@@ -94,18 +102,18 @@ test('nothing that lets somebody in is in the log, in the audit log, or to be re
   }
 })
 
-/** Returns what the authenticator app has got. */
+/** Returns the secrets of the authenticator app. */
 async function setUpWithTotp(app: TestApp): Promise<{ secret: string; sealed: string }> {
   const { token } = await app.services.operators.accounts.add('carol', 'reader')
-  const { totp } = (await door(app, 'link', { token })).json.response
+  const { totp } = (await askLogin(app, 'link', { token })).json.response
   const { secret, sealed } = totp
   const timestamp = app.clock.now.getTime()
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp })
   const choice = { token, password: 'something long', code, sealed }
-  expect((await door(app, 'set-up', choice)).status).toBe(200)
+  expect((await askLogin(app, 'set-up', choice)).status).toBe(200)
   return { secret, sealed }
 }
 
-function door(app: TestApp, path: string, json: unknown = {}) {
+function askLogin(app: TestApp, path: string, json: unknown = {}) {
   return app.ask('POST', `/console/api/door/${path}`, { json, headers: OURS })
 }

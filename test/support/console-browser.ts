@@ -3,16 +3,16 @@ import { CHROMIUM } from './browser.ts'
 
 export type ConsoleBrowser = Awaited<ReturnType<typeof openBrowser>>
 
-/** How long a page is waited for, in ms: machines that run all tests are slow. */
-const PATIENCE = 10_000
-/** A host other than localhost, which is this machine all the same. */
+/** Long, because the other tests slow the machine down. */
+const TIMEOUT_MS = 10_000
+/** A host name other than localhost that leads to this machine. */
 export const PLAIN_HOST = 'plain.example'
 
 const POLICY = 'refused by the policy:'
-const tellViolations = `addEventListener('securitypolicyviolation', (event) =>
+const reportViolations = `addEventListener('securitypolicyviolation', (event) =>
   console.error('${POLICY}', event.effectiveDirective, event.blockedURI, event.sample))`
 
-/** Chromium, for pages with passkeys that it keeps by itself. */
+/** Chromium with a virtual authenticator for passkeys. */
 export async function openBrowser() {
   const browser = await chromium.launch({
     executablePath: CHROMIUM ?? '',
@@ -25,11 +25,11 @@ export async function openBrowser() {
   })
   return { browser, open, [Symbol.asyncDispose]: () => browser.close() }
 
-  /** A page in a profile of its own; `faults` gathers errors of its console and violations of its policy. */
+  /** A page in its own profile. `faults` collects its console errors and CSP violations. */
   async function open(options: BrowserContextOptions = {}) {
     const context = await browser.newContext(options)
-    context.setDefaultTimeout(PATIENCE)
-    await context.addInitScript(tellViolations)
+    context.setDefaultTimeout(TIMEOUT_MS)
+    await context.addInitScript(reportViolations)
     const faults: string[] = []
     return { page: await newPage(), context, faults, newPage }
 
@@ -45,12 +45,12 @@ export async function openBrowser() {
   }
 }
 
-/** Of all faults those of the policy. */
+/** The CSP violations among the faults. */
 export function violationsIn(faults: string[]): string[] {
   return faults.filter((fault) => fault.includes(POLICY) || fault.includes('Content Security'))
 }
 
-/** A platform authenticator whose owner always agrees (https://w3c.github.io/webauthn, §11). */
+/** A platform authenticator that always consents (https://w3c.github.io/webauthn, §11). */
 export async function addAuthenticator(page: Page) {
   const session = await page.context().newCDPSession(page)
   await session.send('WebAuthn.enable')
@@ -66,18 +66,18 @@ export async function addAuthenticator(page: Page) {
   })
 }
 
-/** Waits until a screen has loaded all that it shows. */
+/** Waits until a screen has loaded its data. */
 export async function settled(page: Page) {
   await page.locator('main h1').first().waitFor()
   await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
 
-/** The words of an element, however they are spaced. */
+/** The text of an element with normalised spaces. */
 export async function textOf(element: Locator): Promise<string> {
   return ((await element.textContent()) ?? '').replace(/\s+/g, ' ').trim()
 }
 
-/** What makes a page scroll sideways: the innermost elements that reach beyond it; empty where none does. */
+/** The innermost elements that make a page scroll sideways; empty if it does not. */
 export function tooWideIn(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     if (document.documentElement.scrollWidth <= innerWidth) return ''

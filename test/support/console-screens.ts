@@ -4,41 +4,45 @@ import { PLAIN_HOST, settled } from './console-browser.ts'
 
 type World = ReturnType<typeof useConsole>
 
-/** A screen as somebody gets to see it. `prepare` does what leads there from its address. */
+/** A screen in one of its states. `prepare` brings the page from its address to that state. */
 export type Shown = {
   name: string
   path: string
   prepare?: (page: Page) => Promise<unknown>
   isSignedOut?: true
-  /** Where it is not to be seen at every width. */
+  /** The only width at which it exists. */
   width?: number
-  /** What the browser notes of the server's answer, which is as it should be. */
-  note?: RegExp
+  /** An error of the browser console that is expected. */
+  expected?: RegExp
 }
 
 const REFUSED = /^Failed to load resource/
-/** A header that means something over https alone. */
-const OF_HTTPS = /^The Cross-Origin-Opener-Policy header has been ignored/
+/** The header only works over https. */
+const HTTPS_ONLY = /^The Cross-Origin-Opener-Policy header has been ignored/
 const HOURS = 3_600_000
 const LINES = ['requests', 'errors', 'p50', 'p99', 'events', 'writes', 'memory']
 
-/** Every screen with what lies over it. */
-export async function screensOf({ ask, console }: World): Promise<Shown[]> {
+/** Every screen, dialog and empty state. */
+export async function screensOf({ ask, console, open }: World): Promise<Shown[]> {
   const { users } = await ask('people?q=ann@example.com')
   const { events } = await ask('events?outcome=failed')
   const ann = `/console/people/${users[0].id}`
   const setUp = (await console.linkFor('newcomer')).replace(/^.*(?=\/console)/, '')
   return [
-    ...SIMPLE.map((place) => ({ name: place || 'overview', path: `/console/${place}` })),
-    { name: 'what is found', path: '/console/people?q=ann' },
-    { name: 'nobody is found', path: '/console/people?q=nobody' },
+    ...[...(await navigationOf(open)), '/console/me', '/console/nowhere'].map((path) => ({
+      name: path,
+      path,
+    })),
+    { name: 'search results', path: '/console/people?q=ann' },
+    { name: 'no search results', path: '/console/people?q=nobody' },
     { name: 'account', path: ann },
+    { name: 'unknown user', path: '/console/people/none', expected: REFUSED },
     { name: 'subscription', path: `${ann}/subscription`, prepare: openAll },
-    { name: 'files of a person', path: `${ann}/files` },
+    { name: 'files of a user', path: `${ann}/files` },
     { name: 'event', path: `/console/events/${events[0].eventId}` },
     { name: 'failed events', path: '/console/events?outcome=failed' },
     { name: 'settings history', path: '/console/settings/history', prepare: openAll },
-    { name: 'own setting', path: '/console/settings', prepare: addRule },
+    { name: 'custom setting', path: '/console/settings', prepare: addRule },
     { name: 'open plan', path: '/console/plans', prepare: press('Edit pro_year') },
     { name: 'open question', path: '/console/faqs', prepare: press(/^Edit/) },
     { name: 'audit, opened', path: '/console/audit', prepare: openAll },
@@ -48,16 +52,16 @@ export async function screensOf({ ask, console }: World): Promise<Shown[]> {
     { name: 'review', path: '/console/settings', prepare: reviewChange },
     { name: 'deletion', path: ann, prepare: press(/^Delete .* account$/) },
     {
-      name: 'keys of the keyboard',
+      name: 'shortcuts',
       path: '/console/people',
       prepare: (page) => page.keyboard.press('?'),
     },
-    { name: 'what went wrong', path: '/console/rates', prepare: refuseRates },
-    { name: 'what failed to load', path: '/console/rates', prepare: failToLoad, note: REFUSED },
+    { name: 'error message', path: '/console/rates', prepare: refuseRates },
+    { name: 'failed load', path: '/console/rates', prepare: failToLoad, expected: REFUSED },
     { name: 'menu', path: '/console', prepare: press('Menu'), width: 375 },
-    { name: 'door', path: '/console', isSignedOut: true },
+    { name: 'login', path: '/console', isSignedOut: true },
     {
-      name: 'door without operators',
+      name: 'login without operators',
       path: '/console',
       prepare: showNoOperators,
       isSignedOut: true,
@@ -65,34 +69,26 @@ export async function screensOf({ ask, console }: World): Promise<Shown[]> {
     { name: 'set-up', path: setUp, isSignedOut: true },
     { name: 'set-up by password', path: setUp, prepare: choosePassword, isSignedOut: true },
     { name: 'recovery codes', path: setUp, prepare: showCodes, isSignedOut: true },
-    { name: 'used link', path: '/console#setup=used', isSignedOut: true, note: REFUSED },
+    { name: 'used link', path: '/console#setup=used', isSignedOut: true, expected: REFUSED },
     {
       name: 'plain http',
       path: `http://${PLAIN_HOST}:${console.port}/console`,
-      note: OF_HTTPS,
+      expected: HTTPS_ONLY,
       isSignedOut: true,
     },
   ]
 }
 
-const SIMPLE = [
-  '',
-  'people',
-  'events',
-  'settings',
-  'plans',
-  'faqs',
-  'files',
-  'rates',
-  'metrics',
-  'live',
-  'backups',
-  'keys',
-  'audit',
-  'operators',
-  'me',
-  'nowhere',
-]
+/** The addresses of the navigation: a new screen is tested without being named here. */
+async function navigationOf(open: World['open']): Promise<string[]> {
+  const { page, context } = await open()
+  await page.goto('/console')
+  await settled(page)
+  const links = `[...document.querySelectorAll('nav.side a')].map(({ pathname }) => pathname)`
+  const paths = await page.evaluate<string[]>(links)
+  await context.close()
+  return paths
+}
 
 function press(name: string | RegExp) {
   return (page: Page) => page.getByRole('button', { name }).first().click()
@@ -104,8 +100,8 @@ async function openAll(page: Page) {
 
 async function addRule(page: Page) {
   await page.getByLabel('Name').fill('newPaywall')
-  await press('Add a setting')(page)
-  await press('Add a rule to newPaywall')(page)
+  await press('Add setting')(page)
+  await press('Add rule to newPaywall')(page)
   await press('Show')(page)
 }
 
@@ -114,7 +110,7 @@ async function reviewChange(page: Page) {
   await press('Review and publish')(page)
 }
 
-/** Two hours of minutes, which a test cannot wait for. */
+/** Serves two hours of samples, for which a test cannot wait. */
 async function drawCharts(page: Page) {
   const now = Date.now()
   const samples = Array.from({ length: 120 }, (_, at) => ({
@@ -126,7 +122,7 @@ async function drawCharts(page: Page) {
   await page.locator('canvas').nth(4).waitFor()
 }
 
-/** The passkey was shown long ago. */
+/** Pretends that the last proof is an hour old. */
 async function askForProof(page: Page) {
   const old = new Date(Date.now() - HOURS).toISOString()
   const response = { provenAt: old, now: new Date().toISOString() }
@@ -137,17 +133,17 @@ async function askForProof(page: Page) {
 }
 
 async function refuseRates(page: Page) {
-  const response = { outcome: 'refused', reason: 'the provider says nothing' }
+  const response = { outcome: 'refused', reason: 'the provider does not answer' }
   await page.route('**/console/api/rates/refresh', (route) => route.fulfill(answer(response)))
   await press('Refresh now')(page)
-  await page.getByText('The rates stay as they are').waitFor()
+  await page.getByText('Rates not updated').waitFor()
 }
 
 async function failToLoad(page: Page) {
-  const body = '{"code":"unavailable","message":"The rates cannot be read now."}'
+  const body = '{"code":"unavailable","message":"The rates are unavailable."}'
   await page.route('**/console/api/rates', (route) => route.fulfill({ status: 503, body }))
   await page.reload()
-  await page.getByText('cannot be read now').waitFor()
+  await page.getByText('are unavailable').waitFor()
 }
 
 async function showNoOperators(page: Page) {
@@ -166,7 +162,7 @@ async function showCodes(page: Page) {
   const done = answer({ recoveryCodes })
   await page.route('**/console/api/door/set-up', (route) => route.fulfill(done))
   await choosePassword(page)
-  await press('Set the password')(page)
+  await press('Set password')(page)
   await page.getByText('abcd9fghjk').waitFor()
 }
 
@@ -174,10 +170,10 @@ function answer(response: unknown) {
   return { contentType: 'application/json', body: JSON.stringify({ code: 'ok', response }) }
 }
 
-/** Pages on which nothing was done since they were loaded. */
+/** Pages that were not changed since they were loaded. */
 const untouched = new WeakSet<Page>()
 
-/** Shows a screen: in a page that was loaded anew, but for what a link leads to. */
+/** Shows a screen. Simple ones are reached by a link, others by loading the page again. */
 export async function show(page: Page, { path, prepare, isSignedOut }: Shown) {
   const isPlain = !prepare && !isSignedOut && !path.includes('?')
   if (isPlain && untouched.has(page)) await follow(page, path)
@@ -191,12 +187,12 @@ export async function show(page: Page, { path, prepare, isSignedOut }: Shown) {
 
 async function load(page: Page, path: string) {
   await page.unrouteAll()
-  // Another part behind # alone would not load the page again.
+  // A new fragment alone does not load the page again.
   await page.goto('about:blank')
   await page.goto(path)
 }
 
-/** Loads nothing again, as a link of the page does. */
+/** Changes the address without loading the page, as its links do. */
 async function follow(page: Page, path: string) {
   await page.evaluate(`history.pushState(null, '', '${path}')
     dispatchEvent(new PopStateEvent('popstate'))

@@ -8,21 +8,21 @@ import { createPasskey } from './passkey.ts'
 
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
-const TEST_TIME = 120_000
-/** More pages than this only get in each other's way. */
-const AT_ONCE = 3
+const TEST_TIMEOUT_MS = 120_000
+/** More concurrent pages are slower in total. */
+const MAX_CONCURRENT = 3
 
-let free = AT_ONCE
+let free = MAX_CONCURRENT
 const waiting: (() => void)[] = []
 
-/** A test that needs a browser, and is left out on a machine without Chromium. */
+/** A test that needs a browser; skipped without Chromium. */
 export function browserTest(name: string, run: () => Promise<void>) {
-  test.skipIf(CHROMIUM === null)(name, run, TEST_TIME)
+  test.skipIf(CHROMIUM === null)(name, run, TEST_TIMEOUT_MS)
 }
 
-/** The same for one that runs beside its neighbours, of whose doings it sees nothing. */
+/** A browser test that can run at the same time as its neighbours. */
 export function independentTest(name: string, run: () => Promise<void>) {
-  test.concurrent.skipIf(CHROMIUM === null)(name, () => inTurn(run), TEST_TIME)
+  test.concurrent.skipIf(CHROMIUM === null)(name, () => inTurn(run), TEST_TIMEOUT_MS)
 }
 
 async function inTurn(run: () => Promise<void>) {
@@ -37,7 +37,7 @@ async function inTurn(run: () => Promise<void>) {
   }
 }
 
-/** The executable and a browser for all tests of a file. Pages belong to its operator `olga`, an owner, unless it begins without any. */
+/** A server and a browser for all tests of a file. Pages are signed in as the owner `olga`, unless `isEmpty`. */
 export function useConsole({
   args = ['serve', '--demo'],
   environment = {},
@@ -69,11 +69,11 @@ export function useConsole({
     ask,
   }
 
-  /** A page whose addresses begin at the server, with the session of its operator. */
+  /** A page that is signed in as `olga`. */
   async function open(options: BrowserContextOptions = {}) {
     const opened = await openSignedOut(options)
     const [name = '', value = ''] = world().cookie.split('=')
-    // A secure cookie for localhost belongs to http as well, but is only taken for https.
+    // Localhost gets secure cookies over http too, but they can be set for https only.
     const place = { url: 'https://localhost', secure: true, httpOnly: true }
     await opened.context.addCookies([{ name, value, sameSite: 'Strict', ...place }])
     return opened
@@ -83,7 +83,7 @@ export function useConsole({
     return world().browser.open({ baseURL: world().console.url, ...options })
   }
 
-  /** Asks the console's API as its operator; fails unless it answers 200. */
+  /** Calls the console's API as `olga`; fails unless it answers 200. */
   // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
   async function ask(path: string, json?: unknown): Promise<any> {
     const { console, cookie } = world()
@@ -93,7 +93,7 @@ export function useConsole({
 
 type Starting = { args?: string[]; environment?: Record<string, string> }
 
-/** The executable with the console, as a browser of this machine reaches it. */
+/** The executable, started so that a local browser can open its console. */
 export async function startConsole({ args = [], environment = {} }: Starting = {}) {
   await buildExecutable()
   const homeport = await installExecutable()
@@ -117,7 +117,7 @@ export async function startConsole({ args = [], environment = {} }: Starting = {
     server = await homeport.start({ ...settings, PORT: String(port) }, [], args)
   }
 
-  /** Runs the command that makes an operator, or resets one, and returns the link that it prints. */
+  /** Adds or resets an operator by command and returns the printed link. */
   async function linkFor(name: string, command: 'add' | 'reset' = 'add'): Promise<string> {
     const sure = command === 'reset' ? ['--yes'] : []
     const { stdout, stderr } = await homeport.run(['operators', command, name, ...sure])
@@ -126,7 +126,7 @@ export async function startConsole({ args = [], environment = {} }: Starting = {
     return link
   }
 
-  /** Makes an operator who signs in with a passkey, and returns the cookie of the session. */
+  /** Adds an operator with a passkey and returns the session's cookie. */
   async function signUp(name: string): Promise<{ cookie: string }> {
     const token = (await linkFor(name)).split('=').at(-1)
     const { passkey } = (await ask('door/link', { token })).response

@@ -13,14 +13,14 @@ type Value = Feature['value']
 type FeaturesProps = { features: Features; onChange: (features: Features) => void }
 
 const TYPES: [type: string, name: string][] = [
-  ['boolean', 'yes or no'],
-  ['number', 'number'],
-  ['string', 'text'],
+  ['boolean', 'Yes or no'],
+  ['number', 'Number'],
+  ['string', 'Text'],
 ]
 const PLATFORMS: [platform: string, name: string][] = [
   ['ios', 'iOS'],
   ['android', 'Android'],
-  ['web', 'the web'],
+  ['web', 'Web'],
 ]
 
 /** The settings of this app alone, with their rules. */
@@ -34,7 +34,7 @@ export function FeaturesEditor({ features, onChange }: FeaturesProps) {
   }
   return (
     <fieldset>
-      <legend>Settings of your app’s own</legend>
+      <legend>Custom settings</legend>
       {Object.entries(features).map(([key, feature]) => (
         <FeatureEditor
           key={key}
@@ -48,10 +48,10 @@ export function FeaturesEditor({ features, onChange }: FeaturesProps) {
         />
       ))}
       <div class="filters">
-        <TextField label="Name" hint="Such as newPaywall" value={name} onChange={setName} />
+        <TextField label="Name" hint="For example newPaywall" value={name} onChange={setName} />
         <SelectField label="Type" value={type} options={TYPES} onChange={setType} />
         <button type="button" disabled={name.trim() === ''} onClick={add}>
-          Add a setting
+          Add setting
         </button>
       </div>
     </fieldset>
@@ -72,22 +72,27 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
   return (
     <Card title={name}>
       <ValueField
-        label="Everybody else gets"
+        label="Default value"
         value={value}
         onChange={(next) => onChange({ ...feature, value: next })}
       />
       {rules.map((rule, at) => (
         <fieldset key={at}>
-          <legend>Rule {at + 1}: for those who are</legend>
+          <legend>Rule {at + 1}: when</legend>
           <Conditions when={rule.when} onChange={(when) => setRule(at, { ...rule, when })} />
           <ValueField
-            label="they get"
+            label="Value"
             value={rule.value}
             onChange={(next) => setRule(at, { ...rule, value: next })}
           />
           <div class="actions">
-            <button type="button" class="quiet" onClick={() => setRules(rules.toSpliced(at, 1))}>
-              Remove rule {at + 1} of {name}
+            <button
+              type="button"
+              class="quiet"
+              aria-label={`Remove rule ${at + 1} of ${name}`}
+              onClick={() => setRules(rules.toSpliced(at, 1))}
+            >
+              Remove rule
             </button>
           </div>
         </fieldset>
@@ -95,9 +100,10 @@ function FeatureEditor({ name, feature, onChange, onRemove }: FeatureProps) {
       <div class="actions">
         <button
           type="button"
+          aria-label={`Add rule to ${name}`}
           onClick={() => setRules([...rules, { when: {}, value: oppositeOf(value) }])}
         >
-          Add a rule to {name}
+          Add rule
         </button>
         <button type="button" class="danger" onClick={onRemove}>
           Remove {name}
@@ -116,7 +122,7 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
     <TextField
       label={label}
       value={when[name] ?? ''}
-      placeholder="any"
+      placeholder="Any"
       onChange={(text) => set(name, text || undefined)}
     />
   )
@@ -135,22 +141,22 @@ function Conditions({ when, onChange }: { when: When; onChange: (when: When) => 
   return (
     <div class="grid">
       <SelectField
-        label="on"
+        label="Platform is"
         value={when.platform ?? ''}
-        options={[['', 'any platform'], ...PLATFORMS]}
+        options={[['', 'Any platform'], ...PLATFORMS]}
         onChange={(platform) => set('platform', platform || undefined)}
       />
-      {version('minVersion', 'version, from')}
-      {version('maxVersion', 'version, up to and with')}
-      {list('languages', 'language, one of', 'pt, en-GB')}
-      {list('countries', 'country, one of', 'BR, PT')}
+      {version('minVersion', 'Minimum version')}
+      {version('maxVersion', 'Maximum version')}
+      {list('languages', 'Languages', 'pt, en-GB')}
+      {list('countries', 'Countries', 'BR, PT')}
       <TextField
-        label="percent of people"
+        label="Percentage of users"
         type="number"
         min={0}
         max={100}
         value={String(when.percent ?? '')}
-        placeholder="everybody"
+        placeholder="100"
         onChange={(text) => set('percent', text === '' ? undefined : Number(text))}
       />
     </div>
@@ -191,7 +197,7 @@ export function Preview({ features }: { features: Features }) {
     version: '1.0.0',
     language: 'en',
     country: '',
-    id: 'a-phone',
+    id: 'device-1',
   })
   const [values, setValues] = useState<Record<string, unknown> | null>(null)
   const set = (name: keyof typeof device) => (value: string) => {
@@ -214,8 +220,8 @@ export function Preview({ features }: { features: Features }) {
     setValues(await send('preview/settings', { features, as: audience }))
   }
   return (
-    <Card title="Preview: what somebody gets">
-      <p class="soft">Of what is edited here, published or not.</p>
+    <Card title="Preview">
+      <p class="soft">Uses your unsaved changes.</p>
       <div class="grid">
         <SelectField
           label="Platform"
@@ -226,7 +232,7 @@ export function Preview({ features }: { features: Features }) {
         {field('version', 'App version')}
         {field('language', 'Language')}
         {field('country', 'Country')}
-        {field('id', 'Id of the person or device')}
+        {field('id', 'User or device id')}
       </div>
       <div class="actions">
         <Action run={show}>Show</Action>

@@ -111,7 +111,7 @@ function LocalTextField({ name, schema, value, onChange, languages }: ControlPro
               set(language, event.currentTarget.value),
           }
           return (
-            <Field key={language} label={language} hint={isMissing ? 'missing' : undefined}>
+            <Field key={language} label={language} hint={isMissing ? 'Missing' : undefined}>
               {isLong ? <textarea {...props} /> : <input {...props} />}
             </Field>
           )
@@ -126,7 +126,7 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
   const item = schema.items ?? {}
   if (!isLocalText(item)) {
     return (
-      <Field label={words(name)} hint={`${schema.description ?? ''} (one a line)`}>
+      <Field label={words(name)} hint={`${schema.description ?? ''} (one per line)`}>
         <textarea
           value={items.join('\n')}
           onInput={(event) => {
@@ -157,7 +157,7 @@ function ListField({ name, schema, value, onChange, languages }: ControlProps) {
       ))}
       <div class="actions">
         <button type="button" onClick={() => onChange([...items, {}])}>
-          Add a line
+          Add line
         </button>
       </div>
     </fieldset>
@@ -180,11 +180,11 @@ export function Languages({ languages, onAdd }: LanguagesProps) {
       <input
         value={tag}
         placeholder="pt-BR"
-        aria-label="Another language"
+        aria-label="New language"
         style={{ width: '7rem' }}
         onInput={(event) => setTag(event.currentTarget.value)}
       />
-      <button type="submit">Add a language</button>
+      <button type="submit">Add language</button>
     </form>
   )
 }

@@ -35,7 +35,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
           const page = await read<History>(`${kind}/history?before=${next}`)
           setMore({ versions: [...(more?.versions ?? []), ...page.versions], next: page.next })
         }
-        if (versions.length === 0) return <Empty>Nothing was published yet.</Empty>
+        if (versions.length === 0) return <Empty>Nothing published yet.</Empty>
         return (
           <>
             <ol class="list">
@@ -47,14 +47,14 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                   </strong>
                   {one.version === version && <Badge tone="good">live</Badge>}
                   <span class="soft">
-                    {one.author ?? 'a command'}, <Time at={one.publishedAt} />
+                    {one.author ?? 'Command line'}, <Time at={one.publishedAt} />
                   </span>
                   {canEdit.value && one.version !== version && (
                     <span class="actions">
                       <Confirm
-                        label={`Go back to version ${one.version}`}
+                        label={`Roll back to version ${one.version}`}
                         run={() => rollBack(one.version)}
-                        done={`Version ${one.version} stands again, saved as version ${version + 1}.`}
+                        done={`Rolled back to version ${one.version}. Version ${version + 1} is live.`}
                       >
                         <RollbackChanges kind={kind} from={version} to={one.version} />
                         <NoteField note={note} onChange={setNote} />
@@ -68,7 +68,7 @@ export function HistoryList({ kind, version, onChange }: HistoryProps) {
                 </li>
               ))}
             </ol>
-            {next !== null && <Action run={loadMore}>More</Action>}
+            {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )
       }}
@@ -87,7 +87,7 @@ function RollbackChanges({ kind, from, to }: RollbackProps) {
         <Loaded from={old}>
           {(after) => (
             <>
-              <p>This changes at once what apps get; what is live now stays in the history.</p>
+              <p>Apps get this version at once. The current one stays in the history.</p>
               <Changes changes={differencesBetween(before, after)} />
             </>
           )}
@@ -100,6 +100,6 @@ function RollbackChanges({ kind, from, to }: RollbackProps) {
 type NoteProps = { note: string; onChange: (note: string) => void }
 
 export function NoteField({ note, onChange }: NoteProps) {
-  const hint = 'Why, for the history'
+  const hint = 'Why you are publishing this. Shown in the history.'
   return <TextField label="Note" hint={hint} value={note} maxLength={500} onChange={onChange} />
 }

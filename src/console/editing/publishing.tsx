@@ -11,10 +11,12 @@ import { showMessage } from '../ui/messages.tsx'
 import { Action, Tabs, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
 import type { Schema } from './form.tsx'
-import { HistoryList, NoteField } from './history.tsx'
+import { type History, HistoryList, NoteField } from './history.tsx'
 import { merge } from './merge.ts'
 
 type Edition<T> = { version: number; content: T; schema: Schema }
+
+type Newest<T> = { author: string; edition: Edition<T> }
 
 type EditorProps<T> = { draft: T; setDraft: (draft: T) => void; schema: Schema }
 
@@ -70,7 +72,7 @@ function Editor<T>({ kind, edition, onPublished, children }: EditorWithBase<T>) 
     if (!isChanged) return
     const ask = (event: BeforeUnloadEvent) => event.preventDefault()
     addEventListener('beforeunload', ask)
-    confirmLeaving(() => confirm('What you have changed is not published. Leave it?'))
+    confirmLeaving(() => confirm('Discard unpublished changes?'))
     return () => {
       removeEventListener('beforeunload', ask)
       confirmLeaving(null)
@@ -81,9 +83,9 @@ function Editor<T>({ kind, edition, onPublished, children }: EditorWithBase<T>) 
       {children({ draft, setDraft, schema: base.schema })}
       {canEdit.value && (
         <div class="actions end sticky">
-          {isChanged && <span class="warn">{plural(changes.length, 'change')}, not published</span>}
+          {isChanged && <span class="warn">{plural(changes.length, 'unpublished change')}</span>}
           <button type="button" disabled={!isChanged} onClick={() => setDraft(base.content)}>
-            Discard
+            Discard changes
           </button>
           <button
             type="button"
@@ -127,14 +129,15 @@ type ReviewProps<T> = {
 function Review<T>(props: ReviewProps<T>) {
   const { kind, base, draft, changes, onClose, onPublished, onRebase } = props
   const [note, setNote] = useState('')
-  const [newest, setNewest] = useState<Edition<T> | null>(null)
+  const [newest, setNewest] = useState<Newest<T> | null>(null)
   const publish = async () => {
     try {
       await send(`${kind}/publish`, { base: base.version, note, content: draft })
     } catch (error) {
       if (!(error instanceof ApiError && error.status === 409)) throw error
-      setNewest(await read<Edition<T>>(kind))
-      return
+      const { versions } = await read<History>(`${kind}/history`)
+      const author = versions[0]?.author ?? 'The command line'
+      return setNewest({ author, edition: await read<Edition<T>>(kind) })
     }
     confirmLeaving(null)
     onClose()
@@ -142,23 +145,24 @@ function Review<T>(props: ReviewProps<T>) {
     showMessage('Published.')
   }
   if (newest) {
+    const { author, edition } = newest
     const rebase = () => {
-      onRebase(newest)
+      onRebase(edition)
       setNewest(null)
     }
     return (
-      <Dialog title="Somebody has published meanwhile" onClose={onClose}>
+      <Dialog title={`${author} published while you were editing`} onClose={onClose}>
         <p>
-          You began with version {base.version}; version {newest.version} stands by now. Nothing of
-          yours was published. This came in between:
+          Version {edition.version} is live. You started from version {base.version}, and your
+          changes are not published yet. The live version changed:
         </p>
-        <Changes changes={differencesBetween(base.content, newest.content)} />
+        <Changes changes={differencesBetween(base.content, edition.content)} />
         <div class="actions end">
           <button type="button" onClick={onClose}>
             Back to my draft
           </button>
           <button type="button" class="primary" onClick={rebase}>
-            Put my changes on top
+            Reapply my changes
           </button>
         </div>
       </Dialog>
@@ -173,7 +177,7 @@ function Review<T>(props: ReviewProps<T>) {
           Cancel
         </button>
         <Action kind="primary" run={publish}>
-          Publish {changes.length === 1 ? 'the change' : `${changes.length} changes`}
+          Publish {changes.length === 1 ? 'change' : `${changes.length} changes`}
         </Action>
       </div>
     </Dialog>

@@ -41,22 +41,23 @@ export function Records(props: RecordsProps) {
   return (
     <>
       <Languages languages={languages} onAdd={(tag) => setAdded([...added, tag])} />
-      {records.length === 0 && <Empty>There is no {noun} yet.</Empty>}
+      {records.length === 0 && <Empty>No {noun}s yet.</Empty>}
       <ol class="list">
         {records.map((record, at) => {
           const missing = missingIn(record, schema, languages)
-          const name = nameOf(record) || `new ${noun}`
+          const name = nameOf(record) || `New ${noun}`
           return (
             <li key={at}>
               <strong>{name}</strong>
-              {missing.length > 0 && <Badge tone="warn">no {missing.join(', ')}</Badge>}
+              {missing.length > 0 && <Badge tone="warn">Missing: {missing.join(', ')}</Badge>}
               <span class="actions">
                 <button
                   type="button"
                   aria-expanded={open === at}
+                  aria-label={`${open === at ? 'Close' : 'Edit'} ${name}`}
                   onClick={() => setOpen(open === at ? null : at)}
                 >
-                  {open === at ? 'Close' : 'Edit'} {name}
+                  {open === at ? 'Close' : 'Edit'}
                 </button>
                 {canEdit.value && moveButton(name, at, at - 1)}
                 {canEdit.value && moveButton(name, at, at + 1)}
@@ -74,13 +75,13 @@ export function Records(props: RecordsProps) {
                   <div class="actions">
                     <Confirm
                       label={`${removal} ${name}`}
-                      done={`${name} goes when you publish.`}
+                      done={`Publish to remove ${name}.`}
                       run={async () => {
                         onChange(records.toSpliced(at, 1))
                         setOpen(null)
                       }}
                     >
-                      <p>It stays in the history. Apps see it until you publish.</p>
+                      <p>Apps see it until you publish. It stays in the history.</p>
                     </Confirm>
                   </div>
                 </fieldset>
@@ -98,7 +99,7 @@ export function Records(props: RecordsProps) {
               setOpen(records.length)
             }}
           >
-            Add a {noun}
+            Add {noun}
           </button>
         </div>
       )}

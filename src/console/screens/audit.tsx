@@ -9,7 +9,7 @@ import { Loaded, usePages } from '../ui/remote.tsx'
 type AuditPage = ReplyOf<Operators['audit']['list']>
 type Entry = AuditPage['entries'][number]
 
-/** Who did what, and what changed. */
+/** Who did what, and Changes. */
 export function AuditScreen() {
   const { filter, search } = filtersIn(['action', 'operator', 'target'])
   const page = usePages(`audit${search}`, ({ entries }: AuditPage) => entries)
@@ -30,17 +30,17 @@ export function AuditScreen() {
         Audit
       </Title>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        {field('action', 'What', 'Such as settings.publish')}
-        {field('operator', 'Who', 'The name of an operator')}
-        {field('target', 'On what', 'An id or a name')}
+        {field('action', 'Action', 'For example settings.publish')}
+        {field('operator', 'Operator', 'The name of an operator')}
+        {field('target', 'Target', 'An id or a name')}
       </form>
       <Loaded from={page.first}>
         {() => (
           <>
-            <List items={page.rows} empty="Nothing was done that is like that.">
+            <List items={page.rows} empty="No entries match.">
               {(entry) => <AuditEntry key={entry.id} entry={entry} />}
             </List>
-            {page.next !== null && <Action run={page.loadMore}>More</Action>}
+            {page.next !== null && <Action run={page.loadMore}>Load more</Action>}
           </>
         )}
       </Loaded>
@@ -54,16 +54,16 @@ function AuditEntry({ entry }: { entry: Entry }) {
     <li>
       <strong>{action}</strong>
       {target && <span class="mono">{target}</span>}
-      <Badge>{operator ?? `command by ${origin}`}</Badge>
+      <Badge>{operator ?? `Command line, user ${origin}`}</Badge>
       <span class="soft">
         {operator && <>{origin}, </>}
         <Time at={at} />
       </span>
       {(before || after) && (
         <details>
-          <summary>what changed</summary>
+          <summary>Changes</summary>
           <Changes changes={changesOf(entry)} />
-          {requestId && <p class="soft">request {requestId}</p>}
+          {requestId && <p class="soft">Request {requestId}</p>}
         </details>
       )}
     </li>

@@ -22,7 +22,7 @@ export function BackupsScreen() {
         {},
         onProgress,
       )
-      showMessage(`${name} is written, read again and good.`)
+      showMessage(`${name} written and verified.`)
     } finally {
       setWritten(null)
       await backups.reload()
@@ -34,14 +34,14 @@ export function BackupsScreen() {
   }
   const makeButton = (
     <Action kind="primary" run={make}>
-      Make a backup now
+      Back up now
     </Action>
   )
   return (
     <>
       <Title actions={canEdit.value && makeButton}>Backups</Title>
       {written !== null && (
-        <p role="status">{written === 0 ? 'It begins.' : `${bytes(written)} are written.`}</p>
+        <p role="status">{written === 0 ? 'Starting…' : `${bytes(written)} written`}</p>
       )}
       <Loaded from={backups}>
         {(data) => (
@@ -49,25 +49,32 @@ export function BackupsScreen() {
             <p class="soft">
               {data.next ? (
                 <>
-                  The next one is made by itself: <Time at={data.next} />.
+                  Next automatic backup: <Time at={data.next} />.
                 </>
               ) : (
-                'No automatic backups: set BACKUP_SCHEDULE.'
+                'Set BACKUP_SCHEDULE for automatic backups.'
               )}{' '}
-              {data.isEncrypted ? 'They are encrypted.' : 'They are not encrypted: set BACKUP_KEY.'}{' '}
+              {data.isEncrypted ? 'Backups are encrypted.' : 'Set BACKUP_KEY to encrypt backups.'}{' '}
               To restore one, stop the server and run <code>homeport restore</code>.
             </p>
-            <List items={data.backups} empty="There is no backup yet.">
+            <List items={data.backups} empty="No backups yet.">
               {({ name, bytes: size, at, verifiedAt }) => (
                 <li key={name}>
                   <span class="mono">{name}</span>
                   <span class="soft">
-                    {bytes(size)}, <TimeAgo at={at} />, verified <TimeAgo at={verifiedAt} />
+                    {bytes(size)}, <TimeAgo at={at} />,{' '}
+                    {verifiedAt ? (
+                      <>
+                        verified <TimeAgo at={verifiedAt} />
+                      </>
+                    ) : (
+                      'not verified'
+                    )}
                   </span>
                   {canEdit.value && (
                     <span class="actions">
-                      <Action run={() => verify(name)} done="The backup is good.">
-                        Verify again
+                      <Action run={() => verify(name)} done="The backup is intact.">
+                        Verify
                       </Action>
                       <Action run={() => download(`backups/${encodeSegment(name)}/download`)}>
                         Download

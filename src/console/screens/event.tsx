@@ -23,21 +23,20 @@ export function EventScreen({ id }: { id: string }) {
   const replay = async () => {
     const { outcome, error, access } = await send<Replayed>(`${path}/replay`)
     await event.reload()
-    if (outcome === 'failed') showMessage(`It fails again: ${error}`, 'bad')
+    if (outcome === 'failed') showMessage(`It failed again: ${error}`, 'bad')
     else showMessage(`Replayed. ${access ?? ''}`)
   }
   return (
     <Loaded from={event}>
       {(data) => (
         <>
-          <Title actions={canEdit.value && <Action run={replay}>Replay this event</Action>}>
+          <Title actions={canEdit.value && <Action run={replay}>Replay event</Action>}>
             {data.type}
           </Title>
           {data.error && (
             <div class="sentence bad" role="alert">
-              It could not be applied: the server met an error while it took the event in, so access
-              is as if it had not come. Replay it. If it fails again, show a developer what follows,
-              with the body.
+              This event could not be applied, so access has not changed. Replay it. If it fails
+              again, send this error and the payload to a developer.
               <pre>{data.error}</pre>
             </div>
           )}
@@ -46,7 +45,7 @@ export function EventScreen({ id }: { id: string }) {
               {data.person && (
                 <>
                   <a href={linkTo(`people/${data.person.id}/subscription`)}>
-                    {data.person.name || data.person.email || 'A guest'}
+                    {data.person.name || data.person.email || 'Guest'}
                   </a>
                   :{' '}
                 </>
@@ -57,12 +56,12 @@ export function EventScreen({ id }: { id: string }) {
           <Card>
             <Facts items={factsOf(data)} />
           </Card>
-          <Card title="Body as it came">
+          <Card title="Payload">
             <div class="actions">
-              <Copy text={data.body} label="Copy the body" />
+              <Copy text={data.body} label="Copy payload" />
             </div>
             {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
-            <section aria-label="Body" class="body" tabIndex={0}>
+            <section aria-label="Payload" class="body" tabIndex={0}>
               <pre>{pretty(data.body)}</pre>
             </section>
           </Card>
@@ -76,16 +75,16 @@ function factsOf(event: BillingEvent): Fact[] {
   const { eventId, appUserId, outcome, environment, receivedAt, eventAt, duplicates } = event
   const tone = outcome === 'failed' ? 'bad' : outcome === 'applied' ? 'good' : 'plain'
   const user = appUserId && <a href={linkTo('people', { q: appUserId })}>{appUserId}</a>
-  const again = `${duplicates} times${event.conflicting ? ', with another body' : ''}`
+  const payload = event.conflicting ? ', with a different payload' : ''
   return [
-    ['Id', <code key="id">{eventId}</code>],
+    ['Event id', <code key="id">{eventId}</code>],
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
-    ['App user id', user ?? 'nobody named'],
-    ['Environment', environment?.toLowerCase() ?? 'not said'],
+    ['App user id', user ?? 'None'],
+    ['Environment', environment?.toLowerCase() ?? 'unknown'],
     ['Happened', <Time key="at" at={eventAt} />],
-    ['Came', <Time key="came" at={receivedAt} />],
-    ['Came again', duplicates === 0 ? 'no' : again],
-    ['Times in it', event.clockIsOff ? 'off: a time in it is implausible' : 'fine'],
+    ['Received', <Time key="came" at={receivedAt} />],
+    ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
+    ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],
   ]
 }
 

@@ -65,19 +65,16 @@ function EventLog() {
         {({ scannedBackTo }) => (
           <>
             {(rows.length > 0 || next === null) && (
-              <List
-                items={rows}
-                empty={isFiltered ? 'No event is like that.' : 'No event has come yet.'}
-              >
+              <List items={rows} empty={isFiltered ? 'No events match.' : 'No events yet.'}>
                 {(event) => <EventRow key={event.id} event={event} />}
               </List>
             )}
             {next !== null && rows.length % 50 !== 0 && scannedBackTo && (
               <p class="soft">
-                Looked back to <Time at={scannedBackTo} /> at first; older ones may match, too.
+                Searched back to <Time at={scannedBackTo} />. Older events may match too.
               </p>
             )}
-            {next !== null && <Action run={loadMore}>Look further back</Action>}
+            {next !== null && <Action run={loadMore}>Load older</Action>}
           </>
         )}
       </Loaded>
@@ -95,9 +92,9 @@ function EventRow({ event }: { event: FoundEvent }) {
       )}
       {environment === 'SANDBOX' && <Badge>sandbox</Badge>}
       {event.conflicting && <Badge tone="warn">conflicting</Badge>}
-      {event.clockIsOff && <Badge tone="warn">clock off</Badge>}
-      {event.duplicates > 0 && <Badge>came {event.duplicates + 1} times</Badge>}
-      <span class="soft mono">{appUserId ?? 'nobody named'}</span>
+      {event.clockIsOff && <Badge tone="warn">implausible timestamps</Badge>}
+      {event.duplicates > 0 && <Badge>received {event.duplicates + 1} times</Badge>}
+      <span class="soft mono">{appUserId ?? 'no user'}</span>
       <span class="soft">
         <TimeAgo at={receivedAt} />
       </span>
@@ -115,7 +112,7 @@ function Filters({ filter }: { filter: Filter }) {
       <SelectField
         label={label}
         value={value}
-        options={[['', 'any'], ...all.map((option): [string, string] => [option, option])]}
+        options={[['', 'Any'], ...all.map((option): [string, string] => [option, option])]}
         onChange={(chosen) => set(name, chosen)}
       />
     )
@@ -140,7 +137,7 @@ function Filters({ filter }: { filter: Filter }) {
         />
       </Field>
       {flag('conflicting', 'Conflicting')}
-      {flag('clockIsOff', 'Clock is off')}
+      {flag('clockIsOff', 'Implausible timestamps')}
     </form>
   )
 }
@@ -162,7 +159,9 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
         setProgress,
         signal,
       )
-      showMessage(`Replayed ${number(done)} events, ${number(failed)} of them fail.`)
+      showMessage(
+        `Replayed ${number(done)}, ${number(failed) === '0' ? 'none' : number(failed)} failed.`,
+      )
     } catch (error) {
       if (!signal.aborted) throw error
       showMessage('Stopped.')
@@ -173,11 +172,11 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
   }
   return (
     <div class="actions">
-      <Action run={run}>Replay all that match</Action>
+      <Action run={run}>Replay all matches</Action>
       {progress && (
         <>
           <span role="status">
-            {number(progress.done)} replayed, {number(progress.failed)} fail
+            {number(progress.done)} replayed, {number(progress.failed)} failed
           </span>
           <button type="button" onClick={() => stop.current.abort()}>
             Stop

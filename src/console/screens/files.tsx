@@ -1,6 +1,6 @@
 import type { createUsage } from '../../features/attachments/usage.ts'
 import type { ReplyOf } from '../api.ts'
-import { bytes, number } from '../format.ts'
+import { bytes, plural } from '../format.ts'
 import { linkTo } from '../router.ts'
 import { Action, Card, List, TimeAgo, Title } from '../ui/parts.tsx'
 import { Loaded, useRemote } from '../ui/remote.tsx'
@@ -15,8 +15,8 @@ export function FilesScreen() {
       <Title>Files</Title>
       {usage.data === null && usage.error === null && (
         <div class="actions">
-          <span class="soft">The files are being counted.</span>
-          <Action run={usage.reload}>Look again</Action>
+          <span class="soft">Counting files…</span>
+          <Action run={usage.reload}>Refresh</Action>
         </div>
       )}
       <Loaded from={usage}>
@@ -24,24 +24,24 @@ export function FilesScreen() {
           data === null ? null : (
             <>
               <Card title="By type">
-                <List items={data.types} empty="Nothing is stored yet.">
+                <List items={data.types} empty="No files yet.">
                   {({ type, files, bytes: size }) => (
                     <li key={type}>
                       <span>{type}</span>
-                      <span>{number(files)} files</span>
+                      <span>{plural(files, 'file')}</span>
                       <span>{bytes(size)}</span>
                     </li>
                   )}
                 </List>
               </Card>
-              <Card title="Who stores most">
+              <Card title="Largest users">
                 <List items={data.largest}>
                   {({ userId, files, bytes: size }) => (
                     <li key={userId}>
                       <a class="mono" href={linkTo(`people/${userId}/files`)}>
                         {userId}
                       </a>
-                      <span>{number(files)} files</span>
+                      <span>{plural(files, 'file')}</span>
                       <span>{bytes(size)}</span>
                     </li>
                   )}

@@ -10,8 +10,8 @@ type Keys = {
 }
 
 const USES: [use: string, title: string, what: string][] = [
-  ['enc', 'Payload keys', 'Apps seal what they send for these, and may pin their thumbprints.'],
-  ['sig', 'Token keys', 'Access tokens are signed with these.'],
+  ['enc', 'Payload keys', 'Apps encrypt requests with these keys and can pin their thumbprints.'],
+  ['sig', 'Token keys', 'These keys sign access tokens.'],
 ]
 
 export function KeysScreen() {
@@ -46,22 +46,22 @@ export function KeysScreen() {
                 </List>
                 <div class="actions">
                   {use === 'enc' && (
-                    <Copy text={own.map(({ kid }) => kid).join('\n')} label="Copy the pins" />
+                    <Copy text={own.map(({ kid }) => kid).join('\n')} label="Copy pins" />
                   )}
                   {canEdit.value && (
                     <>
                       <Action
                         run={rotate(use, false)}
-                        done="A new key is published, and used after a day."
+                        done="New key published. It takes effect in a day."
                       >
                         Rotate
                       </Action>
                       <Confirm
-                        label="Rotate now and end all others"
+                        label="Rotate now and revoke all other keys"
                         run={rotate(use, true)}
-                        done="The new key is in use, all others are destroyed."
+                        done="New key in use. All other keys are revoked."
                       >
-                        <p>For keys that somebody else may know. This breaks: {data.lost[use]}.</p>
+                        <p>Do this if a key may have leaked. Consequence: {data.lost[use]}.</p>
                       </Confirm>
                     </>
                   )}

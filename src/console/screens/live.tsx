@@ -7,18 +7,23 @@ type Line = Record<string, unknown> & { level: string; time: string }
 const MAX_LINES = 500
 const RETRY_MS = 2_000
 const DRAW_MS = 250
-const LEVELS = ['any', 'info', 'warn', 'error'].map((level): [string, string] => [level, level])
+const LEVELS: [level: string, name: string][] = [
+  ['', 'Any'],
+  ['info', 'Info'],
+  ['warn', 'Warning'],
+  ['error', 'Error'],
+]
 
 /** The log as it is written. Hidden tabs receive nothing. */
 export function LiveScreen() {
   const [isPaused, setPaused] = useState(false)
   const [text, setText] = useState('')
-  const [level, setLevel] = useState('any')
+  const [level, setLevel] = useState('')
   const { lines, state } = useLiveLines(isPaused)
   const wanted = text.toLowerCase()
   const shown = lines.filter(
     (line) =>
-      (level === 'any' || line.level === level) &&
+      (level === '' || line.level === level) &&
       (wanted === '' || JSON.stringify(line).toLowerCase().includes(wanted)),
   )
   return (
@@ -26,14 +31,14 @@ export function LiveScreen() {
       <Title
         actions={
           <button type="button" aria-pressed={isPaused} onClick={() => setPaused(!isPaused)}>
-            {isPaused ? 'Go on' : 'Pause'}
+            {isPaused ? 'Resume' : 'Pause'}
           </button>
         }
       >
         Live
       </Title>
       <form class="filters" onSubmit={(event) => event.preventDefault()} aria-label="Filters">
-        <TextField label="With the text" value={text} onChange={setText} />
+        <TextField label="Contains" value={text} onChange={setText} />
         <SelectField label="Level" value={level} options={LEVELS} onChange={setLevel} />
         <p>
           <Badge tone={state === 'connected' && !isPaused ? 'good' : 'warn'}>
@@ -41,9 +46,9 @@ export function LiveScreen() {
           </Badge>
         </p>
       </form>
-      {shown.length === 0 && <Empty>No line is like that yet.</Empty>}
+      {shown.length === 0 && <Empty>No lines match yet.</Empty>}
       {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
-      <section class="card line-log" aria-label="Lines of the log" tabIndex={0}>
+      <section class="card line-log" aria-label="Log lines" tabIndex={0}>
         {shown.toReversed().map((line, at) => (
           <div
             key={at}

@@ -45,11 +45,8 @@ function takeToken(): string | null {
 function FirstOperator() {
   return (
     <>
-      <h2>This console is not set up yet</h2>
-      <p>
-        It is closed until there is an operator, somebody who may sign in here. On the server, this
-        makes the first one and prints a link:
-      </p>
+      <h2>Create the first operator</h2>
+      <p>Operators sign in here. Run this on the server to create the first one and get a link:</p>
       <pre>homeport operators add your-name</pre>
     </>
   )
@@ -73,7 +70,7 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
         Sign in with a passkey
       </Action>
       <form onSubmit={(event) => event.preventDefault()}>
-        <h2>Or with a password</h2>
+        <h2>Or use a password</h2>
         <TextField label="Name" value={name} autocomplete="username" onChange={setName} />
         <TextField
           label="Password"
@@ -84,7 +81,7 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
         />
         <TextField
           label="Code"
-          hint="Six digits of your authenticator app, or a recovery code"
+          hint="Six digits from your authenticator app, or a recovery code"
           value={code}
           autocomplete="one-time-code"
           onChange={setCode}
@@ -94,7 +91,7 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
         </Action>
       </form>
       <div>
-        <p class="soft">Locked out, or not set up yet? On the server, this prints a new link:</p>
+        <p class="soft">Locked out? Run this on the server to get a new link:</p>
         <pre>homeport operators reset your-name</pre>
       </div>
     </>
@@ -116,11 +113,11 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
           {refusal}
         </p>
         <p>
-          If you have made a passkey or a password with it,{' '}
+          If you have already set up your sign-in,{' '}
           <a href="/console" target="_self">
             sign in
           </a>
-          . Else ask who sent it for a new one. On the server, that is:
+          . Otherwise ask an owner for a new link, or run this on the server:
         </p>
         <pre>homeport operators reset your-name</pre>
       </>
@@ -134,9 +131,9 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
   }
   return (
     <>
-      <p>Hello {offer.name}. Choose how you will sign in.</p>
+      <p>Hello {offer.name}. Choose how to sign in.</p>
       <Action kind="primary" run={byPasskey}>
-        Make a passkey on this device
+        Create a passkey on this device
       </Action>
       {isPassword ? (
         <PasswordSetUp token={token} offer={offer} onDone={setCodes} />
@@ -172,18 +169,18 @@ function PasswordSetUp({ token, offer, onDone }: PasswordProps) {
       />
       <QrCode rows={qr} />
       <p class="soft">
-        Scan this with an authenticator app, or type <code>{secret}</code> into it.
+        Scan this with your authenticator app, or enter <code>{secret}</code>.
       </p>
       <TextField
         label="Code"
-        hint="The six digits that the app shows now"
+        hint="The six digits in your authenticator app"
         value={code}
         inputMode="numeric"
         autocomplete="one-time-code"
         onChange={setCode}
       />
       <Action kind="primary" run={finish} isSubmit>
-        Set the password
+        Set password
       </Action>
     </form>
   )
@@ -194,7 +191,8 @@ function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () 
     <>
       <h2>Recovery codes</h2>
       <p>
-        Each of these works once in the place of a code. They are shown this once: keep them safe.
+        Each code works once if you lose your authenticator app. Save them now: they are not shown
+        again.
       </p>
       <ul class="codes">
         {codes.map((code) => (
@@ -202,7 +200,7 @@ function RecoveryCodes({ codes, onSignedIn }: { codes: string[]; onSignedIn: () 
         ))}
       </ul>
       <button type="button" class="primary" onClick={onSignedIn}>
-        I have kept them
+        I saved these codes
       </button>
     </>
   )

@@ -31,12 +31,12 @@ export function MeScreen() {
             <Facts
               items={[
                 ['Role', me.role],
-                ['Confirmed', <TimeAgo key="proven" at={me.provenAt} />],
+                ['Identity confirmed', <TimeAgo key="proven" at={me.provenAt} />],
               ]}
             />
           </Card>
           <Card title="Passkeys">
-            <List items={me.passkeys} empty="You have none.">
+            <List items={me.passkeys} empty="No passkeys.">
               {({ id, name, host, lastUsedAt }) => (
                 <li key={id}>
                   <span>{name}</span>
@@ -45,13 +45,13 @@ export function MeScreen() {
                   </span>
                   <span class="actions">
                     <Confirm
-                      label={`Remove the passkey ${name}`}
-                      done="The passkey is removed."
+                      label={`Remove passkey ${name}`}
+                      done="Passkey removed."
                       run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
                     >
                       <p>
-                        It no longer signs you in. Sessions that it opened end, this one too if it
-                        did.
+                        You can no longer sign in with it. Sessions that it started end, including
+                        this one if it did.
                       </p>
                     </Confirm>
                   </span>
@@ -59,24 +59,27 @@ export function MeScreen() {
               )}
             </List>
             <div class="actions">
-              <Action run={addPasskey} done="The passkey is added.">
-                Add a passkey
+              <Action run={addPasskey} done="Passkey added.">
+                Add passkey
               </Action>
             </div>
           </Card>
-          <Card title="Where you are signed in">
+          <Card title="Your sessions">
             <List items={me.sessions}>
               {({ id, device, ip, lastSeenAt }) => (
                 <li key={id}>
                   <span>{device}</span>
                   <span class="soft">
-                    {ip}, seen <TimeAgo at={lastSeenAt} />
+                    {ip}, last seen <TimeAgo at={lastSeenAt} />
                   </span>
                   {id === me.session ? (
-                    <Badge tone="good">here</Badge>
+                    <Badge tone="good">This session</Badge>
                   ) : (
                     <span class="actions">
-                      <Action run={sendAndReload(`me/sessions/${id}/end`)} done="It is signed out.">
+                      <Action
+                        run={sendAndReload(`me/sessions/${id}/end`)}
+                        done={`Signed out ${device}.`}
+                      >
                         Sign out {device}
                       </Action>
                     </span>

@@ -8,9 +8,9 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 type ChartKind = { title: string; series: Series[]; format: (value: number) => string }
 
 const SPANS: [hours: number, name: string][] = [
-  [1, 'An hour'],
+  [1, '1 hour'],
   [6, '6 hours'],
-  [24, 'A day'],
+  [24, '24 hours'],
   [168, '7 days'],
   [720, '30 days'],
 ]
@@ -24,17 +24,17 @@ const CHARTS: ChartKind[] = [
     format: number,
   },
   {
-    title: 'Time to answer, in ms',
+    title: 'Response time (ms)',
     series: [
-      { name: 'p50', label: 'half' },
-      { name: 'p99', label: '99 %' },
+      { name: 'p50', label: 'p50' },
+      { name: 'p99', label: 'p99' },
     ],
     format: number,
   },
   { title: 'Billing events', series: [{ name: 'events', label: 'events' }], format: number },
   {
-    title: 'Changes of the database',
-    series: [{ name: 'writes', label: 'changes' }],
+    title: 'Database writes',
+    series: [{ name: 'writes', label: 'writes' }],
     format: number,
   },
   { title: 'Memory', series: [{ name: 'memory', label: 'resident' }], format: bytes },
@@ -47,7 +47,7 @@ export function MetricsScreen() {
     <>
       <Title>Metrics</Title>
       <Tabs
-        label="How far back"
+        label="Time range"
         tabs={SPANS.map(([span, name]) => [
           linkTo('metrics', { hours: String(span) }),
           name,
@@ -57,7 +57,7 @@ export function MetricsScreen() {
       <Loaded from={samples}>
         {(data) =>
           data.length < 2 ? (
-            <Empty>There is too little to draw: every minute adds a point.</Empty>
+            <Empty>Not enough data yet. Metrics are recorded every minute.</Empty>
           ) : (
             CHARTS.map((chart) => (
               <Card key={chart.title} title={chart.title}>
@@ -97,11 +97,11 @@ function Chart({ samples, title, series, format }: ChartKind & { samples: Sample
   }, [width, samples])
   const figures = series.map(({ name, label }) => {
     const values = samples.map((sample) => sample[name])
-    return `${label}: at most ${format(Math.max(...values))}, last ${format(values.at(-1) ?? 0)}`
+    return `${label}: maximum ${format(Math.max(...values))}, latest ${format(values.at(-1) ?? 0)}`
   })
   return (
     <>
-      <div ref={element} class="chart" role="img" aria-label={`${title}: a chart`} />
+      <div ref={element} class="chart" role="img" aria-label={`${title} chart`} />
       <p class="soft">{figures.join('; ')}</p>
     </>
   )

@@ -1,6 +1,7 @@
 import { useState } from 'preact/hooks'
 import type { Operators } from '../../features/operators/operators.ts'
 import { type ReplyOf, send } from '../api.ts'
+import { plural, words } from '../format.ts'
 import { me, type Role } from '../operator.ts'
 import { Confirm } from '../ui/dialog.tsx'
 import { SelectField, TextField } from '../ui/fields.tsx'
@@ -10,9 +11,9 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 type OperatorList = ReplyOf<Operators['accounts']['list']>
 
 const ROLES: [Role, string][] = [
-  ['reader', 'sees everything'],
-  ['operator', 'changes things'],
-  ['owner', 'says who may'],
+  ['reader', 'views everything'],
+  ['operator', 'makes changes'],
+  ['owner', 'manages operators'],
 ]
 
 export function OperatorsScreen() {
@@ -28,11 +29,14 @@ export function OperatorsScreen() {
     <>
       <Title>Operators</Title>
       {link && (
-        <Card title="A link to hand over">
-          <p>It works once, for 30 minutes, and is shown this once.</p>
+        <Card title="Invitation link">
+          <p>
+            Send this link to the operator. It works once, within 30 minutes, and is not shown
+            again.
+          </p>
           <pre>{link}</pre>
           <div class="actions">
-            <Copy text={link} label="Copy the link" />
+            <Copy text={link} label="Copy link" />
           </div>
         </Card>
       )}
@@ -43,9 +47,10 @@ export function OperatorsScreen() {
               <li key={name}>
                 <strong>{name}</strong>
                 <Badge>{role}</Badge>
-                {!isSetUp && <Badge tone="warn">not set up yet</Badge>}
+                {!isSetUp && <Badge tone="warn">Not set up</Badge>}
                 <span class="soft">
-                  {passkeys} passkeys{hasPassword ? ', password' : ''}
+                  {plural(passkeys, 'passkey')}
+                  {hasPassword ? ', password' : ''}
                 </span>
                 {isOwner && (
                   <span class="actions">
@@ -65,18 +70,21 @@ export function OperatorsScreen() {
                       ))}
                     </select>
                     <Confirm
-                      label={`Reset ${name}`}
+                      label={`Reset sign-in of ${name}`}
                       run={() => change('operators/reset', { name })}
-                      done={`${name} gets a new link.`}
+                      done={`New link for ${name} created.`}
                     >
-                      <p>Passkeys, password and sessions of {name} end. A new link is shown.</p>
+                      <p>
+                        This removes all passkeys and the password of {name}, and ends all sessions.
+                        You get a new link to send.
+                      </p>
                     </Confirm>
                     <Confirm
                       label={`Remove ${name}`}
                       run={() => change('operators/remove', { name })}
-                      done={`${name} is removed.`}
+                      done={`Removed ${name}.`}
                     >
-                      <p>{name} is signed out at once and cannot come back.</p>
+                      <p>{name} is signed out at once and can no longer sign in.</p>
                     </Confirm>
                   </span>
                 )}
@@ -98,17 +106,17 @@ function Invite({ onInvite }: { onInvite: (name: string, role: string) => Promis
     setName('')
   }
   return (
-    <Card title="Invite somebody">
+    <Card title="Invite an operator">
       <div class="filters">
         <TextField label="Name" value={name} autocomplete="off" onChange={setName} />
         <SelectField
           label="Role"
           value={role}
-          options={ROLES.map(([one, meaning]) => [one, `${one}: ${meaning}`])}
+          options={ROLES.map(([one, meaning]) => [one, `${words(one)}: ${meaning}`])}
           onChange={setRole}
         />
         <Action kind="primary" disabled={name.trim() === ''} run={invite}>
-          Make a link
+          Create invitation
         </Action>
       </div>
     </Card>

@@ -10,7 +10,7 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 type Overview = Json<OverviewReply>
 
 const STATES: Record<string, [word: string, tone: Tone]> = {
-  ok: ['works', 'good'],
+  ok: ['working', 'good'],
   off: ['off', 'plain'],
   stale: ['stale', 'warn'],
   failing: ['failing', 'bad'],
@@ -34,7 +34,7 @@ function Health({ overview }: { overview: Overview }) {
     <>
       <Summary overview={overview} />
       <Tiles overview={overview} />
-      <Card title="Parts">
+      <Card title="Components">
         <List items={Object.entries(components)}>
           {([name, state]) => {
             const [word, tone] = STATES[state] ?? [state, 'plain' as Tone]
@@ -47,10 +47,10 @@ function Health({ overview }: { overview: Overview }) {
           }}
         </List>
       </Card>
-      <Card title="Timers">
+      <Card title="Scheduled jobs">
         <Jobs jobs={timers.filter(({ error }) => error !== null)} />
         <details>
-          <summary>All {timers.length} timers</summary>
+          <summary>All {timers.length} jobs</summary>
           <Jobs jobs={timers} />
         </details>
       </Card>
@@ -70,8 +70,8 @@ function Summary({ overview }: { overview: Overview }) {
   const tone = failing.length > 0 ? 'bad' : warnings.length > 0 ? 'warn' : 'good'
   return (
     <p class={`sentence ${tone}`}>
-      {failing.length === 0 ? 'Every part works' : `Not working: ${failing.join(', ')}`}
-      {warnings.length === 0 ? '.' : `. To look at: ${warnings.join(', ')}.`}
+      {failing.length === 0 ? 'All systems operational' : `Not working: ${failing.join(', ')}`}
+      {warnings.length === 0 ? '.' : `. Needs attention: ${warnings.join(', ')}.`}
     </p>
   )
 }
@@ -82,11 +82,11 @@ function warningsIn({ events, mails, backup, rates, timers }: Overview): string[
   const failed = upTo1000(events.failed)
   const warnings: [isGiven: boolean, text: string][] = [
     [events.failed > 0, `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`],
-    [!events.isConfigured, 'billing events are refused'],
-    [!backup.latest, 'there is no backup'],
-    [!mails.isConfigured, 'mails are not sent'],
-    [areRatesOld, 'the currency rates are old'],
-    [timers.some(({ error }) => error !== null), 'a timer has failed'],
+    [!events.isConfigured, 'billing events are rejected'],
+    [!backup.latest, 'no backup yet'],
+    [!mails.isConfigured, 'e-mails are not sent'],
+    [areRatesOld, 'currency rates are out of date'],
+    [timers.some(({ error }) => error !== null), 'a scheduled job failed'],
   ]
   return warnings.flatMap(([isGiven, text]) => (isGiven ? [text] : []))
 }
@@ -96,7 +96,7 @@ function Tiles({ overview }: { overview: Overview }) {
   const minutes = traffic.minutes
   const isFailing = overview.ready.backup === 'failing'
   const isBackupOld = !backup.latest || Date.now() - Date.parse(backup.latest.at) > 2 * DAY_MS
-  const scheduled = backup.schedule ? 'made by itself' : 'BACKUP_SCHEDULE is not set'
+  const scheduled = backup.schedule ? 'Automatic' : 'Set BACKUP_SCHEDULE for automatic backups'
   return (
     <div class="tiles">
       <Tile
@@ -112,39 +112,37 @@ function Tiles({ overview }: { overview: Overview }) {
         value={number(traffic.events)}
         note={
           events.isConfigured ? (
-            <>
-              the last one <TimeAgo at={events.latestAt} />
-            </>
+            <LatestEvent at={events.latestAt} />
           ) : (
-            'WEBHOOK_TOKEN is not set: all are refused'
+            'Rejected until you set WEBHOOK_TOKEN'
           )
         }
       />
       <Tile
         to={linkTo('events', { outcome: 'failed' })}
-        name="Events that failed"
+        name="Failed events"
         value={upTo1000(events.failed)}
         tone={events.failed > 0 ? 'bad' : 'good'}
-        note={events.failed > 0 ? 'look at them' : 'none'}
+        note={events.failed > 0 ? 'View' : 'None'}
       />
       <Tile
         to={linkTo('events', { conflicting: 'true' })}
-        name="Events that conflict"
+        name="Conflicting events"
         value={upTo1000(events.conflicting)}
-        note={`${upTo1000(events.clockIsOff)} with a clock that is off`}
+        note={`${upTo1000(events.clockIsOff)} with implausible timestamps`}
       />
       <Tile
         to={linkTo('rates')}
         name="Currency rates"
         value={<TimeAgo at={rates.updatedAt} />}
-        note={rates.isRefreshed ? 'refreshed daily' : 'not refreshed'}
+        note={rates.isRefreshed ? 'Refreshed daily' : 'Automatic refresh is off'}
       />
       <Tile
         to={linkTo('files')}
-        name="Free space"
+        name="Free disk space"
         value={bytes(disk.freeBytes)}
         tone={disk.freeBytes < disk.minFreeBytes * 2 ? 'bad' : 'plain'}
-        note={`uploads stop below ${bytes(disk.minFreeBytes)}`}
+        note={`Uploads stop below ${bytes(disk.minFreeBytes)}`}
       />
       <Tile
         to={linkTo('metrics')}
@@ -154,17 +152,17 @@ function Tiles({ overview }: { overview: Overview }) {
       />
       <Tile
         to={linkTo('live')}
-        name="Mails that wait"
+        name="Queued e-mails"
         value={upTo1000(mails.waiting)}
         tone={mails.isConfigured ? 'plain' : 'warn'}
-        note={mails.isConfigured ? 'sent by SMTP' : 'SMTP_URL is not set: written to files'}
+        note={mails.isConfigured ? 'Sent over SMTP' : 'Written to files until you set SMTP_URL'}
       />
       <Tile
         to={linkTo('backups')}
         name="Last backup"
         value={<TimeAgo at={backup.latest?.at ?? null} />}
         tone={isFailing ? 'bad' : isBackupOld ? 'warn' : 'good'}
-        note={isFailing ? 'BACKUP_SCHEDULE is failing' : scheduled}
+        note={isFailing ? 'Automatic backups are failing' : scheduled}
       />
     </div>
   )
@@ -188,14 +186,23 @@ function Tile({ to, name, value, tone = 'plain', note }: TileProps) {
   )
 }
 
+function LatestEvent({ at }: { at: string | null }) {
+  if (at === null) return <>None yet</>
+  return (
+    <>
+      Last one <TimeAgo at={at} />
+    </>
+  )
+}
+
 function Jobs({ jobs }: { jobs: Overview['timers'] }) {
   return (
     <List items={jobs}>
       {({ name, lastAt, error }) => (
         <li key={name}>
-          <span>{name}</span>
+          <span>{words(name.replace(/^old /, 'expired '))}</span>
           {error && <span class="bad">{error}</span>}
-          <span class="soft">{lastAt ? <TimeAgo at={lastAt} /> : 'not yet'}</span>
+          <span class="soft">{lastAt ? <TimeAgo at={lastAt} /> : 'Hasn’t run yet'}</span>
         </li>
       )}
     </List>

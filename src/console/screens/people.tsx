@@ -23,15 +23,15 @@ function UserSearch() {
           <>
             {eventId !== null && (
               <p>
-                This is the id of a billing event:{' '}
-                <a href={linkTo(`events/${encodeSegment(eventId)}`)}>open it</a>
+                This is the id of a billing event.{' '}
+                <a href={linkTo(`events/${encodeSegment(eventId)}`)}>Open the event</a>
               </p>
             )}
             {rows.length === 0 && strangers.length === 0 && eventId === null && (
               <Empty>
                 {text === ''
-                  ? 'Nobody has registered yet.'
-                  : 'Nobody is found. Type the beginning of an e-mail address, a whole id, or the beginning of a transaction id.'}
+                  ? 'No users yet.'
+                  : 'No matches. Type the start of an e-mail address or transaction id, or a full user id.'}
               </Empty>
             )}
             <List items={rows}>
@@ -47,14 +47,14 @@ function UserSearch() {
                 </li>
               )}
             </List>
-            {strangers.length > 0 && <h2>App user ids without a person</h2>}
+            {strangers.length > 0 && <h2>Purchases not linked to an account</h2>}
             <List items={strangers}>
               {(id) => (
                 <li key={id}>
                   <a class="mono" href={linkTo('events', { user: id })}>
                     {id}
                   </a>
-                  <span class="soft">named by billing events</span>
+                  <span class="soft">Has purchases</span>
                 </li>
               )}
             </List>

@@ -39,14 +39,14 @@ function Preview() {
   const show = async () =>
     setReply(await read<PreviewReply>(`preview/plans?lang=${encodeURIComponent(language)}`))
   return (
-    <Card title="As an app gets what is published">
+    <Card title="App preview">
       <div class="filters">
         <TextField label="Language" value={language} onChange={setLanguage} />
         <Action run={show}>Show</Action>
       </div>
       {reply && (
         <div role="status">
-          <p class="soft">In {reply.language}</p>
+          <p class="soft">Language: {reply.language}</p>
           <List items={reply.plans}>
             {({ code, name, price, currency }) => (
               <li key={code}>

@@ -13,9 +13,9 @@ export function RatesScreen() {
   const refresh = async () => {
     const { outcome, reason, date } = await send<Outcome>('rates/refresh')
     await rates.reload()
-    if (outcome === 'stored') showMessage(`The rates of ${date} are served.`)
-    else if (outcome === 'unchanged') showMessage('There are no newer rates.')
-    else showMessage(`The rates stay as they are: ${reason}.`, 'bad')
+    if (outcome === 'stored') showMessage(`Updated to the rates of ${date}.`)
+    else if (outcome === 'unchanged') showMessage('Already up to date.')
+    else showMessage(`Rates not updated: ${reason}.`, 'bad')
   }
   return (
     <>
@@ -26,21 +26,24 @@ export function RatesScreen() {
             <Card>
               <Facts
                 items={[
-                  ['Source', data.provider ?? 'off: those of the first start are served'],
+                  ['Source', data.provider ?? 'Off: apps get the initial rates'],
                   ['Published', <Time key="published" at={data.updatedAt} />],
-                  ['Last asked with success', <TimeAgo key="asked" at={data.succeededAt} />],
-                  ['Last attempt', data.last ? attempt(data.last) : 'not since the start'],
-                  ['Base', data.baseCode],
+                  ['Last successful refresh', <TimeAgo key="asked" at={data.succeededAt} />],
+                  [
+                    'Last attempt',
+                    data.last ? attempt(data.last) : 'None since the server started',
+                  ],
+                  ['Base currency', data.baseCode],
                 ]}
               />
               {data.held && (
                 <p class="warn">
-                  These jumped on {data.held.date} and keep their last good rate until another
-                  publication confirms them: {Object.keys(data.held.rates).join(', ')}
+                  These rates jumped on {data.held.date}. Their previous rates stay in use until the
+                  next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
                 </p>
               )}
             </Card>
-            <Card title={`One ${data.baseCode} is`}>
+            <Card title={`1 ${data.baseCode} equals`}>
               <div class="scroll">
                 <table>
                   <thead>

@@ -1,8 +1,9 @@
 import { useState } from 'preact/hooks'
 import type { Timeline as TimelineService } from '../../features/billing/access/timeline.ts'
+import type { Difference } from '../../lib/differences.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
-import { words } from '../format.ts'
+import { plural } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -12,6 +13,17 @@ import { Loaded, useRemote } from '../ui/remote.tsx'
 
 type Timeline = ReplyOf<TimelineService['read']>
 type Purchase = Timeline['lines'][number]
+
+/** How the summary of an event names a changed field: set or true, and cleared or false. */
+const STATEMENTS: Record<string, [set: string, cleared: string]> = {
+  startedAt: ['started', 'start removed'],
+  refundedAt: ['refunded', 'refund reversed'],
+  endedAt: ['ended', 'active again'],
+  pausedAt: ['paused', 'resumed'],
+  billingIssueDetectedAt: ['payment failed', 'payment recovered'],
+  unsubscribeDetectedAt: ['cancelled', 'cancellation reverted'],
+  willRenew: ['will renew', 'won’t renew'],
+}
 
 /** A user's purchases event by event, and why access is on or off. */
 export function TimelineScreen({ id }: { id: string }) {
@@ -23,7 +35,9 @@ export function TimelineScreen({ id }: { id: string }) {
     const { corrected } = await send<{ corrected: string[] }>(`${path}/reconcile`)
     await timeline.reload()
     showMessage(
-      corrected.length === 0 ? 'The provider says the same.' : `Corrected: ${corrected.join(', ')}`,
+      corrected.length === 0
+        ? 'Already up to date.'
+        : `Updated ${plural(corrected.length, 'purchase')}.`,
     )
   }
   const other = linkTo(`${path}/subscription`, isSandbox ? {} : { environment: 'sandbox' })
@@ -36,30 +50,32 @@ export function TimelineScreen({ id }: { id: string }) {
           </p>
           <div class="actions">
             <a class="button" href={other}>
-              Show {isSandbox ? 'production' : 'the sandbox'}
+              Show {isSandbox ? 'production' : 'test'} purchases
             </a>
-            {canEdit.value && <Action run={reconcile}>Ask the provider</Action>}
+            {canEdit.value && <Action run={reconcile}>Refresh from RevenueCat</Action>}
           </div>
           {data.heldBy && (
             <p>
-              Held by{' '}
+              The purchases belong to{' '}
               <a href={linkTo(`people/${encodeSegment(data.heldBy)}/subscription`)}>
                 {data.heldBy}
               </a>
             </p>
           )}
-          {data.lines.length === 0 && <Empty>There are no purchases in {environment}.</Empty>}
+          {data.lines.length === 0 && (
+            <Empty>No {isSandbox ? 'test' : 'production'} purchases.</Empty>
+          )}
           {data.lines.map((purchase) => (
             <PurchaseCard key={purchase.transactionId} purchase={purchase} />
           ))}
-          {data.hiddenLines > 0 && <p class="soft">{data.hiddenLines} more are not shown.</p>}
+          {data.hiddenLines > 0 && <p class="soft">{data.hiddenLines} more not shown.</p>}
           {data.transfers.length > 0 && (
             <Card title="Transfers">
               <List items={data.transfers}>
                 {({ eventId, at, from, to }) => (
                   <li key={eventId}>
                     <a href={linkTo(`events/${encodeSegment(eventId)}`)}>
-                      from {from.join(', ') || 'nobody'} to {to.join(', ') || 'nobody'}
+                      From {from.join(', ') || 'unknown'} to {to.join(', ') || 'unknown'}
                     </a>
                     <span class="soft">
                       <Time at={at} />
@@ -70,7 +86,7 @@ export function TimelineScreen({ id }: { id: string }) {
             </Card>
           )}
           {data.ids.length > 1 && (
-            <Card title="Ids of this customer">
+            <Card title="App user ids">
               <List items={data.ids}>
                 {(one) => (
                   <li key={one}>
@@ -95,7 +111,7 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
       <p>
         <Badge tone={active ? 'good' : 'bad'}>{status.replaceAll('_', ' ')}</Badge>{' '}
         <span class="soft">
-          {store ?? 'unknown store'}, transaction {transactionId}, since <Time at={startedAt} />
+          {store ?? 'unknown store'}, transaction {transactionId}, started <Time at={startedAt} />
           {endsAt && (
             <>
               , {active ? 'until' : 'ended'} <Time at={endsAt} />
@@ -107,7 +123,7 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
       <List items={shown}>{(event) => <PurchaseEvent key={event.eventId} event={event} />}</List>
       {shown.length < events.length && (
         <button type="button" onClick={() => setExpanded(true)}>
-          All {events.length} events
+          Show all {events.length} events
         </button>
       )}
       {purchase.isCut && <p class="soft">Earlier events are not shown.</p>}
@@ -128,14 +144,25 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
       {changes.length > 0 ? (
         <details>
           <summary>
-            {isFailed ? 'would change' : 'changed'}{' '}
-            {changes.map((change) => words(change.path).toLowerCase()).join(', ')}
+            {isFailed && 'Not applied: '}
+            {summarize(changes)}
           </summary>
           <Changes changes={changes} />
         </details>
       ) : (
-        <span class="soft">changed nothing</span>
+        <span class="soft">No changes</span>
       )}
     </li>
   )
+}
+
+/** `Ended; won’t renew; 2 other changes`. */
+function summarize(changes: Difference[]): string {
+  const statements = Object.entries(STATEMENTS).flatMap(([name, [set, cleared]]) => {
+    const change = changes.find(({ path }) => path === name)
+    return change ? [change.after ? set : cleared] : []
+  })
+  const others = changes.length - statements.length
+  const noun = statements.length > 0 ? 'other change' : 'change'
+  return [...statements, ...(others > 0 ? [plural(others, noun)] : [])].join('; ')
 }

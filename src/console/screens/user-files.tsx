@@ -29,7 +29,7 @@ export function UserFiles({ id }: { id: string }) {
       <Loaded from={first}>
         {() => (
           <>
-            <List items={rows} empty="Nothing is stored.">
+            <List items={rows} empty="No files.">
               {({ key, fileName, type, size, url, createdAt }) => (
                 <li key={key}>
                   {url === null ? (
@@ -52,10 +52,10 @@ export function UserFiles({ id }: { id: string }) {
                       )}
                       <Confirm
                         label={`Delete ${fileName}`}
-                        done={`${fileName} is deleted.`}
+                        done={`Deleted ${fileName}.`}
                         run={() => remove(key)}
                       >
-                        <p>The file is gone for good.</p>
+                        <p>You cannot undo this.</p>
                       </Confirm>
                     </span>
                   )}

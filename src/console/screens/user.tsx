@@ -1,7 +1,7 @@
 import type { Profile } from '../../features/users/profile/service.ts'
 import type { Users } from '../../features/users/users.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { download, type ReplyOf, send } from '../api.ts'
+import { ApiError, download, type ReplyOf, send } from '../api.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, parts } from '../router.ts'
 import { Confirm } from '../ui/dialog.tsx'
@@ -29,6 +29,7 @@ const TABS: [path: string, name: string][] = [
 export function UserScreen({ id }: { id: string }) {
   const details = useRemote<UserDetails>(`people/${encodeSegment(id)}`)
   const [, , current = ''] = parts.value
+  if (details.error instanceof ApiError && details.error.status === 404) return <UnknownUser />
   return (
     <Loaded from={details}>
       {(data) => {
@@ -38,7 +39,7 @@ export function UserScreen({ id }: { id: string }) {
           <>
             <Title>{profile.name || email || 'Guest'}</Title>
             <Tabs
-              label="About this person"
+              label="User"
               tabs={TABS.map(([path, name]) => [
                 linkTo(path === '' ? home : `${home}/${path}`),
                 name,
@@ -52,6 +53,19 @@ export function UserScreen({ id }: { id: string }) {
         )
       }}
     </Loaded>
+  )
+}
+
+function UnknownUser() {
+  return (
+    <>
+      <Title>Deleted or unknown user</Title>
+      <div class="actions">
+        <a class="button" href={linkTo('people')}>
+          Back to People
+        </a>
+      </div>
+    </>
   )
 }
 
@@ -71,24 +85,24 @@ function Account({ details, reload }: AccountProps) {
           <div class="actions">
             {email && !user.emailVerified && (
               <>
-                <Action run={sendAndReload('send-verification')} done="The mail is on its way.">
-                  Send the verification mail
+                <Action run={sendAndReload('send-verification')} done="Verification e-mail sent.">
+                  Send verification e-mail
                 </Action>
-                <Action run={sendAndReload('verify')} done="The address is verified.">
-                  Mark the address as verified
+                <Action run={sendAndReload('verify')} done="E-mail marked as verified.">
+                  Mark e-mail verified
                 </Action>
               </>
             )}
             <Action run={() => download(`people/${id}/export`)}>Export all data</Action>
             {user.twoFactor.enabled && (
               <Confirm
-                label={`Reset ${displayName}’s two-factor`}
+                label={`Reset two-factor for ${displayName}`}
                 run={sendAndReload('two-factor/reset')}
-                done="Two-factor is off, and all devices are signed out."
+                done="Two-factor is off and all devices are signed out."
               >
                 <p>
-                  Two-factor is switched off and every device is signed out. Be sure that it is{' '}
-                  {displayName} who asks.
+                  This turns off two-factor authentication and signs out every device. Make sure
+                  that the request comes from {displayName}.
                 </p>
               </Confirm>
             )}
@@ -96,18 +110,18 @@ function Account({ details, reload }: AccountProps) {
         )}
       </Card>
       <Card title="Signed-in devices">
-        <List items={sessions} empty="No device is signed in.">
+        <List items={sessions} empty="No devices are signed in.">
           {({ _id: session, device, createdAt, lastUsedAt }) => (
             <li key={session}>
               <span>{device}</span>
               <span class="soft">
-                last used <TimeAgo at={lastUsedAt} />, since <Time at={createdAt} />
+                last used <TimeAgo at={lastUsedAt} />, signed in <Time at={createdAt} />
               </span>
               {canEdit.value && (
                 <span class="actions">
                   <Action
                     run={sendAndReload(`sessions/${session}/end`)}
-                    done={`${device} is signed out.`}
+                    done={`Signed out ${device}.`}
                   >
                     Sign out {device}
                   </Action>
@@ -118,14 +132,14 @@ function Account({ details, reload }: AccountProps) {
         </List>
         {canEdit.value && sessions.length > 1 && (
           <div class="actions">
-            <Action run={sendAndReload('sign-out')} done="All devices are signed out.">
+            <Action run={sendAndReload('sign-out')} done="Signed out all devices.">
               Sign out all {sessions.length} devices
             </Action>
           </div>
         )}
       </Card>
-      <Card title="Linked providers">
-        <List items={identities} empty="None.">
+      <Card title="Linked accounts">
+        <List items={identities} empty="No linked accounts.">
           {(identity) => (
             <li key={identity.provider}>
               <span>{identity.provider}</span>
@@ -135,16 +149,16 @@ function Account({ details, reload }: AccountProps) {
         </List>
       </Card>
       {canEdit.value && (
-        <Card title="Delete">
+        <Card title="Delete account">
           <p class="soft">
-            Profile, files, sessions and everything that names the person go for good. Billing
-            events stay without the person.
+            This permanently deletes the profile, files, sessions and all other personal data.
+            Billing events are kept without personal data.
           </p>
           <div class="actions">
             <Confirm
               label={`Delete ${displayName}’s account`}
               typed={email || id}
-              done={`${displayName}’s account is deleted.`}
+              done={`Deleted ${displayName}’s account.`}
               run={async () => {
                 await send(`people/${id}/delete`, { confirm: email || id })
                 location.assign(linkTo('people'))
@@ -171,17 +185,17 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
     <>
       <Facts
         items={[
-          ['E-mail', email || 'none (guest)'],
+          ['E-mail', email || 'None (guest)'],
           ['E-mail verified', email ? verified : '–'],
           ['Name', profile.name || '–'],
           [
-            'Id',
+            'User id',
             <>
               <span class="mono">{id}</span> <Copy text={id} />
             </>,
           ],
-          ['Signs in by', user.loginType],
-          ['Two-factor', twoFactor.enabled ? `on since ${since}` : 'off'],
+          ['Sign-in method', user.loginType],
+          ['Two-factor', twoFactor.enabled ? `On since ${since}` : 'Off'],
           [
             'Language, currency, time zone',
             `${profile.locale}, ${profile.currency}, ${profile.timezone}`,
@@ -191,7 +205,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
       />
       {limits.map(({ name, until }) => (
         <p class="warn" key={name}>
-          Limited: {name}, until <Time at={until} />
+          Rate limit reached: {name}, until <Time at={until} />
         </p>
       ))}
     </>

@@ -49,7 +49,7 @@ export function Confirm({ label, children, run, done, typed }: ConfirmProps) {
           {children}
           {typed !== undefined && (
             <TextField
-              label={`Type ${typed} to go on`}
+              label={`Type ${typed} to confirm`}
               value={text}
               autocomplete="off"
               spellcheck={false}

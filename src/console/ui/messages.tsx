@@ -24,12 +24,7 @@ export function Messages() {
       {messages.value.map(({ id, text, tone }) => (
         <div key={id} class={`message ${tone}`}>
           <span>{text}</span>
-          <button
-            type="button"
-            class="quiet"
-            aria-label="Close this message"
-            onClick={() => close(id)}
-          >
+          <button type="button" class="quiet" aria-label="Dismiss" onClick={() => close(id)}>
             ×
           </button>
         </div>

@@ -156,7 +156,7 @@ export function Copy({ text, label = 'Copy' }: { text: string; label?: string })
 
 /** A message for an error of any kind. */
 export function describeError(error: unknown): string {
-  if (!(error instanceof ApiError)) return 'Something went wrong on this page. Load it again.'
+  if (!(error instanceof ApiError)) return 'Something went wrong. Reload the page.'
   const details = error.details
     .filter(({ message }) => message !== 'step_up_required')
     .map(({ path, message }) => `${path} ${message}`)

@@ -35,8 +35,8 @@ export function ProofDialog() {
     close(true)
   }
   return (
-    <Dialog title="Confirm that it is you" onClose={() => close(false)}>
-      <p>What you are about to do needs your passkey, or a code of your authenticator app.</p>
+    <Dialog title="Confirm it’s you" onClose={() => close(false)}>
+      <p>This needs your passkey, or a code from your authenticator app.</p>
       <Action kind="primary" run={byPasskey}>
         Use a passkey
       </Action>
@@ -54,7 +54,7 @@ export function ProofDialog() {
             Cancel
           </button>
           <Action run={byCode} disabled={code.trim() === ''} isSubmit>
-            Use the code
+            Use code
           </Action>
         </div>
       </form>

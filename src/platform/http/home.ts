@@ -3,13 +3,13 @@ import { notFound } from './errors.ts'
 import { sendPage } from './page.ts'
 
 const LINKS = [
-  { path: '/docs', about: 'the interface, to read and to try' },
-  { path: '/docs/json', about: 'the same for generators (OpenAPI)' },
-  { path: '/ready', about: 'whether every part works' },
+  { path: '/docs', about: 'API reference' },
+  { path: '/docs/json', about: 'OpenAPI document, for generators' },
+  { path: '/ready', about: 'health of every component' },
 ]
 
 const FIRST_OPERATOR =
-  '<p>The console is off until there is an operator. On the server, this makes the first one and prints a link:</p><p><code>homeport operators add your-name</code></p>'
+  '<p>Operators sign in to the console. Run this on the server to create the first one and get a link:</p><p><code>homeport operators add your-name</code></p>'
 
 type HomeDeps = {
   appName: string

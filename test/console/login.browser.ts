@@ -8,7 +8,7 @@ const FIRST = 'homeport operators add your-name'
 
 const world = useConsole({ args: [], isEmpty: true })
 
-browserTest('before there is an operator, / and /console say how to make one', async () => {
+browserTest('explains how to create the first operator', async () => {
   const { page } = await world.openSignedOut()
   await page.goto('/')
   expect(page.url()).toBe(`${world.console.url}/`)
@@ -19,7 +19,7 @@ browserTest('before there is an operator, / and /console say how to make one', a
   await page.context().close()
 })
 
-browserTest('once there is one, / leads to the console', async () => {
+browserTest('redirects / to the console once an operator exists', async () => {
   await world.console.linkFor('ann')
   const { page } = await world.openSignedOut()
   await page.goto('/')
@@ -28,12 +28,12 @@ browserTest('once there is one, / leads to the console', async () => {
   await page.context().close()
 })
 
-independentTest('a link makes a passkey, which lets its owner in again', async () => {
+independentTest('signs in with the passkey created from an invitation', async () => {
   const link = await world.console.linkFor('bob')
   const { page, faults } = await world.openSignedOut()
   await page.goto(link)
   await page.getByText('Hello bob.').waitFor()
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
   await overview(page)
   await page.getByRole('link', { name: 'bob' }).click()
   await page.getByRole('button', { name: 'Sign out', exact: true }).click()
@@ -45,37 +45,34 @@ independentTest('a link makes a passkey, which lets its owner in again', async (
   await page.context().close()
 })
 
-independentTest(
-  'the token of a link leaves the address at once, and goes nowhere but to the server',
-  async () => {
-    const link = await world.console.linkFor('carol')
-    const token = link.split('=').at(-1) ?? ''
-    const { page } = await world.openSignedOut()
-    const told: string[] = []
-    page.on('request', (request) =>
-      told.push(request.url(), JSON.stringify(request.headers()).replace(/"referer":""/, '')),
-    )
-    await page.goto(link)
-    await page.getByText('Hello carol.').waitFor()
-    expect(page.url()).toBe(`${world.console.url}/console`)
-    const known =
-      'JSON.stringify([location.href, document.referrer, { ...localStorage }, { ...sessionStorage }])'
-    const visited = 'JSON.stringify(navigation.entries().map(({ url }) => url))'
-    for (const expression of [known, visited]) {
-      expect(await page.evaluate<string>(expression)).not.toContain(token)
-    }
-    const requests = told.filter((text) => text !== link).join(' ')
-    expect(requests).toContain('/console/api/door/link')
-    expect(requests).not.toContain(token)
-    await page.context().close()
-  },
-)
+independentTest('removes the token from the address and sends it to the server only', async () => {
+  const link = await world.console.linkFor('carol')
+  const token = link.split('=').at(-1) ?? ''
+  const { page } = await world.openSignedOut()
+  const told: string[] = []
+  page.on('request', (request) =>
+    told.push(request.url(), JSON.stringify(request.headers()).replace(/"referer":""/, '')),
+  )
+  await page.goto(link)
+  await page.getByText('Hello carol.').waitFor()
+  expect(page.url()).toBe(`${world.console.url}/console`)
+  const known =
+    'JSON.stringify([location.href, document.referrer, { ...localStorage }, { ...sessionStorage }])'
+  const visited = 'JSON.stringify(navigation.entries().map(({ url }) => url))'
+  for (const expression of [known, visited]) {
+    expect(await page.evaluate<string>(expression)).not.toContain(token)
+  }
+  const requests = told.filter((text) => text !== link).join(' ')
+  expect(requests).toContain('/console/api/door/link')
+  expect(requests).not.toContain(token)
+  await page.context().close()
+})
 
-independentTest('a link works once', async () => {
+independentTest('an invitation works once', async () => {
   const link = await world.console.linkFor('dave')
   const first = await world.openSignedOut()
   await first.page.goto(link)
-  await first.page.getByRole('button', { name: 'Make a passkey' }).click()
+  await first.page.getByRole('button', { name: 'Create a passkey' }).click()
   await overview(first.page)
   const second = await world.openSignedOut()
   await second.page.goto(link)
@@ -85,53 +82,50 @@ independentTest('a link works once', async () => {
   await Promise.all([first.context.close(), second.context.close()])
 })
 
-independentTest('who is reset is out at once, and comes back with the new link alone', async () => {
+independentTest('a reset signs the operator out until the new link is used', async () => {
   const { page, context } = await world.openSignedOut()
   await page.goto(await world.console.linkFor('erin'))
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
   await overview(page)
   const link = await world.console.linkFor('erin', 'reset')
   await page.getByRole('link', { name: 'People' }).click()
   await page.getByRole('button', { name: 'Sign in with a passkey' }).click()
   expect(await textOf(page.locator('.message.bad'))).toContain('passkey')
-  // Another part behind # alone would not load the page again.
+  // A new fragment alone does not load the page again.
   await page.goto('about:blank')
   await page.goto(link)
   await page.getByText('Hello erin.').waitFor()
-  await page.getByRole('button', { name: 'Make a passkey' }).click()
+  await page.getByRole('button', { name: 'Create a passkey' }).click()
   await overview(page)
   await context.close()
 })
 
-independentTest(
-  'a password and an authenticator app do as well, and recovery codes for the app',
-  async () => {
-    const { page, context, faults } = await world.openSignedOut()
-    await page.goto(await world.console.linkFor('frank'))
-    await page.getByRole('button', { name: 'Use a password' }).click()
-    const secret = Secret.fromBase32(await textOf(page.locator('form code')))
-    await page.getByLabel('New password').fill('a long enough secret')
-    await page.getByLabel(/^Code/).fill(new TOTP({ secret }).generate())
-    await page.getByRole('button', { name: 'Set the password' }).click()
-    await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
-    const codes = await page.locator('.codes li').allTextContents()
-    expect(new Set(codes).size).toBe(10)
-    await page.getByRole('button', { name: 'I have kept them' }).click()
-    await overview(page)
-    await context.clearCookies()
-    await page.reload()
-    await signIn(page, 'frank', codes[0])
-    await overview(page)
-    expect(faults).toEqual([])
-    await context.clearCookies()
-    await page.reload()
-    await signIn(page, 'frank', codes[0])
-    await page.locator('.message.bad').waitFor()
-    await context.close()
-  },
-)
+independentTest('signs in with a password and a one-time or recovery code', async () => {
+  const { page, context, faults } = await world.openSignedOut()
+  await page.goto(await world.console.linkFor('frank'))
+  await page.getByRole('button', { name: 'Use a password' }).click()
+  const secret = Secret.fromBase32(await textOf(page.locator('form code')))
+  await page.getByLabel('New password').fill('a long enough secret')
+  await page.getByLabel(/^Code/).fill(new TOTP({ secret }).generate())
+  await page.getByRole('button', { name: 'Set password' }).click()
+  await page.getByRole('heading', { name: 'Recovery codes' }).waitFor()
+  const codes = await page.locator('.codes li').allTextContents()
+  expect(new Set(codes).size).toBe(10)
+  await page.getByRole('button', { name: 'I saved these codes' }).click()
+  await overview(page)
+  await context.clearCookies()
+  await page.reload()
+  await signIn(page, 'frank', codes[0])
+  await overview(page)
+  expect(faults).toEqual([])
+  await context.clearCookies()
+  await page.reload()
+  await signIn(page, 'frank', codes[0])
+  await page.locator('.message.bad').waitFor()
+  await context.close()
+})
 
-independentTest('who presses Enter in the form is signed in as well', async () => {
+independentTest('submits the set-up form with Enter', async () => {
   const { page, context } = await world.openSignedOut()
   await page.goto(await world.console.linkFor('grace'))
   await page.getByRole('button', { name: 'Use a password' }).click()
@@ -143,10 +137,10 @@ independentTest('who presses Enter in the form is signed in as well', async () =
   await context.close()
 })
 
-independentTest('over plain http the page says what it needs', async () => {
+independentTest('asks for HTTPS when loaded over plain HTTP', async () => {
   const { page } = await world.openSignedOut()
   await page.goto(`http://${PLAIN_HOST}:${world.console.port}/console`)
-  await page.getByRole('heading', { name: 'The console needs https' }).waitFor()
+  await page.getByRole('heading', { name: 'The console needs HTTPS' }).waitFor()
   const said = await textOf(page.locator('main'))
   for (const way of ['TLS_DOMAINS', 'ssh -L']) expect(said).toContain(way)
   expect(await page.getByRole('button').count()).toBe(0)
