@@ -4,7 +4,7 @@ import { cp, mkdir, open, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { Encrypter, generateIdentity, identityToRecipient } from 'age-encryption'
 import { packArchive } from '../../src/cli/backup/archive.ts'
-import { bytesOf, changeInfo, makeUnsigned, repack } from '../support/archives.ts'
+import { bytesOf, changeInfo, makeBackup, makeUnsigned, repack } from '../support/archives.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 
@@ -222,12 +222,6 @@ function tarHeader(name: string, size: number): string {
     )
   const sum = Buffer.from(header(' '.repeat(8)), 'latin1').reduce((total, byte) => total + byte, 0)
   return header(`${octal(sum, 7)}\0 `)
-}
-
-async function makeBackup({ run }: Homeport): Promise<string> {
-  await run(['init'])
-  const { stdout } = await run(['backup', '--json'])
-  return (JSON.parse(stdout) as { path: string }).path
 }
 
 async function restore({ run }: Homeport, file: string, ...options: string[]) {

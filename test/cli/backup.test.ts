@@ -9,13 +9,12 @@ import { backupTimers } from '../../src/cli/backup/timers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { takeLock } from '../../src/platform/db/sqlite/lock.ts'
+import { makeBackup } from '../support/archives.ts'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
-
-type Homeport = Awaited<ReturnType<typeof installExecutable>>
 
 onSqlite('a restore takes an empty database there, see copy.test.ts')(
   '21: a restore brings back what was there at the backup, and moves aside what came since',
@@ -56,7 +55,7 @@ onSqlite('a restore takes an empty database there, see copy.test.ts')(
 
 test('14: every changed byte and every cut of an archive is found, and nothing is restored then', async () => {
   await using homeport = await installExecutable()
-  const path = await smallBackup(homeport)
+  const path = await makeBackup(homeport)
   const good = await Bun.file(path).bytes()
   const wrong = join(homeport.folder, 'wrong.tar')
   for (let tries = 0; tries < 6; tries++) {
@@ -74,7 +73,7 @@ test('14: every changed byte and every cut of an archive is found, and nothing i
 
 test('20: a backup that is killed leaves no file that has the name of one', async () => {
   await using homeport = await installExecutable()
-  await smallBackup(homeport)
+  await makeBackup(homeport)
   const folder = join(homeport.folder, 'data', 'backups')
   for (const after of [0, 10, 20, 30, 40, 60]) {
     const args = [join(homeport.folder, 'homeport'), 'backup']
@@ -97,7 +96,7 @@ test('20: a backup that is killed leaves no file that has the name of one', asyn
 test('22: what is no backup of ours is refused in one line', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
-  await smallBackup(homeport)
+  await makeBackup(homeport)
   const attempts: [string, string | Uint8Array][] = [
     ['empty.tar', ''],
     ['text.tar', 'not an archive'.repeat(1000)],
@@ -116,7 +115,7 @@ test('a backup for a recipient can be read with the secret key alone', async () 
   const { run } = homeport
   const identity = await generateIdentity()
   const recipient = await identityToRecipient(identity)
-  const path = await smallBackup(homeport, { BACKUP_KEY: recipient })
+  const path = await makeBackup(homeport, { BACKUP_KEY: recipient })
   expect(path).toEndWith('.tar.age')
   // Whoever types the command need not know what the server was started with.
   const server = await homeport.start({ BACKUP_KEY: recipient })
@@ -135,7 +134,7 @@ onSqlite('a timer takes its configuration from the directory')(
   'BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder',
   async () => {
     await using homeport = await installExecutable()
-    const path = await smallBackup(homeport)
+    const path = await makeBackup(homeport)
     const folder = join(homeport.folder, 'data', 'backups')
     await Bun.write(join(folder, 'mine.tar'), 'x')
     for (const day of [1, 2, 3]) await cp(path, join(folder, `homeport-2026010${day}T000000Z.tar`))
@@ -206,14 +205,4 @@ async function fill(folder: string, content: string) {
   for (const name of ['homeport.db', 'secrets/a', 'files/a']) {
     await Bun.write(join(folder, name), content)
   }
-}
-
-/** A backup of new, almost empty data, written without a server. Returns its path. */
-async function smallBackup({ run, folder }: Homeport, environment: Record<string, string> = {}) {
-  await run(['init'])
-  const { stdout, stderr } = await run(['backup', '--json'], environment)
-  if (stderr !== '') throw new Error(stderr)
-  const { path } = JSON.parse(stdout) as { path: string }
-  expect(path).toStartWith(join(folder, 'data', 'backups'))
-  return path
 }

@@ -1,8 +1,6 @@
 import { beforeAll, expect, test } from 'bun:test'
+import { ON_DISK } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-
-/** In the place of the server's, where tests run on one. */
-const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
 
 beforeAll(buildExecutable, 60_000)
 

@@ -3,15 +3,13 @@ import { mkdir, readdir, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { ALLOW_CHANGES } from '../../src/platform/db/postgres/moved.ts'
-import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
+import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { deliver, register, signIn, uploadText } from '../support/requests.ts'
 import { startS3 } from '../support/s3-server.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
 const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
-/** In the place of the server's, where tests run on one. */
-const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
 
 beforeAll(buildExecutable, 60_000)
 

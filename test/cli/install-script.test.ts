@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
-import { generateKeyPairSync } from 'node:crypto'
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { newReleaseKey } from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'
 
 const NAMES = ['linux-x64', 'linux-arm64', 'macos-arm64'].map((one) => `homeport-9.0.0-${one}`)
@@ -12,7 +12,7 @@ const RELEASE = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00
 type Releases = Awaited<ReturnType<typeof startReleaseServer>>
 
 test('the install script takes what is for this machine', async () => {
-  await using releases = await publish(newKey())
+  await using releases = await publish(newReleaseKey())
   const { prefix, said, failed, exitCode } = await install(releases)
   expect([exitCode, failed, said]).toEqual([0, '', '9.0.0\n'])
   expect(await readdir(prefix)).toContain('homeport')
@@ -27,7 +27,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     'not signed by the release key',
     async (releases) => {
       const script = await Bun.file(join(releases.folder, 'install.sh')).text()
-      await releases.publish(RELEASE, newKey())
+      await releases.publish(RELEASE, newReleaseKey())
       await Bun.write(join(releases.folder, 'install.sh'), script)
       return {}
     },
@@ -68,7 +68,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
     },
   ],
 ])('the install script runs nothing of a release %s', async (_, reason, spoil) => {
-  await using releases = await publish(newKey())
+  await using releases = await publish(newReleaseKey())
   const { prefix, exitCode, failed } = await install(releases, await spoil(releases))
   expect([exitCode, failed]).toEqual([1, expect.stringContaining(reason)])
   expect(failed).toContain('Nothing was installed.')
@@ -97,11 +97,4 @@ async function install(releases: Releases, env: Record<string, string> = {}, int
   const script = Bun.spawn(command, { env: given, stdout: 'pipe', stderr: 'pipe' })
   const [said, failed] = [await script.stdout.text(), await script.stderr.text()]
   return { prefix, said, failed, exitCode: await script.exited }
-}
-
-function newKey(): string {
-  return generateKeyPairSync('ed25519', {
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  }).privateKey
 }

@@ -3,13 +3,11 @@ import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
 import { ALLOW_CHANGES } from '../../src/platform/db/postgres/moved.ts'
-import { createTestDatabase, isOnPostgres } from '../support/databases.ts'
+import { createTestDatabase, isOnPostgres, ON_DISK } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register } from '../support/requests.ts'
 
 const onPostgres = test.skipIf(!isOnPostgres)
-/** In the place of the server's, where tests run on one. */
-const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
 
 beforeAll(buildExecutable, 60_000)
 

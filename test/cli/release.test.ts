@@ -1,10 +1,14 @@
 import { afterEach, beforeAll, expect, test } from 'bun:test'
-import { generateKeyPairSync } from 'node:crypto'
 import { cp, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readSignedFile } from '../../src/cli/service/release.ts'
 import { formatSums, verifySums } from '../../src/lib/release-signature.ts'
-import { buildExecutable, installExecutable, RELEASE_KEY } from '../support/executable.ts'
+import {
+  buildExecutable,
+  installExecutable,
+  newReleaseKey,
+  RELEASE_KEY,
+} from '../support/executable.ts'
 import { startReleaseServer } from '../support/release-server.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -71,7 +75,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
   [
     'signed by another key',
     'not signed by the release key',
-    ({ releases }) => releases.publish(NEWER, newKey()),
+    ({ releases }) => releases.publish(NEWER, newReleaseKey()),
   ],
   [
     'with sums that were changed after the signature',
@@ -138,7 +142,7 @@ test('a local file needs signed sums beside it, or a flag', async () => {
   const refused = await upgrade(file)
   expect([refused.exitCode, refused.stderr]).toEqual([2, expect.stringContaining('add --unsigned')])
   expect(await hasRun()).toBe(false)
-  await releases.publish(NEWER, newKey())
+  await releases.publish(NEWER, newReleaseKey())
   expect((await upgrade(file)).stderr).toContain('not signed by the release key')
   expect(await hasRun()).toBe(false)
   await releases.publish(NEWER, key)
@@ -169,10 +173,3 @@ test('sums without the version of a release are none, whoever signed them', () =
   const text = formatSums({ ...NEWER, sums }).replace(/^.*\n/, '')
   expect(verifySums(text, Buffer.alloc(64), [])).toBeNull()
 })
-
-function newKey(): string {
-  return generateKeyPairSync('ed25519', {
-    privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
-    publicKeyEncoding: { type: 'spki', format: 'pem' },
-  }).privateKey
-}

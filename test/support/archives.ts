@@ -1,7 +1,24 @@
+import { expect } from 'bun:test'
 import { createHash } from 'node:crypto'
+import { join } from 'node:path'
 import { packTar, unpackTar } from 'modern-tar'
+import type { installExecutable } from './executable.ts'
 
+type Homeport = Awaited<ReturnType<typeof installExecutable>>
 type Entries = Map<string, Uint8Array<ArrayBuffer>>
+
+/** A backup of new, almost empty data, written without a server. Returns its path. */
+export async function makeBackup(
+  { run, folder }: Homeport,
+  environment: Record<string, string> = {},
+): Promise<string> {
+  await run(['init'])
+  const { stdout, stderr } = await run(['backup', '--json'], environment)
+  if (stderr !== '') throw new Error(stderr)
+  const { path } = JSON.parse(stdout) as { path: string }
+  expect(path).toStartWith(join(folder, 'data', 'backups'))
+  return path
+}
 
 /** Changes an archive as somebody would who knows its format: all sums are those of the new contents. */
 export async function repack(from: string, to: string, change: (entries: Entries) => void) {

@@ -11,6 +11,9 @@ export const isOnPostgres = SERVER !== undefined
 /** What an instance on a database of its own is started with; nothing on SQLite. */
 export type TestDatabase = { environment: Record<string, string> } & AsyncDisposable
 
+/** Variables of an instance on SQLite, where tests run on a server. */
+export const ON_DISK = { DATABASE_URL: undefined as never, DATABASE_POOL: undefined as never }
+
 /** A test of what only SQLite has, or only PostgreSQL; `reason` says what. */
 export function onSqlite(_reason: string) {
   return test.skipIf(isOnPostgres)

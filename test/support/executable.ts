@@ -56,11 +56,16 @@ async function isBuilt(): Promise<boolean> {
   return true
 }
 
-async function build() {
-  const { privateKey } = generateKeyPairSync('ed25519', {
+/** A private key that releases can be signed with. */
+export function newReleaseKey(): string {
+  return generateKeyPairSync('ed25519', {
     privateKeyEncoding: { type: 'pkcs8', format: 'pem' },
     publicKeyEncoding: { type: 'spki', format: 'pem' },
-  })
+  }).privateKey
+}
+
+async function build() {
+  const privateKey = newReleaseKey()
   await Bun.write(RELEASE_KEY, privateKey)
   const build = Bun.spawn([process.execPath, 'scripts/build.ts'], {
     cwd: ROOT,
