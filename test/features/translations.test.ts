@@ -20,7 +20,7 @@ const NUMBER = /\d[\d,.]*\d|\d/g
 
 /** What a user meets only where an app or a server is set up wrongly; `…` is a value. */
 const FOR_DEVELOPERS = [
-  'Another process of the app has just refreshed this session: use the tokens that it has stored.',
+  'Another process of the app has just refreshed this session: use the tokens that it stored.',
   'Another upload had this Idempotency-Key: take a new one for each upload.',
   'Send the body as Content-Type: application/json.',
   'Send the body without a Content-Encoding.',
@@ -41,7 +41,7 @@ const FOR_DEVELOPERS = [
   'There is no variant of that width.',
   'This message was already received.',
   'This path does not answer ….',
-  'This session was opened sealed: seal its requests too.',
+  'This session was opened with a sealed request: seal all its requests.',
   'is not set up',
   'must be `next` of the page before',
   'must be a whole number from … to …',

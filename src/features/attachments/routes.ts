@@ -36,7 +36,7 @@ type AttachmentRoutesDeps = {
   listing: Listing
   staging: Staging
   admitUpload: AdmitUpload
-  /** What URLs of files begin with. */
+  /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   ipOf: IpOf
   signedIn: ReturnType<typeof authenticate>

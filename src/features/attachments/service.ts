@@ -21,7 +21,7 @@ type AttachmentsDeps = {
   quota: Quota
   idempotency: IdempotencyStore
   urls: FileUrls
-  /** Those of `ids` that are users. */
+  /** The ids that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
   /** Told of a picture that goes: it may be the one that shows its owner. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>

@@ -23,7 +23,7 @@ type OperatorsDeps = {
 
 export type Operators = ReturnType<typeof createOperators>
 
-/** Builds the parts of this feature and wires them together. */
+/** Creates the services of this feature. */
 export function createOperators(deps: OperatorsDeps) {
   const { db, passwords, limits, sealKey, recoveryKey, appName, now, newId } = deps
   const accounts = createOperatorAccounts({ db, now, newId })

@@ -19,7 +19,7 @@ export function operatorTables(columns: Columns) {
       passwordHash: text(),
       /** The TOTP secret, sealed. */
       totpSecret: text(),
-      /** The last TOTP step that was accepted: it and earlier ones are used up. */
+      /** The last accepted TOTP step; no code of this or an earlier step is accepted again. */
       totpStep: int(),
       createdAt: ms().notNull(),
     },

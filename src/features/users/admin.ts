@@ -27,10 +27,10 @@ const SearchQuery = closedObject({
   q: t.Optional(t.String({ maxLength: 300 })),
   after: t.Optional(t.String({ maxLength: 400 })),
 })
-/** What must be typed to delete somebody: the address, or the id of a guest. */
+/** What the operator types to confirm a deletion: the user's address, or a guest's id. */
 const Confirmation = closedObject({ confirm: t.String({ maxLength: 400 }) })
 
-/** People as operators find and help them. */
+/** Lets operators find and help users. */
 export function userAdmin(deps: UsersAdminDeps) {
   const { users, profile, limits, findUsers, exportData, deleteAccount, record } = deps
   const { accounts, directory, devices, identities, addresses, accountSecurity, twoFactor } = users

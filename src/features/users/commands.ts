@@ -18,10 +18,10 @@ const firstOf = ([user = '']: string[]) => user
 
 const userList = dataCommand({
   name: 'user list',
-  summary: 'List people, the newest first, or those whose address begins so',
+  summary: 'List users, newest first, or those whose address starts with the prefix',
   arguments: '[email-prefix]',
   options: [
-    ['--after <cursor>', 'the page after this one'],
+    ['--after <cursor>', 'the next page, from the last output'],
     ['--limit <count>', 'at most this many (50)'],
   ],
   input: ([emailPrefix], { after, limit }) => ({
@@ -59,10 +59,10 @@ const userShow = dataCommand({
 
 const userCreate = dataCommand({
   name: 'user create',
-  summary: 'Make an account with an e-mail address and print its password',
+  summary: 'Create an account and print its password',
   arguments: '<email>',
   options: [
-    ['--name <name>', 'what the person is called'],
+    ['--name <name>', 'the user’s name'],
     ['--password-stdin', 'read the password from standard input'],
   ],
   input: async ([email = ''], { name, passwordStdin }) => ({
@@ -79,23 +79,23 @@ const userCreate = dataCommand({
     return { id, email, ...(isGenerated ? { password: login.password } : {}) }
   },
   print: ({ id, email, password }) =>
-    `Made ${email} (${id})${password === undefined ? '' : `, password ${password}`}.`,
+    `Created ${email} (${id})${password === undefined ? '' : `, password ${password}`}.`,
   changes: ({ id }) => ({ userId: id }),
   target: ({ id }) => id,
 })
 
-/** The app's sentence speaks to the owner of the address. */
+/** The default message addresses the owner of the e-mail address. */
 function forOperator(error: unknown): never {
   if (!(error instanceof AppError) || error.code !== 'email_taken') throw error
   throw new AppError(
     error.code,
-    'There is an account with this e-mail address: "homeport user show <email>" shows it.',
+    'An account with this e-mail address exists: see "homeport user show <email>".',
   )
 }
 
 const userVerify = dataCommand({
   name: 'user verify',
-  summary: 'Take an e-mail address for verified, as if its link had been opened',
+  summary: 'Mark an e-mail address as verified, as if the link had been opened',
   arguments: USER,
   input: firstOf,
   work: async ({ users }: Needs, user: string) => {
@@ -110,7 +110,7 @@ const userVerify = dataCommand({
 
 const userSendVerification = dataCommand({
   name: 'user send-verification',
-  summary: 'Send the mail that verifies an e-mail address once more',
+  summary: 'Send the verification mail again',
   arguments: USER,
   input: firstOf,
   work: async ({ users }: Needs, user: string) => {
@@ -125,9 +125,9 @@ const userSendVerification = dataCommand({
 
 const userSignOut = dataCommand({
   name: 'user sign-out',
-  summary: 'End all sessions of a person, and every link in a mail',
+  summary: 'End all sessions of a user and revoke the links in mails',
   arguments: USER,
-  options: [['--session <id>', 'only this one: user show lists them']],
+  options: [['--session <id>', 'only this session; "user show" lists them']],
   input: ([user = ''], { session }) => ({
     user,
     session: typeof session === 'string' ? session : null,
@@ -135,7 +135,7 @@ const userSignOut = dataCommand({
   risk: async ({ users }: Needs, { user, session }) => {
     const { id, email } = await users.directory.find(user)
     if (session !== null) return null
-    return `This ends all sessions of ${email ?? id}, and every link in a mail.`
+    return `This ends all sessions of ${email ?? id} and revokes the links in mails.`
   },
   work: async ({ users }: Needs, { user, session }) => {
     const { id } = await users.directory.find(user)
@@ -151,26 +151,26 @@ const userSignOut = dataCommand({
 
 const userResetTwoFactor = dataCommand({
   name: 'user reset-two-factor',
-  summary: 'Switch two-factor off for somebody who has lost it, and end all sessions',
+  summary: 'Turn two-factor off for a user who lost their device, and end all sessions',
   arguments: USER,
   input: firstOf,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    return `This switches two-factor of ${email ?? id} off: be sure who asks.`
+    return `This turns two-factor off for ${email ?? id}. Make sure that the request is really theirs.`
   },
   work: async ({ users }: Needs, user: string) => {
     const { id } = await users.directory.find(user)
     await users.twoFactor.reset(id)
     return { reset: id }
   },
-  print: ({ reset }) => `Two-factor of ${reset} is off.`,
+  print: ({ reset }) => `Two-factor is off for ${reset}.`,
   changes: ({ reset }) => ({ userId: reset }),
   target: ({ reset }) => reset,
 })
 
 const userExport = dataCommand({
   name: 'user export',
-  summary: 'Print everything that is held about a person as JSON',
+  summary: 'Print all data about a user as JSON',
   arguments: USER,
   input: firstOf,
   work: async ({ users, exportData }: Needs, user: string) =>
@@ -187,7 +187,7 @@ const userDelete = dataCommand({
   input: firstOf,
   risk: async ({ users }: Needs, user: string) => {
     const { id, email } = await users.directory.find(user)
-    return `This deletes ${email ?? 'the guest'} (${id}) with profile, files and sessions, for good.`
+    return `This permanently deletes ${email ?? 'the guest'} (${id}) with profile, files and sessions.`
   },
   work: async ({ users, deleteAccount }: Needs, user: string) => {
     const { id } = await users.directory.find(user)
@@ -201,7 +201,7 @@ const userDelete = dataCommand({
 
 async function readPassword(): Promise<string> {
   const [line = ''] = (await Bun.stdin.text()).split(/\r?\n/)
-  if (line === '') throw new UsageError('No password came on standard input.')
+  if (line === '') throw new UsageError('There is no password on standard input.')
   return line
 }
 

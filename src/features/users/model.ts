@@ -12,7 +12,7 @@ import {
 } from '../../platform/http/envelope.ts'
 import { UserProfile } from './profile/model.ts'
 
-/** RFC 5321 allows 254 characters; the pattern is linear and checks only what every address has. */
+/** RFC 5321 allows 254 characters. The pattern runs in linear time and is a minimum check. */
 const Email = t.String({
   minLength: 3,
   maxLength: 254,
@@ -21,7 +21,7 @@ const Email = t.String({
   description: 'compared without regard to case, shown as typed',
   examples: ['ann@example.com'],
 })
-/** Checked along with the password, so that the faults of both are told at once. */
+/** Checked together with the password, so that the errors of both are reported at once. */
 const NewEmail = t.String({
   maxLength: 254,
   description: 'an e-mail address, compared without regard to case, shown as typed',
@@ -44,7 +44,7 @@ const mailToken = t.String({
 })
 const Name = t.String({
   maxLength: 100,
-  description: 'what the person is called',
+  description: 'the user’s name',
   examples: ['Ann'],
 })
 const Code = t.String({
@@ -54,18 +54,18 @@ const Code = t.String({
 })
 const ChallengeToken = t.String({
   maxLength: 100,
-  description: 'opens nothing but the second step',
+  description: 'valid for the second step only',
   examples: ['m1qk5vJ0x7t2w9r4c8b6n3z1h5f7d2s4'],
 })
 const RefreshToken = t.String({
   maxLength: 100,
-  description: 'opaque; replaced at every use',
+  description: 'opaque; replaced with every use',
   examples: ['Zk3v9Qw1x5c7B2n4M6j8H0g1F3d5S7a9P2o4I6u8Y0t'],
 })
 const provider = oneOf(['google', 'apple'], { description: 'the identity provider' })
 const methods = t.Array(
   openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-  { description: 'what the second step takes', examples: [['totp', 'recovery_code']] },
+  { description: 'what the second step accepts', examples: [['totp', 'recovery_code']] },
 )
 
 export const RegisterBody = closedObject({
@@ -85,7 +85,7 @@ export const SocialBody = closedObject({
   nonce: t.Optional(
     t.String({
       maxLength: 512,
-      description: 'what the app gave the provider, before it was hashed',
+      description: 'the nonce that the app passed to the provider, before hashing',
       examples: ['5f0c6d3e'],
     }),
   ),
@@ -93,7 +93,7 @@ export const SocialBody = closedObject({
   authorizationCode: t.Optional(
     t.String({
       maxLength: 2_048,
-      description: 'of Apple: lets the grant be revoked when the account is deleted',
+      description: 'from Apple: lets the grant be revoked when the account is deleted',
       examples: ['c1f2.0.abc'],
     }),
   ),
@@ -133,7 +133,7 @@ export const SessionReply = closedObject(
     user: UserProfile,
   },
   'Session',
-  'the tokens of a device, and whose they are',
+  'the tokens of a device and their user',
 )
 
 const TwoFactorChallenge = closedObject(
@@ -141,15 +141,15 @@ const TwoFactorChallenge = closedObject(
     challengeToken: ChallengeToken,
     methods,
     expiresIn: integer({
-      description: 'seconds until the challenge must be passed',
+      description: 'seconds until the challenge expires',
       examples: [600],
     }),
   },
   'TwoFactorChallenge',
-  'the first step is done, and a code is needed',
+  'the first step is done; a code is needed',
 )
 
-/** What both replies have, as one object. */
+/** Both replies in one object. */
 const SimpleSignInReply = DataOf(
   closedObject(
     {
@@ -157,7 +157,7 @@ const SimpleSignInReply = DataOf(
       challengeToken: t.Optional(ChallengeToken),
       methods: t.Optional(methods),
       expiresIn: integer({
-        description: 'seconds until the access token expires, or the challenge must be passed',
+        description: 'seconds until the access token or the challenge expires',
         examples: [900],
       }),
     },
@@ -174,37 +174,37 @@ export const SignInReply = oneReplyOf(
       'two_factor_required',
       TwoFactorChallenge,
       'TwoFactorRequired',
-      'the second step is to be passed',
+      'the second step is needed',
     ),
   },
-  { title: 'SignInReply', description: 'told apart by `code`', simple: SimpleSignInReply },
+  { title: 'SignInReply', description: '`code` distinguishes them', simple: SimpleSignInReply },
 )
 
 export const DevicesReply = t.Array(
   closedObject(
     {
       _id: id('of the session'),
-      device: t.String({ description: 'what the device calls itself', examples: ['Pixel 9'] }),
+      device: t.String({ description: 'the name the device reports', examples: ['Pixel 9'] }),
       createdAt: time('when it signed in'),
-      lastUsedAt: time('when it was last heard of'),
-      current: t.Boolean({ description: 'whether it is the one that asks', examples: [true] }),
+      lastUsedAt: time('when it was last used'),
+      current: t.Boolean({ description: 'whether this request came from it', examples: [true] }),
     },
     'Device',
-    'a session as its owner sees it',
+    'a signed-in device',
   ),
 )
 
 export const TwoFactorReply = closedObject(
   {
     secret: t.String({
-      description: 'base32, to be typed into an authenticator app',
+      description: 'base32, to type into an authenticator app',
       examples: ['JBSWY3DPEHPK3PXP'],
     }),
     otpauthUrl: t.String({
-      description: 'the same as a link that authenticator apps open',
+      description: 'the secret as a link for authenticator apps',
       examples: ['otpauth://totp/App:ann%40example.com?secret=JBSWY3DPEHPK3PXP&issuer=App'],
     }),
-    qrSvg: t.String({ description: 'the same as a QR code', examples: ['<svg></svg>'] }),
+    qrSvg: t.String({ description: 'the secret as a QR code', examples: ['<svg></svg>'] }),
   },
   'TwoFactorSetup',
   'a secret for an authenticator app',
@@ -212,17 +212,17 @@ export const TwoFactorReply = closedObject(
 export const RecoveryCodesReply = closedObject(
   {
     recoveryCodes: t.Array(t.String(), {
-      description: 'ten codes that work once each; they are not shown again',
+      description: 'ten single-use codes; they are not shown again',
       examples: [['7K2M-9QXR-4TWB']],
     }),
   },
   'RecoveryCodes',
-  'ways in without the authenticator app',
+  'codes that replace the authenticator app',
 )
 
 export const userTags = {
   'Signing in': 'Accounts, sessions and tokens',
-  Profile: 'The signed-in person',
+  Profile: 'The signed-in user',
 }
-/** Pages that a browser opens. */
+/** Pages for browsers. */
 export const userPlainPaths = ['/auth/verify', '/auth/reset', '/auth/cancel', '/account/delete']

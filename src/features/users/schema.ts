@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type UsersDb = Db<ReturnType<typeof userTables>>
 
-/** Accounts, and everything that lets somebody sign in to one. */
+/** Accounts, and everything that signs users in to them. */
 export function userTables(columns: Columns) {
   const { table, text, int, bool, ms, index, uniqueIndex, primaryKey } = columns
 
@@ -12,24 +12,24 @@ export function userTables(columns: Columns) {
     {
       id: text().primaryKey(),
       loginType: text().notNull(),
-      /** As typed; null for a guest. */
+      /** As entered; null for a guest. */
       email: text(),
-      /** The address in the form in which it is compared. */
+      /** The normalized address, for comparisons. */
       emailKey: text(),
-      /** When the address was shown to be this person's; null before. */
+      /** When the user verified the address; null before. */
       emailVerifiedAt: ms(),
       passwordHash: text(),
       name: text().notNull(),
       locale: text().notNull(),
       timezone: text().notNull(),
       currency: text().notNull(),
-      /** The public picture that shows this person: the key of an attachment of theirs. */
+      /** The key of one of the user's public pictures. */
       avatarKey: text(),
       onboardingCompleted: bool().notNull(),
-      /** The TOTP secret, sealed; it counts once `twoFactorSince` is set. */
+      /** The TOTP secret, sealed; in force once `twoFactorSince` is set. */
       twoFactorSecret: text(),
       twoFactorSince: ms(),
-      /** The last TOTP step that was accepted: it and earlier ones are used up. */
+      /** The last accepted TOTP step; no code of this or an earlier step is accepted again. */
       twoFactorStep: int(),
       createdAt: ms().notNull(),
       updatedAt: ms().notNull(),
@@ -45,11 +45,11 @@ export function userTables(columns: Columns) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       device: text().notNull(),
-      /** It was opened sealed and is refused in plain. */
+      /** Opened with a sealed request: plain requests are refused. */
       sealed: bool().notNull().default(false),
-      /** Counts the refresh tokens of this family; the newest one has this number. */
+      /** The number of the newest refresh token in this session's chain. */
       generation: int().notNull(),
-      /** The last used token that came again after its successor had been used. */
+      /** The last token that was sent again after its successor had been used. */
       repeatedGeneration: int(),
       createdAt: ms().notNull(),
       lastUsedAt: ms().notNull(),
@@ -73,7 +73,7 @@ export function userTables(columns: Columns) {
     (t) => [uniqueIndex('refresh_tokens_generation').on(t.sessionId, t.generation)],
   )
 
-  /** Accounts at identity providers, by the provider's own id of the person. */
+  /** Accounts at identity providers, by the provider's own user id. */
   const identities = table(
     'identities',
     {
@@ -83,7 +83,7 @@ export function userTables(columns: Columns) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       email: text(),
-      /** What revokes the grant when the account is deleted, sealed; Apple alone gives it. */
+      /** Apple's token to revoke the grant when the account is deleted, sealed. */
       grant: text(),
       createdAt: ms().notNull(),
     },
@@ -93,7 +93,7 @@ export function userTables(columns: Columns) {
     ],
   )
 
-  /** Tokens of links in mails and of half-done sign-ins. Only the hash is kept. */
+  /** Tokens for links in mails and for pending sign-ins. Only the hash is stored. */
   const oneTimeTokens = table(
     'one_time_tokens',
     {
@@ -102,7 +102,7 @@ export function userTables(columns: Columns) {
       userId: text()
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
-      /** The address that a mail was sent to, where that matters. */
+      /** The address that the mail was sent to, if it matters. */
       email: text(),
       /** Wrong answers so far. */
       failures: int().notNull(),
@@ -122,7 +122,7 @@ export function userTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.userId, t.hash] })],
   )
 
-  /** Devices that have signed in before, so that a new one can be told of. */
+  /** Devices that have signed in before, so that a new one can be reported. */
   const knownDevices = table(
     'known_devices',
     {

@@ -10,7 +10,7 @@ export const userGerman: Sentences = {
     'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
   'The account and everything in it is deleted.': 'Das Konto und alles darin ist gelöscht.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
-  'The address stays as it is. Choose a new password: somebody knows yours.':
+  'The address stays as it is. Choose a new password: someone knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
   'The password is changed. Other devices are signed out.':
     'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',

@@ -39,7 +39,7 @@ type UsersDeps = {
   recoveryKey: Uint8Array
   passwordMinLength: number
   passwords: Passwords
-  /** What mails and authenticator apps call the app. */
+  /** The name of the app in mails and authenticator apps. */
   appName: string
   links: MailLinks
   sendMail: SendMail
@@ -56,7 +56,7 @@ type UsersDeps = {
 
 export type Users = ReturnType<typeof createUsers>
 
-/** Builds the parts of this feature and wires them together. */
+/** Creates the services of this feature. */
 export function createUsers(deps: UsersDeps) {
   const { db, accounts, identities, outbox, now, newId, tokens, limits, log } = deps
   const { sealKey, recoveryKey, passwordMinLength, passwords, appName, links } = deps
@@ -166,7 +166,7 @@ export function createUsers(deps: UsersDeps) {
     clearUnreadableSecrets,
   }
 
-  /** Removes what lost secrets had sealed: nobody can open it again. */
+  /** Clears what was sealed with lost secrets and can never be opened. */
   async function clearUnreadableSecrets(lost: string[]) {
     const { users, identities: links, recoveryCodes } = db.tables
     await db.write(async (tx) => {
@@ -178,7 +178,7 @@ export function createUsers(deps: UsersDeps) {
       }
       if (!lost.includes('recovery-code.key')) return
       await tx.delete(recoveryCodes)
-      // Without codes of either kind nobody could pass the second step again.
+      // Without codes of either kind no user could pass the second step.
       if (isUnreadable) {
         await tx.update(users).set({ twoFactorSince: null }).where(isNotNull(users.twoFactorSince))
       }

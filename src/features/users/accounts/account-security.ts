@@ -15,7 +15,7 @@ type AccountSecurityDeps = {
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-/** What every act that recovers or secures an account does, so that nothing begun before outlives it. */
+/** What recovering or securing an account ends, so that nothing begun before survives it. */
 export function createAccountSecurity({
   db,
   endings,
@@ -26,8 +26,8 @@ export function createAccountSecurity({
   return { secure, signOut, endOtherSessions, removeUntrustedSignIns }
 
   /**
-   * Ends the sessions of a user but `keptSession` (null: all) and voids the one-time tokens and pending
-   * changes that a thief could have asked for, as part of the change that secures the account.
+   * Ends the user's sessions except `keptSession` (null: all) and revokes the one-time tokens and pending
+   * changes that a thief could have requested. Part of the change that secures the account.
    */
   async function secure(
     tx: Tx,
@@ -44,20 +44,20 @@ export function createAccountSecurity({
       .where(and(eq(users.id, userId), isNull(users.twoFactorSince)))
   }
 
-  /** Ends all sessions because an operator says so. */
+  /** Ends all sessions, for an operator. */
   async function signOut(userId: string) {
     await db.write((tx) => secure(tx, userId, null))
   }
 
-  /** Ends the other devices' sessions because their owner says so. */
+  /** Ends the sessions of the user's other devices. */
   async function endOtherSessions(userId: string, sessionId: string) {
     await db.write((tx) => secure(tx, userId, sessionId, 'signed_out'))
   }
 
   /**
-   * Removes what may let a stranger sign in after the mailbox's owner took the account: every way that was
-   * set up before anybody had verified the address, and links of people whose provider does not own it,
-   * whose word was once enough. The caller sets a new password and secures the account.
+   * Removes every sign-in method that a stranger may have set up before the owner of the mailbox took the
+   * account: all of them if the address was never verified, else linked providers that do not own the
+   * address. The caller sets a new password and secures the account.
    */
   async function removeUntrustedSignIns(
     tx: Tx,

@@ -4,7 +4,7 @@ import { accountDeleted } from '../../../lib/errors.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
-/** What a new account takes from the phone it is made on. */
+/** The defaults of a new account, from the request that creates it. */
 export type AccountDefaults = { name: string; locale: string; timezone: string }
 
 type LoginType = 'email' | 'google' | 'apple' | 'guest'
@@ -14,7 +14,7 @@ const PAGE = 1_000
 export type Accounts = ReturnType<typeof createAccounts>
 export type Account = UsersDb['tables']['users']['$inferSelect']
 
-/** Rows of people: made, found and upgraded as part of a change. */
+/** User rows: created, found and upgraded as part of a change. */
 export function createAccounts({
   db,
   now,
@@ -62,7 +62,7 @@ export function createAccounts({
     return user as Account
   }
 
-  /** Turns a guest into a full account: the id stays, and with it files and purchases. */
+  /** Turns a guest into a full account. The id stays, so files and purchases stay too. */
   async function upgrade(
     tx: Tx,
     guest: Account,
@@ -77,12 +77,12 @@ export function createAccounts({
     return user as Account
   }
 
-  /** Removes the row of a person as part of the change, and with it all that hangs on it. */
+  /** Deletes the user's row and, by cascade, everything that references it. */
   async function remove(tx: Tx, userId: string) {
     await tx.delete(users).where(eq(users.id, userId))
   }
 
-  /** Takes a picture that is gone from the person whom it showed, as part of the change. */
+  /** Clears the avatar if it is this picture, which is being deleted. */
   async function clearAvatar(tx: Tx, userId: string, key: string) {
     await tx
       .update(users)
@@ -90,7 +90,7 @@ export function createAccounts({
       .where(and(eq(users.id, userId), eq(users.avatarKey, key)))
   }
 
-  /** Those of `ids` that are users. */
+  /** The ids that belong to users. */
   async function filterExisting(from: Reader, ids: string[]): Promise<string[]> {
     const rows = await from.select({ id: users.id }).from(users).where(inArray(users.id, ids))
     return rows.map(({ id }) => id)
@@ -110,7 +110,7 @@ export function createAccounts({
     return user
   }
 
-  /** What is known of an account beside its profile, for the export. */
+  /** The account's data outside the profile, for the export. */
   async function describe(userId: string) {
     const { createdAt, updatedAt, emailVerifiedAt, twoFactorSince, passwordHash } = await find(
       db.read,
@@ -126,8 +126,8 @@ export function createAccounts({
   }
 
   /**
-   * Brings the stored forms of all addresses up to today's, after an upgrade. Returns the users whose
-   * address is the same as another one's by now: they keep the form that they had.
+   * Recomputes all stored e-mail keys after an upgrade. Returns the users whose new key belongs to another
+   * user: they keep their old key.
    */
   async function rebuildEmailKeys(): Promise<string[]> {
     const clashing: string[] = []

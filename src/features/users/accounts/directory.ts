@@ -10,25 +10,25 @@ export type Page = { emailPrefix?: string; after?: string; limit?: number }
 
 export type AccountSummary = ReturnType<typeof summaryOf>
 
-/** What was looked for, whatever it was: `strangers` are app user ids that events name and no person has. */
+/** The result of a search. `strangers`: app user ids in billing events that belong to no user. */
 export type FoundUsers = {
   users: AccountSummary[]
   next: string | null
   strangers: string[]
-  /** What was looked for, where it is the id of a billing event. */
+  /** The search text, if it is the id of a billing event. */
   eventId: string | null
 }
 
 const PAGE_SIZE = 50
 
-/** People as operators look them up: by id or e-mail address, and in pages. */
+/** Looks users up for operators: by id or e-mail address, and in pages. */
 export function createDirectory({ db, accounts, now }: DirectoryDeps) {
   const { users, sessions } = db.tables
   return { list, listOf, find, idOf, count, verifyEmail }
 
   /**
-   * The newest people first, or with `emailPrefix` those whose address begins so, by address. `next` is
-   * the `after` of the following page; null on the last one.
+   * The newest users first, or with `emailPrefix` the matching users by address. `next` is the `after` of
+   * the next page; null on the last page.
    */
   async function list({ emailPrefix, after, limit = PAGE_SIZE }: Page) {
     const byEmail = emailPrefix !== undefined
@@ -44,7 +44,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     return { users: rows.slice(0, limit).map(summaryOf), next }
   }
 
-  /** Those of `ids` that are people, at most a page. */
+  /** The users among `ids`, at most one page. */
   async function listOf(ids: string[]): Promise<AccountSummary[]> {
     const rows = await db.read
       .select()
@@ -63,7 +63,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     )
   }
 
-  /** The account of an id or an e-mail address. Throws `not_found`. */
+  /** Finds an account by id or e-mail address. Throws `not_found`. */
   async function find(idOrEmail: string): Promise<Account> {
     const [byId] = await db.read.select().from(users).where(eq(users.id, idOrEmail))
     const user = byId ?? (await accounts.findByEmail(db.read, idOrEmail))
@@ -82,7 +82,7 @@ export function createDirectory({ db, accounts, now }: DirectoryDeps) {
     }
   }
 
-  /** Takes an address for its owner's on the operator's word. */
+  /** Marks the e-mail address as verified, on the operator's word. */
   async function verifyEmail({ id, email }: Account) {
     if (email === null) throw new AppError('conflict', `The guest ${id} has no e-mail address.`)
     await db.write(async (tx) => {

@@ -15,9 +15,9 @@ type GuestsDeps = {
   limits: Limits
   now: () => Date
   checkSession: Sessions['check']
-  /** Whether a user has something that must outlast their visits: a purchase or file as recent as that. */
+  /** Whether a user has a purchase or a file that is newer than `since`. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
-  /** Removes a user with everything that is the user's. */
+  /** Deletes a user with all of the user's data. */
   deleteAccount: (userId: string) => Promise<void>
 }
 
@@ -39,12 +39,12 @@ export function createGuests(deps: GuestsDeps) {
     return signIn.asSession(grant, baseUrl)
   }
 
-  /** The user of a bearer token where one was sent, who may be a guest; null without a token. */
+  /** The user of the bearer token, who may be a guest; null without a token. */
   async function bearerUserId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return token ? (await checkSession(token, sealed)).userId : null
   }
 
-  /** The same for a sign-in, which apps have always sent with whatever token they had: a refused one is as good as none. */
+  /** The same for a sign-in. Apps send whatever token they have, so a refused token counts as none. */
   function bearerGuestId(token: string | undefined, sealed: boolean): Promise<string | null> {
     return bearerUserId(token, sealed).catch((error) => {
       const isRefused =
@@ -54,7 +54,7 @@ export function createGuests(deps: GuestsDeps) {
     })
   }
 
-  /** Removes guests whose devices, files and access to purchases are all 90 days in the past. */
+  /** Deletes guests without activity, files or access to purchases in the last 90 days. */
   async function sweep(signal: AbortSignal) {
     const cutoff = new Date(now().getTime() - IDLE_DAYS * DAY_MS)
     const isIn = and(eq(sessions.userId, users.id), gte(sessions.lastUsedAt, cutoff))

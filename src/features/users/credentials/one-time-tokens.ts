@@ -14,7 +14,7 @@ export const PURPOSES = [
 ] as const
 export type Purpose = (typeof PURPOSES)[number]
 
-/** How long a token of each purpose lives, in ms. */
+/** How long a token for each purpose is valid. */
 export const LIFETIME_MS: Record<Purpose, number> = {
   'verify-email': DAY_MS,
   'change-email': DAY_MS,
@@ -23,17 +23,17 @@ export const LIFETIME_MS: Record<Purpose, number> = {
   'two-factor': 5 * MINUTE_MS,
 }
 
-/** Sign-ins under way on several devices, and every mail that tells of a change of address. */
+/** A user may sign in on several devices at once, and each mail about a change of address has its own token. */
 const MULTIPLE_ALLOWED = new Set<Purpose>(['two-factor', 'cancel-email-change'])
 
 export type OneTimeTokens = ReturnType<typeof createOneTimeTokens>
 
-/** Tokens of 256 bits that work once. Only their hash is kept. */
+/** Single-use tokens of 256 bits. Only their hash is stored. */
 export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date }) {
   const { oneTimeTokens } = db.tables
   return { issue, find, take, fail, list, revoke, sweep }
 
-  /** Makes a token as part of the change. Earlier ones for the same purpose die, but those of `MULTIPLE_ALLOWED`. */
+  /** Creates a token and revokes earlier tokens for the same purpose, unless `MULTIPLE_ALLOWED` has it. */
   async function issue(
     tx: Tx,
     purpose: Purpose,
@@ -47,7 +47,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
         .where(and(eq(oneTimeTokens.userId, userId), eq(oneTimeTokens.purpose, purpose)))
     }
     const secret = randomBytes(32).toString('base64url')
-    // Nobody can change the id: the hash is of the whole token.
+    // The hash covers the id too, so it cannot be changed.
     const token = bearerId === null ? secret : `${secret}.${bearerId}`
     const expiresAt = new Date(now().getTime() + LIFETIME_MS[purpose])
     const row = { hash: sha256(token), purpose, userId, email, failures: 0, expiresAt }
@@ -55,7 +55,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return token
   }
 
-  /** The token's row when it is good for `purpose`. */
+  /** The token's row if it is valid for `purpose`. */
   async function find(from: Reader, purpose: Purpose, token: string) {
     const [row] = await from
       .select()
@@ -64,14 +64,14 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
     return row?.purpose === purpose && row.expiresAt > now() ? row : null
   }
 
-  /** Uses a token up as part of the change; null when it is not good (any more). */
+  /** Consumes a token; null if it is not valid. */
   async function take(tx: Tx, purpose: Purpose, token: string) {
     const row = await find(tx, purpose, token)
     if (row) await tx.delete(oneTimeTokens).where(eq(oneTimeTokens.hash, row.hash))
     return row
   }
 
-  /** Counts a wrong answer; with the last one that is allowed the token dies. */
+  /** Counts a wrong answer and deletes the token after `max` of them. */
   async function fail(tx: Tx, { hash, failures }: { hash: string; failures: number }, max: number) {
     const isSame = eq(oneTimeTokens.hash, hash)
     if (failures + 1 >= max) await tx.delete(oneTimeTokens).where(isSame)
@@ -82,7 +82,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
         .where(isSame)
   }
 
-  /** What is pending for a user, such as a change to another address, for the export. */
+  /** A user's pending tokens, such as for a change of address, for the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -97,8 +97,8 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 
   /**
-   * Revokes a user's tokens as part of the change. Verification links stay: they only confirm the
-   * address that they were mailed to, so a thief gains nothing by asking for one.
+   * Revokes a user's tokens. Verification links stay: they only confirm the address that they were sent
+   * to, so a thief gains nothing by requesting one.
    */
   async function revoke(tx: Tx, userId: string) {
     const isRisky = ne(oneTimeTokens.purpose, 'verify-email')
@@ -112,7 +112,7 @@ export function createOneTimeTokens({ db, now }: { db: UsersDb; now: () => Date 
   }
 }
 
-/** The user whose bearer token was sent when a token was issued; null for none. */
+/** The user whose bearer token came with the request that issued the token; null for none. */
 export function bearerIdIn(token: string): string | null {
   return token.split('.')[1] ?? null
 }

@@ -41,7 +41,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
   const { users } = db.tables
   return { register, create, login, change, set }
 
-  /** Makes an account, or makes one out of the guest. */
+  /** Creates an account, or upgrades the guest to one. */
   async function register(
     { email, password, ...hints }: { email: string; password: string } & AccountDefaults,
     { ip, device, baseUrl }: RequestOrigin,
@@ -52,7 +52,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     await limits.check(claims)
     const passwordHash = await passwords.inTurn([ip, emailKeyOf(email)], async ({ hash }) => {
       await limits.reserve(claims)
-      // Told early, a taken address costs no hash; the change below decides.
+      // Saves a hash for a taken address; the change below decides.
       if (await accounts.findByEmail(db.read, email)) throw emailTaken()
       return hash(password)
     })
@@ -71,7 +71,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     return signIn.asSession(grant, baseUrl)
   }
 
-  /** Makes an account for somebody else, who is not signed in by that. */
+  /** Creates an account for an operator, without a session. */
   async function create({
     email,
     password,
@@ -100,7 +100,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
       ? await passwords.hash(password, [origin.ip, emailKeyOf(email)])
       : null
     const result = await db.write(async (tx) => {
-      // The account may have gone, or its password changed, while the hash was verified.
+      // The account may have been deleted, or its password changed, while the hash was verified.
       const current = await accounts.findByEmail(tx, email)
       if (current?.passwordHash !== user.passwordHash)
         throw wrongCredentials({ reason: 'wrong_password', userId: user.id })
@@ -124,7 +124,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     })
   }
 
-  /** Sets the password with the token of a mail, which proves the address, and ends all sessions. */
+  /** Sets the password with the token from a mail, which also verifies the address, and ends all sessions. */
   async function set(token: string, password: string) {
     const asked = await addresses.findResetOwner(db.read, token)
     await check(password, 'newPassword', asked.email ?? '', asked.name)
@@ -137,7 +137,7 @@ export function createPasswordLogin(deps: PasswordLoginDeps) {
     })
   }
 
-  /** Names the faults of both fields at once. */
+  /** Reports the errors of both fields at once. */
   async function checkNewLogin(email: string, password: string, name: string) {
     const checks = [
       async () => requireMailbox(email),

@@ -15,19 +15,19 @@ type PasswordProofDeps = {
 
 export type PasswordProof = ReturnType<typeof createPasswordProof>
 
-/** Throws when what was proven before the change holds no more: the password may have been replaced. */
+/** Throws if the password was replaced since it was verified. */
 export type RecheckPassword = (tx: Tx) => Promise<void>
 
 const PER_ACCOUNT: BackoffRule = { name: 'sign-in', free: 5, maxDelay: 15 * 60 }
-/** Counted apart, so that a stranger who only knows the address blocks nothing of a session. */
+/** Counted separately, so that a stranger who knows the address cannot block a signed-in user. */
 const PER_USER: BackoffRule = { name: 'own-password', free: 5, maxDelay: 15 * 60 }
 const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 }
 
-/** Checks passwords. Each attempt is counted before its hash is verified, so that many at once cannot slip through. */
+/** Checks passwords. Attempts count before the hash is verified, so parallel attempts are limited too. */
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
   return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
 
-  /** The account that an address and a password belong to; `releaseRateLimit` ends the count, as part of the change. */
+  /** The account of an address and a password; `releaseRateLimit` uncounts the attempt, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)
@@ -41,7 +41,7 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     })
   }
 
-  /** The same for somebody who is not about to sign in. */
+  /** The same without a sign-in to follow. */
   async function prove(email: string, password: string, ip: string): Promise<Account> {
     const { user, releaseRateLimit } = await attempt(email, password, ip)
     await db.write(releaseRateLimit)
@@ -49,8 +49,8 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
   }
 
   /**
-   * Throws unless the password is that of a signed-in user, limited as a sign-in is. Returns a check to
-   * repeat inside the change that follows: another password may have been set meanwhile.
+   * Throws unless it is the signed-in user's password, with the rate limit of a sign-in. Returns a check to
+   * repeat inside the change that follows, because another password may be set in between.
    */
   async function verifyOwnPassword(userId: string, password: string): Promise<RecheckPassword> {
     const { passwordHash } = await accounts.find(db.read, userId)
@@ -67,12 +67,12 @@ export function createPasswordProof({ db, accounts, passwords, limits }: Passwor
     }
   }
 
-  /** A new password ends the delays that wrong ones have brought. */
+  /** Lifts the delays of wrong passwords after a new one is set. */
   async function forgetFailures(tx: Tx, { id, email }: Account) {
     for (const claim of claimsOf({ id, email })) await limits.forget(tx, claim)
   }
 
-  /** The limits that passwords of an account count against. */
+  /** The rate limits that password attempts of an account count against. */
   function claimsOf({ id, email }: Pick<Account, 'id' | 'email'>): Claim[] {
     return [accountClaim(email ?? id), { rule: PER_USER, key: id }]
   }

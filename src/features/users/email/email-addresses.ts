@@ -12,7 +12,7 @@ import type { MailKind } from './mail-texts.ts'
 import { type Notices, REQUESTED_MAIL_LIMIT, UNVERIFIED_MAIL_LIMIT } from './notices.ts'
 import { PRIORITY, type UserOutbox } from './outbox-messages.ts'
 
-/** What links in mails begin with, up to and with `auth`: in the app, and as pages. One of them is there. */
+/** The base of links in mails, including `auth`: to the app, and to browser pages. At least one is set. */
 export type MailLinks = { app: string | null; page: string | null }
 
 type EmailAddressesDeps = {
@@ -29,7 +29,7 @@ type EmailAddressesDeps = {
 
 export type EmailAddresses = ReturnType<typeof createEmailAddresses>
 
-/** What the tokens on a page may be for. */
+/** The token purposes that each page accepts. */
 const PURPOSES_OF = {
   verify: ['verify-email', 'change-email'],
   cancel: ['cancel-email-change'],
@@ -38,7 +38,7 @@ const PURPOSES_OF = {
 
 const PER_IP: WindowRule = { name: 'mail-address', max: 30, seconds: 60 * 60 }
 
-/** E-mail addresses: shown to be somebody's, changed, and used to get back in. */
+/** Verifies and changes e-mail addresses, and sends password resets. */
 export function createEmailAddresses(deps: EmailAddressesDeps) {
   const { db, accounts, oneTimeTokens, outbox, notices, accountSecurity, limits, now } = deps
   const { links } = deps
@@ -56,7 +56,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     consumeResetToken,
   }
 
-  /** Sends the mail that confirms a new account's address, unless that mailbox got too many already. */
+  /** Sends the verification mail of a new account, unless the address got too many already. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
     const isAllowed = await limits.allows(tx, {
@@ -76,7 +76,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     await db.write((tx) => sendLink(tx, user, 'verify-email', email, ip))
   }
 
-  /** Confirms the address of an account, or lets a changed one take effect. */
+  /** Verifies the address of an account, or applies a change of address. */
   async function verify(token: string) {
     await db.write(async (tx) => {
       const confirmed = await oneTimeTokens.take(tx, 'verify-email', token)
@@ -88,8 +88,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Sends a link to the new address; until it is opened nothing changes. The old address is told at once,
-   * with a link that cancels the change: the password may be in a thief's hands.
+   * Sends a link to the new address; nothing changes until it is opened. The old address gets a link that
+   * cancels the change, because a thief may know the password.
    */
   async function change(
     userId: string,
@@ -106,18 +106,18 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
       if (holder && holder.id !== userId) throw addressTaken()
       await sendLink(tx, user, 'change-email', email, ip)
       const token = await oneTimeTokens.issue(tx, 'cancel-email-change', userId)
-      // Older apps do not know this link.
+      // Older apps do not handle this link.
       const link = `${links.page ?? links.app}/cancel?token=${token}`
       const isEnqueued = await notices.enqueueNotice(tx, user, 'email-change-requested', {
         detail: email,
         link,
       })
-      // A verified address is told, or nothing is begun; one that nobody has verified may be mistyped.
+      // The owner of a verified address must be notified. An unverified address may be mistyped.
       if (!isEnqueued && user.emailVerifiedAt !== null) throw tooManyChanges()
     })
   }
 
-  /** Ends a pending change of address with the link that the old address got. */
+  /** Cancels a pending change of address with the link sent to the old address. */
   async function cancelChange(token: string) {
     await db.write(async (tx) => {
       const cancelled = await oneTimeTokens.take(tx, 'cancel-email-change', token)
@@ -126,14 +126,14 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     })
   }
 
-  /** Leaves word that a link to choose a new password is wanted: known or not, the same is done until the reply. */
+  /** Queues a password reset. Known and unknown addresses take the same time until the reply. */
   async function forgot(email: string, ip: string) {
     await reserveMail(email, ip)
     const handling = { priority: PRIORITY.reset, userId: null, source: ip }
     await db.write((tx) => outbox.add(tx, { kind: 'forgotten-password', email, ip }, handling))
   }
 
-  /** Sends a link to choose a new password, if there is such an account. */
+  /** Sends a password reset link if the account exists. */
   async function sendReset(email: string, ip: string | null) {
     await db.write(async (tx) => {
       const user = await accounts.findByEmail(tx, email)
@@ -156,8 +156,8 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 
   /**
-   * Uses up the token of a reset. Who holds it has read the mail: the address is verified, and
-   * what a stranger may have set up goes.
+   * Consumes a reset token. The holder has read the mail, so the address is verified and sign-in methods
+   * that a stranger may have set up are removed.
    */
   async function consumeResetToken(tx: Tx, token: string): Promise<Account> {
     const row = await oneTimeTokens.take(tx, 'reset-password', token)
@@ -167,7 +167,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     return accounts.find(tx, row.userId)
   }
 
-  /** The address may have changed since the mail was sent: then it proves nothing any more. */
+  /** Refuses a link to an address that is no longer the account's. */
   async function confirm(tx: Tx, userId: string, email: string | null) {
     const user = await accounts.find(tx, userId)
     if (user.email !== email) throw invalidLink()
@@ -180,7 +180,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     if (holder && holder.id !== userId) throw addressTaken()
     const changes = { email, emailKey: emailKeyOf(email), emailVerifiedAt: now() }
     await tx.update(users).set(changes).where(eq(users.id, userId))
-    // A verification link that the old address got confirms no other address.
+    // A verification link sent to the old address does not verify the new one.
     await oneTimeTokens.revoke(tx, userId)
     await notices.enqueueNotice(tx, user, 'email-changed', { detail: email })
   }
@@ -211,7 +211,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   }
 }
 
-/** Throws `validation_failed` unless `email` is one bare address that mail can be sent to. */
+/** Throws `validation_failed` unless `email` is a plain address that mail can be sent to. */
 export function requireMailbox(email: string) {
   if (mailboxOf(email) !== null) return
   throw new AppError('validation_failed', 'Some fields are invalid.', {

@@ -11,11 +11,11 @@ export type MailKind =
 type Text = { subject: string; body: string; action?: string }
 type Filling = { mail: MailKind; locale: string; link?: string; page?: string; detail?: string }
 
-/** Each mail in each language. `%s` is the detail: a device, or an address. */
+/** The mails in each language. `%s` is the detail, such as a device or an address. */
 const ENGLISH: Record<MailKind, Text> = {
   'verify-email': {
     subject: 'Confirm your e-mail address',
-    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not make an account, do not confirm: whoever made it knows its password.',
+    body: 'Please confirm that this address is yours. The link works for 24 hours. If you did not create an account, do not confirm: its creator knows the password.',
     action: 'Confirm the address',
   },
   'change-email': {
@@ -24,13 +24,13 @@ const ENGLISH: Record<MailKind, Text> = {
     action: 'Use this address',
   },
   'email-change-requested': {
-    subject: 'Somebody wants to change your e-mail address',
-    body: 'A request was made to change the address of your account to %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: somebody knows yours.',
+    subject: 'Someone wants to change your e-mail address',
+    body: 'A request was made to change the address of your account to %s. If it was you, do nothing. If it was not you, cancel the change within 24 hours and choose a new password: someone knows yours.',
     action: 'Cancel the change',
   },
   'reset-password': {
     subject: 'Choose a new password',
-    body: 'Somebody, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, do nothing.',
+    body: 'Someone, hopefully you, has asked for a new password. The link works for 30 minutes. If it was not you, do nothing.',
     action: 'Choose a password',
   },
   'email-changed': {
@@ -91,7 +91,7 @@ const GERMAN: Record<MailKind, Text> = {
 }
 
 const TEXTS: Record<string, Record<MailKind, Text>> = { en: ENGLISH, de: GERMAN }
-/** What introduces the link that works without the app. */
+/** The label of the link that works without the app. */
 const IN_BROWSER: Record<string, string> = { en: 'In a browser', de: 'Im Browser' }
 
 /** Subject, plain text and HTML of a mail in the language of `locale`, else in English. */

@@ -9,18 +9,18 @@ type NoticesDeps = { limits: Limits; outbox: UserOutbox }
 
 export type Notices = ReturnType<typeof createNotices>
 
-/** Mails that somebody has asked for. */
+/** Mails that were requested. */
 export const REQUESTED_MAIL_LIMIT: WindowRule = { name: 'mail', max: 3, seconds: 60 * 60 }
-/** Mails that nobody has asked for, to an address that nobody has verified: it may be a stranger's. */
+/** Unrequested mails to an unverified address, which may be a stranger's. */
 export const UNVERIFIED_MAIL_LIMIT: WindowRule = { name: 'mail-unproven', max: 5, seconds: 60 * 60 }
-/** Counted apart: what strangers ask for must not keep an owner from being told. */
+/** Counted separately, so that a stranger's requests cannot use up the owner's notices. */
 const NOTICE_LIMIT: WindowRule = { name: 'notice', max: 10, seconds: 60 * 60 }
 
-/** Mails that tell the owner of an account what happened to it. */
+/** Mails that notify owners of what happened to their account. */
 export function createNotices({ limits, outbox }: NoticesDeps) {
   return { enqueueNotice }
 
-  /** Leaves a notice to the account's own address as part of the change; false when too many were sent. */
+  /** Queues a notice to the account's address as part of the change; false if too many were sent. */
   async function enqueueNotice(
     tx: Tx,
     { id: userId, email, emailVerifiedAt, locale }: Account,

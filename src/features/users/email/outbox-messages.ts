@@ -2,9 +2,9 @@ import type { Outbox } from '../../../platform/outbox/outbox.ts'
 import type { MailKind } from './mail-texts.ts'
 
 /**
- * What people's changes leave to be done after the commit: a mail, the end of a grant that Apple has to be
- * told of, or a forgotten password, so that its reply takes the same time whether or not the address is
- * known. `link` or `detail` fill in what a mail speaks of; `page` leads to the same without the app.
+ * Work that follows a commit: a mail, a grant to revoke at Apple, or a forgotten password, which is handled
+ * here so that the reply takes the same time for unknown addresses. `link` and `detail` fill in the mail;
+ * `page` is the same link for browsers.
  */
 type UserMessage =
   | {
@@ -21,5 +21,5 @@ type UserMessage =
 
 export type UserOutbox = Outbox<UserMessage>
 
-/** What is sent first has the lowest number: without a reset somebody cannot get in, and nobody waits for a notice. */
+/** The lowest number is sent first: users wait for a reset, but not for a notice. */
 export const PRIORITY = { reset: 0, confirmation: 1, notice: 2 }

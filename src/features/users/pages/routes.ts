@@ -13,7 +13,7 @@ const MAX_FORM_BYTES = 4 * 1024
 const hidden = { detail: { hide: true } }
 const TokenQuery = t.Object({ token: t.Optional(t.String({ maxLength: 100 })) })
 
-/** Pages for apps without deep links: each a form that posts to where it is. */
+/** Pages for apps without deep links, each a form that posts to its own URL. */
 export function pageRoutes(deps: UserRoutesDeps) {
   const { users, ipOf, deleteAccount, appName, languageOf, translate } = deps
   const { addresses, passwordLogin, proof, twoFactor } = users
@@ -43,7 +43,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
       unparsed,
     )
 
-  /** The form of a link, or what is wrong with the link: nothing is used up by looking. */
+  /** Shows the form of a link, or what is wrong with the link. Opening it consumes nothing. */
   async function open(context: RequestContext, name: TokenPage, token = '') {
     const texts = textsFor(context)
     const error = await failureOf(() => addresses.requireLink(name, token), context)
@@ -51,7 +51,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(context, tokenPage(texts, name, token))
   }
 
-  /** Does what a link is for. A field that was refused can be corrected; a link that is used up cannot. */
+  /** Submits the form. After an invalid field it is shown again; a used link ends it. */
   async function submit(
     context: RequestContext,
     name: TokenPage,
@@ -83,7 +83,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return page(context, deletePage(texts, form('email'), error.sentence), error.status)
   }
 
-  /** The user of a password and, where two-factor is on, of a code. */
+  /** Checks the password and, with two-factor on, the code. Returns the user's id. */
   async function prove(email: string, password: string, code: string, ip: string) {
     const user = await proof.prove(email, password, ip)
     if (user.twoFactorSince !== null) await twoFactor.prove(user.id, code)
@@ -103,7 +103,7 @@ export function pageRoutes(deps: UserRoutesDeps) {
     return sendPage(set, { ...content, ...frame }, status)
   }
 
-  /** What went wrong, in the language of the page; null when nothing did. */
+  /** The error of `work` in the language of the page; null if it succeeded. */
   async function failureOf(work: () => Promise<unknown>, { request }: RequestContext) {
     try {
       await work()

@@ -2,10 +2,10 @@ import type { PageTexts } from './texts.ts'
 
 export type TokenPage = 'verify' | 'cancel' | 'reset'
 
-/** What a page says under its title, in HTML. */
+/** A page's title and HTML body. */
 type PageContent = { title: string; content: string }
 
-/** A form that posts to where it is. `error`: what was wrong with the last try. */
+/** A form that posts to its own URL. `error`: what was wrong with the last attempt. */
 export function tokenPage(
   texts: PageTexts,
   page: TokenPage,

@@ -1,4 +1,4 @@
-/** The texts of the pages in each language that mails have. */
+/** The texts of the pages, in the languages of the mails. */
 const ENGLISH = {
   verify: { title: 'Confirm your e-mail address', button: 'Confirm' },
   cancel: { title: 'Cancel the change of your e-mail address', button: 'Cancel the change' },
@@ -11,7 +11,7 @@ const ENGLISH = {
   newPassword: 'New password',
   code: 'Code, if you use two-factor',
   verified: 'The address is confirmed. You can go back to the app.',
-  cancelled: 'The address stays as it is. Choose a new password: somebody knows yours.',
+  cancelled: 'The address stays as it is. Choose a new password: someone knows yours.',
   wasReset: 'The password is set. Sign in with it in the app.',
   deleted: 'Your account and everything in it is deleted.',
 }
@@ -34,7 +34,7 @@ const GERMAN: PageTexts = {
   deleted: 'Dein Konto und alles darin ist gelöscht.',
 }
 
-/** The texts of a language, in English where there are none. */
+/** The texts in a language, else in English. */
 export function pageTexts(language: string): PageTexts {
   return language === 'de' ? GERMAN : ENGLISH
 }

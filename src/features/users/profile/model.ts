@@ -8,7 +8,7 @@ const text = (maxLength: number, description: string, example: string | null) =>
     examples: [example],
   })
 
-/** RFC 7396: what is absent stays, `null` restores the start value. */
+/** A merge patch (RFC 7396): absent fields stay, `null` restores the default. */
 export const ProfilePatch = closedObject({
   profile: t.Optional(
     t.Union(
@@ -16,20 +16,20 @@ export const ProfilePatch = closedObject({
         closedObject(
           {
             name: t.Optional(text(100, 'null: empty', 'Ann')),
-            locale: t.Optional(text(35, 'BCP 47; null: as the phone asks for', 'pt-BR')),
-            timezone: t.Optional(text(64, 'IANA; null: as the phone says', 'Europe/Berlin')),
+            locale: t.Optional(text(35, 'BCP 47; null: from the request headers', 'pt-BR')),
+            timezone: t.Optional(text(64, 'IANA; null: from the request headers', 'Europe/Berlin')),
             currency: t.Optional(text(3, 'ISO 4217 in any case; null: usd', 'EUR')),
             avatarKey: t.Optional(
-              // An invented key would be refused where requests are tried.
-              text(64, 'the key of an own public picture; null: none', null),
+              // An invented key would be refused when examples are tried.
+              text(64, 'the key of one of the user’s public pictures; null: none', null),
             ),
           },
           'ProfileChanges',
-          'what is absent stays; null restores every start value',
+          'absent fields stay; null restores every default',
         ),
         t.Null(),
       ],
-      { description: 'what is absent stays; null restores every start value' },
+      { description: 'absent fields stay; null restores every default' },
     ),
   ),
   onboardingCompleted: t.Optional(
@@ -42,16 +42,19 @@ export const ProfilePatch = closedObject({
 })
 export type ProfilePatch = Static<typeof ProfilePatch>
 
-/** The user as every reply shows it: signing in and the profile share it. */
+/** The user in every reply: signing in and the profile share it. */
 export const UserProfile = closedObject(
   {
-    _id: id('of the person: give it to the billing SDK as the app user id'),
+    _id: id('of the user: pass it to the billing SDK as the app user id'),
     loginType: openEnum(['email', 'google', 'apple', 'guest'], {
-      description: 'how the account was made',
+      description: 'how the account was created',
     }),
-    email: t.String({ description: 'as typed; empty for a guest', examples: ['ann@example.com'] }),
+    email: t.String({
+      description: 'as entered; empty for a guest',
+      examples: ['ann@example.com'],
+    }),
     emailVerified: t.Boolean({
-      description: 'whether the person was shown to read mail at the address',
+      description: 'whether the address is verified',
       examples: [true],
     }),
     profile: closedObject(
@@ -62,13 +65,13 @@ export const UserProfile = closedObject(
         currency: t.String({ description: 'ISO 4217 in lower case', examples: ['usd'] }),
         avatarUrl: nullable(
           t.String({
-            description: 'the picture that shows the person; null for none',
+            description: 'the user’s picture; null for none',
             examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
           }),
         ),
       },
       'Profile',
-      'what the person may change',
+      'what the user can change',
     ),
     twoFactor: closedObject(
       {
@@ -78,7 +81,7 @@ export const UserProfile = closedObject(
         }),
         methods: t.Array(
           openEnum(['totp', 'recovery_code'], { description: 'a way to pass the second step' }),
-          { description: 'what the second step takes; none while it is off', examples: [[]] },
+          { description: 'what the second step accepts; empty while it is off', examples: [[]] },
         ),
         recoveryCodesLeft: integer({
           description: 'recovery codes not used yet',
@@ -86,11 +89,11 @@ export const UserProfile = closedObject(
         }),
       },
       'TwoFactorState',
-      'how the second step of signing in stands',
+      'the state of two-factor authentication',
     ),
     onboardingCompleted: t.Boolean({ description: 'kept for the app', examples: [true] }),
   },
   'UserProfile',
-  'a person, as every reply shows one',
+  'a user',
 )
 export type UserProfile = Static<typeof UserProfile>

@@ -13,7 +13,7 @@ type ProfileRoutesDeps = {
   profile: Profile
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>
-  /** What URLs of files begin with. */
+  /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
 }
@@ -32,7 +32,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
           tags,
           operationId: 'readProfile',
           summary: 'Read your profile',
-          description: 'The profile of whoever the token is of.',
+          description: 'The signed-in user’s profile.',
         },
       },
     )
@@ -51,8 +51,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
           tags,
           operationId: 'changeProfile',
           summary: 'Change your profile',
-          description:
-            'A merge patch (RFC 7396): what is absent stays, `null` restores the start value.',
+          description: 'A merge patch (RFC 7396): absent fields stay, `null` restores the default.',
         },
       },
     )
@@ -70,7 +69,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
           tags,
           operationId: 'deleteProfile',
           summary: 'Delete the account',
-          description: 'At once and for good: sessions, files and personal data go.',
+          description: 'Immediate and permanent: removes sessions, files and personal data.',
         },
       },
     )
@@ -78,10 +77,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
       signedIn: true,
       response: responses(
         DataOf(
-          t.Object(
-            {},
-            { additionalProperties: true, description: 'a member for each kind of data' },
-          ),
+          t.Object({}, { additionalProperties: true, description: 'one member per kind of data' }),
         ),
         400,
         401,
@@ -91,7 +87,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
         tags,
         operationId: 'exportData',
         summary: 'Everything stored about the user',
-        description: 'One object with a member for each kind of data.',
+        description: 'One object with one member per kind of data.',
       },
     })
 }

@@ -7,12 +7,12 @@ import type { ProfilePatch } from './model.ts'
 
 type ProfileDeps = {
   db: UsersDb
-  /** Whether a key is that of a public picture of the person. */
+  /** Whether the key is one of the user's public pictures. */
   ownsPublicPicture: (tx: Tx, userId: string, key: string) => Promise<boolean>
   now: () => Date
 }
 
-/** What `null` restores, from the headers of the request. */
+/** What `null` restores, from the request headers. */
 type StartValues = { locale: string; timezone: string }
 
 export type Profile = ReturnType<typeof createProfile>
@@ -26,7 +26,7 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
     .prepare()
   return { read, change }
 
-  /** The profile; `baseUrl` is what URLs of files begin with. */
+  /** The profile; `baseUrl` is the base of file URLs. */
   async function read(userId: string, baseUrl: string) {
     const [user] = await byId.execute({ userId })
     if (!user) throw accountDeleted(userId)
@@ -71,7 +71,7 @@ export function createProfile({ db, ownsPublicPicture, now }: ProfileDeps) {
   }
 }
 
-/** What `profile: null` stands for: every start value. */
+/** What `profile: null` means: every default. */
 const EVERYTHING_NULL = {
   name: null,
   locale: null,

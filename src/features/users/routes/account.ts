@@ -33,7 +33,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'listSessions',
           summary: 'Signed-in devices',
-          description: 'Every session of the person, the last used first.',
+          description: 'All sessions of the user, last used first.',
         },
       },
     )
@@ -54,7 +54,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'endSession',
           summary: 'Sign a device out',
-          description: 'Ends one session, or with `others` all but the one that asks.',
+          description: 'Ends one session, or with `others` all except the current one.',
         },
       },
     )
@@ -91,7 +91,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           operationId: 'forgotPassword',
           summary: 'Request a password reset',
           description:
-            'Sends a mail with a link, if there is such an account. The reply is the same in any case.',
+            'Sends a mail with a link if the account exists. The reply is always the same.',
         },
       },
     )
@@ -108,7 +108,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'resetPassword',
           summary: 'Set a new password',
-          description: 'Takes the token of the mail. All devices are signed out.',
+          description: 'Takes the token from the mail. All devices are signed out.',
         },
       },
     )
@@ -125,7 +125,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'verifyEmail',
           summary: 'Confirm an e-mail address',
-          description: 'Takes the token of the mail. A changed address takes effect by it.',
+          description: 'Takes the token from the mail. Also applies a change of address.',
         },
       },
     )
@@ -143,7 +143,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'resendVerification',
           summary: 'Resend the verification mail',
-          description: 'Sends the mail once more; 409 when there is nothing to confirm.',
+          description: 'Sends the mail again; 409 when there is nothing to confirm.',
         },
       },
     )
@@ -164,7 +164,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'changeEmail',
           summary: 'Change the e-mail address',
-          description: 'Sends a mail to the new address. Until its link is opened nothing changes.',
+          description: 'Sends a mail to the new address. Nothing changes until its link is opened.',
         },
       },
     )
@@ -172,7 +172,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       `${EMAIL}/cancel`,
       async ({ body: { token } }) => {
         await addresses.cancelChange(token)
-        return message('The address stays as it is. Choose a new password: somebody knows yours.')
+        return message('The address stays as it is. Choose a new password: someone knows yours.')
       },
       {
         ...json(CancelChangeBody),
@@ -181,7 +181,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
           tags,
           operationId: 'cancelEmailChange',
           summary: 'Cancel a change of the e-mail address',
-          description: 'Takes the token of the mail that told the old address of the change.',
+          description: 'Takes the token from the mail to the old address.',
         },
       },
     )

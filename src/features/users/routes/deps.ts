@@ -2,17 +2,17 @@ import type { authenticate } from '../../../platform/http/authenticate.ts'
 import type { IpOf } from '../../../platform/http/client-ip.ts'
 import type { Users } from '../users.ts'
 
-/** What the routes of this feature share. */
+/** What all routes of this feature need. */
 export type UserRoutesDeps = {
   users: Users
   ipOf: IpOf
-  /** What URLs of files begin with. */
+  /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
   deleteAccount: (userId: string) => Promise<void>
-  /** What pages call the app. */
+  /** The name of the app on pages. */
   appName: string
-  /** The language of pages that suits a request, and a sentence in it. */
+  /** The language of pages for a request, and a sentence in that language. */
   languageOf: (request: Request) => string
   translate: (sentence: string, language: string) => string
 }

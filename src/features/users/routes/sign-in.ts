@@ -16,10 +16,10 @@ import {
 import type { UserRoutesDeps } from './deps.ts'
 
 const tags = ['Signing in']
-/** With a token or without: a guest who sends one keeps what is theirs. */
+/** The token is optional: guests who send one keep their data. */
 const OPTIONAL_GUEST_TOKEN = [{}, { bearer: [] }]
 
-/** Every way to get a session, and out of it. */
+/** Signing in, refreshing and signing out. */
 export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDeps) {
   const { passwordLogin, signIn, socialLogin, guests, sessions } = users
   const { bearerUserId, bearerGuestId } = guests
@@ -44,7 +44,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Create an account and sign in',
           description:
-            "Answers a session. With a guest's token in `Authorization` that account is upgraded: its id, files and purchases stay.",
+            "Returns a session. With a guest's token in `Authorization` the guest is upgraded and keeps its id, files and purchases.",
         },
       },
     )
@@ -66,7 +66,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in',
           description:
-            "Answers a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the account takes over what the guest has, once the sign-in is done.",
+            "Returns a session, or with code `two_factor_required` a challenge for the second step. With a guest's token in `Authorization` the guest is merged into the account once the sign-in is done.",
         },
       },
     )
@@ -90,7 +90,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in: the second step',
           description:
-            'Takes the challenge of the first step, and a code. Five wrong codes end the challenge. The account takes over what a guest has whose token was sent in `Authorization`, with the first step or with this one.',
+            'Takes the challenge from the first step and a code. Five wrong codes end the challenge. With a guest’s token in `Authorization`, in either step, the guest is merged into the account.',
         },
       },
     )
@@ -112,7 +112,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           security: OPTIONAL_GUEST_TOKEN,
           summary: 'Sign in with Google or Apple',
           description:
-            "Takes the id token of Google or Apple. An account with the same verified address is linked, where the provider is in charge of that address (Apple; Google for gmail.com and Workspace) or a token of that account is sent; with a guest's token that account is upgraded or merged.",
+            "Takes the id token from Google or Apple. An account with the same verified address is linked if the provider owns that address (Apple; Google for gmail.com and Workspace) or the account's token is sent. With a guest's token the guest is upgraded or merged.",
         },
       },
     )
@@ -131,8 +131,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           tags,
           operationId: 'unlinkProvider',
           summary: 'Unlink Google or Apple',
-          description:
-            'Refused with 409 when it is the only way to sign in. Other devices are signed out.',
+          description: '409 when it is the only way to sign in. Other devices are signed out.',
         },
       },
     )
@@ -148,7 +147,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           operationId: 'startAsGuest',
           summary: 'Start without an account',
           description:
-            'Answers a session of a new account without credentials, which `register` or `signInSocially` can upgrade. Until then the session is the only way in. The account is deleted 90 days after its last use, but not within 90 days of a file or of access that a purchase gave.',
+            'Returns a session of a new account without credentials, which `register` or `signInSocially` can upgrade. Until then the session is the only way to use it. The account is deleted after 90 days without use, a new file or access from a purchase.',
         },
       },
     )
@@ -164,7 +163,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           operationId: 'refresh',
           summary: 'Exchange the refresh token',
           description:
-            'Each refresh token is replaced by its use. When the reply was lost, the same token may be sent again and gets the same successor. 409: another process of the app has just refreshed this session; read the tokens that it has stored. A session ends after 60 days without use, and 365 days after the sign-in.',
+            'Each use replaces the refresh token. If the reply is lost, send the same token again to get the same successor. 409: another process of the app has just refreshed this session; read the tokens that it stored. A session ends after 60 days without use, and 365 days after the sign-in.',
         },
       },
     )
@@ -182,7 +181,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
           tags,
           operationId: 'logout',
           summary: 'Sign out of this session',
-          description: 'Ends the session that asks, at once.',
+          description: 'Ends the current session immediately.',
         },
       },
     )
@@ -193,7 +192,7 @@ export function signInRoutes({ users, ipOf, baseUrlOf, signedIn }: UserRoutesDep
   }
 }
 
-/** What the phone tells of where it is. */
+/** The locale and time zone that the phone reports. */
 function localeOf({ headers }: Request) {
   return { locale: initialLocaleOf(headers), timezone: timezoneOf(headers) }
 }

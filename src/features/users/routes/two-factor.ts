@@ -28,7 +28,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
           tags,
           operationId: 'setUpTwoFactor',
           summary: 'Create a two-factor secret',
-          description: 'It counts once it is confirmed by a first code.',
+          description: 'Two-factor turns on when the first code confirms it.',
         },
       },
     )
@@ -43,9 +43,9 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
         detail: {
           tags,
           operationId: 'confirmTwoFactor',
-          summary: 'Switch two-factor on',
+          summary: 'Turn two-factor on',
           description:
-            'Answers the recovery codes. When the reply was lost, the same code may be sent again within five minutes.',
+            'Returns the recovery codes. If the reply is lost, send the same code again within five minutes.',
         },
       },
     )
@@ -78,7 +78,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
         detail: {
           tags,
           operationId: 'disableTwoFactor',
-          summary: 'Switch two-factor off',
+          summary: 'Turn two-factor off',
           description: 'Needs the password and a code. Other devices are signed out.',
         },
       },

@@ -6,12 +6,12 @@ import type { SessionEndings } from './session-endings.ts'
 
 type DevicesDeps = { db: UsersDb; endings: SessionEndings; now: () => Date }
 
-/** As many as there may be sessions. */
+/** The same as the maximum of sessions. */
 const MAX_DEVICES = 20
 
 export type Devices = ReturnType<typeof createDevices>
 
-/** The sessions of a person as the person sees them: devices that are signed in. */
+/** A user's sessions, presented as signed-in devices. */
 export function createDevices({ db, endings, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
   return { list, known, end, isNew }
@@ -31,7 +31,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     }))
   }
 
-  /** Every device that has signed in, also those that are signed out by now, for the export. */
+  /** All devices that have signed in, even if signed out since, for the export. */
   async function known(userId: string) {
     const rows = await db.read
       .select()
@@ -41,15 +41,14 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
     return rows.map(({ device, seenAt }) => ({ device, seenAt: seenAt.toISOString() }))
   }
 
-  /** Ends one session of a user. Throws `not_found` when it is not this user's. */
+  /** Ends one of the user's sessions. Throws `not_found` for others. */
   async function end(userId: string, sessionId: string) {
     const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
     if (!isEnded) throw new AppError('not_found', 'Not found.')
   }
 
   /**
-   * Remembers a device; true when the person has used others before, but not this one of late: those seen longest ago
-   * are forgotten.
+   * Remembers a device. True if the user has other devices but this one is not among the 20 seen last.
    */
   async function isNew(tx: Tx, userId: string, device: string): Promise<boolean> {
     const isOwn = eq(knownDevices.userId, userId)

@@ -5,7 +5,7 @@ import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 
-/** How a session ended: by its user, because the account was secured or had too many, by a stolen token, or by age. */
+/** Why a session ended: signed out; account secured or too many sessions; stolen token; age. */
 export type SessionEnd = Extract<
   DenialReason,
   'signed_out' | 'revoked' | 'token_reused' | 'session_expired'
@@ -14,10 +14,10 @@ export type SessionEnd = Extract<
 export type SessionEndings = ReturnType<typeof createSessionEndings>
 
 const MAX_SESSIONS = 20
-/** An access token outlives its session by 15 minutes at most: the log keeps what is older. */
+/** An access token outlives its session by at most 15 minutes; older reasons are in the log. */
 const MAX_RECENT_ENDS = 5_000
 
-/** Every way in which sessions end, each as part of a change. Access and refresh tokens die with their session. */
+/** All ways to end sessions, as part of a change. Access and refresh tokens end with their session. */
 export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
   const { sessions, knownDevices } = db.tables
   const recentEnds = createRecentMap<string, SessionEnd>(MAX_RECENT_ENDS)
@@ -27,7 +27,7 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
     await remove(tx, eq(sessions.id, sessionId), reason)
   }
 
-  /** Ends one session if it is the user's; false when it is not. */
+  /** Ends one session if it is the user's; else returns false. */
   async function endOneOf(
     tx: Tx,
     userId: string,
@@ -47,13 +47,13 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
     await remove(tx, eq(sessions.userId, userId), reason)
   }
 
-  /** Ends those sessions of a range that are past their end, or were last used at `idleSince` or before. */
+  /** Ends the sessions in a range that have expired or were last used at `idleSince` or before. */
   async function endExpired(tx: Tx, range: SQL | undefined, at: Date, idleSince: Date) {
     const isExpired = or(lte(sessions.expiresAt, at), lte(sessions.lastUsedAt, idleSince))
     await remove(tx, and(range, isExpired), 'session_expired')
   }
 
-  /** Ends the least recently used sessions, so that one more is within the limit. */
+  /** Ends the least recently used sessions to make room for one more. */
   async function evictOldest(tx: Tx, userId: string) {
     const open = await tx
       .select({ id: sessions.id })
@@ -65,7 +65,7 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
     }
   }
 
-  /** Removes sessions and keeps when their devices were last seen. Returns how many were removed. */
+  /** Deletes sessions and records when their devices were last seen. Returns the number deleted. */
   async function remove(tx: Tx, isEnded: SQL | undefined, reason: SessionEnd): Promise<number> {
     const { userId, device, seenAt } = knownDevices
     const ended = await tx.delete(sessions).where(isEnded).returning()
@@ -87,11 +87,11 @@ export function createSessionEndings({ db, log }: { db: UsersDb; log: Log }) {
     reason: SessionEnd,
   ) {
     recentEnds.set(sessionId, reason)
-    // Thousands a night end by age, which a log of a few days cannot explain anyway.
+    // Thousands of sessions expire each night; logging them would say nothing new.
     if (reason !== 'session_expired') log.info({ userId, sessionId, reason }, 'a session ended')
   }
 
-  /** How a session that is gone ended, where this process saw it lately. */
+  /** Why a session ended, if this process saw it recently. */
   function reasonOf(sessionId: string): DenialReason {
     return recentEnds.get(sessionId) ?? 'session_ended'
   }

@@ -11,34 +11,34 @@ import { type AccessClaims, hashToken, notSignedIn, type Tokens } from './tokens
 const IDLE_LIFETIME_MS = 60 * DAY_MS
 const MAX_LIFETIME_MS = 365 * DAY_MS
 
-/** How long after its successor was first used a refresh token may come again, in ms. */
+/** How long a refresh token is accepted again after its successor was first used. */
 const RETRY_WINDOW_MS = MINUTE_MS
-/** Each refresh leaves a row for as long as the session lasts: so many at first, and one more in each interval, in ms. */
+/** Each refresh stores a row until the session ends: a burst at first, then one per interval (ms). */
 const REFRESHES = { burst: 100, interval: 15_000 }
-/** Requests of two processes that share a session overlap by no more, in ms. */
+/** The longest overlap of requests by two processes that share a session. */
 const OVERLAP_MS = 5_000
 
 type SessionsDeps = {
-  /** Whether a session that is refreshed too often has to wait. */
+  /** Whether frequent refreshes are limited. */
   isLimited: boolean
   db: UsersDb
   tokens: Tokens
   endings: SessionEndings
   now: () => Date
   newId: () => string
-  /** Called inside the change that ends a session because one of its refresh tokens was stolen. */
+  /** Called inside the change that ends a session whose refresh token was stolen. */
   onTokenReuse: (
     tx: Tx,
     session: { userId: string; sessionId: string; device: string },
   ) => Promise<void>
 }
 
-/** A new pair of tokens is minted from this. */
+/** What a new pair of tokens is minted from. */
 export type TokenGrant = AccessClaims & { refreshToken: string }
 
 export type Sessions = ReturnType<typeof createSessions>
 
-/** One session a device: a family of refresh tokens, each replaced when it is used. */
+/** One session per device: a chain of refresh tokens, each replaced when it is used. */
 export function createSessions(deps: SessionsDeps) {
   const { isLimited, db, tokens, endings, now, newId, onTokenReuse } = deps
   const { sessions, refreshTokens } = db.tables
@@ -71,7 +71,7 @@ export function createSessions(deps: SessionsDeps) {
     return { userId, sessionId: id, generation: 0, sealed, refreshToken }
   }
 
-  /** Whom an access token stands for; its session must stand too, and be asked for as it was opened. */
+  /** The claims of an access token. Its session must be active, and a sealed session needs sealed requests. */
   async function check(accessToken: string, sealed: boolean): Promise<AccessClaims> {
     const claims = await tokens.verifyAccess(accessToken)
     const [row] = await activeSession.execute(claims)
@@ -86,10 +86,10 @@ export function createSessions(deps: SessionsDeps) {
   }
 
   /**
-   * Exchanges a refresh token. A used one gets the same successor again, for a phone that lost the
-   * reply, until 60 s after anything of that successor was used. Later it is theft and ends the family,
-   * and so is a second token in a row that comes again when its successor is in use already. Only where that
-   * may be two processes that refresh at once, the second one gets nothing, and the family goes on.
+   * Exchanges a refresh token. A used token gets the same successor again, for a phone that lost the reply,
+   * until 60 s after the successor was first used. After that it counts as stolen and ends the session. So
+   * does a second token in a row that is sent again after its successor was used, except within 5 s: then
+   * two processes may have refreshed at once, so it is only refused.
    */
   async function refresh(token: string, sealed: boolean): Promise<TokenGrant> {
     const hash = hashToken(token)
@@ -140,7 +140,7 @@ export function createSessions(deps: SessionsDeps) {
     await db.write((tx) => endings.endOne(tx, sessionId, 'signed_out'))
   }
 
-  /** Removes sessions that are too old or were idle for too long. */
+  /** Deletes expired and idle sessions. */
   async function sweep(signal: AbortSignal) {
     const at = now()
     const idleSince = new Date(at.getTime() - IDLE_LIFETIME_MS)
@@ -174,7 +174,7 @@ export function createSessions(deps: SessionsDeps) {
       .where(eq(sessions.id, sessionId))
   }
 
-  /** While the disk is full or locked, reading goes on: the next use is noted then. */
+  /** Reads go on while the disk is full or locked; a later use is recorded instead. */
   async function recordFirstUse(claims: AccessClaims) {
     try {
       await db.write((tx) => markUsed(tx, claims, now()))
@@ -207,7 +207,7 @@ export function createSessions(deps: SessionsDeps) {
 function sealingRequired(): AppError {
   return new AppError(
     'encryption_required',
-    'This session was opened sealed: seal its requests too.',
+    'This session was opened with a sealed request: seal all its requests.',
   )
 }
 
@@ -223,6 +223,6 @@ function checkRate({ generation, createdAt }: { generation: number; createdAt: D
 function refreshedElsewhere(): AppError {
   return new AppError(
     'conflict',
-    'Another process of the app has just refreshed this session: use the tokens that it has stored.',
+    'Another process of the app has just refreshed this session: use the tokens that it stored.',
   )
 }

@@ -25,19 +25,19 @@ type SignInDeps = {
   oneTimeTokens: OneTimeTokens
   twoFactor: TwoFactor
   notices: Notices
-  /** Gives what a guest has to another user, as part of the change. */
+  /** Moves the guest's data to another user, as part of the change. */
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   readProfile: (userId: string, baseUrl: string) => Promise<UserProfile>
 }
 
-/** What a change leaves when somebody has been shown to be `user`: a session, or a challenge for the second factor. */
+/** The outcome of a proven first step: a session, or a challenge for the second step. */
 type SignInResult = { grant: TokenGrant } | { challengeToken: string }
 
 export type SignIn = ReturnType<typeof createSignIn>
 
 const MAX_ATTEMPTS = 5
 
-/** The last step of every way to sign in. */
+/** The last steps that all ways to sign in share. */
 export function createSignIn(deps: SignInDeps) {
   const { db, accounts, sessions, endings, devices, tokens, oneTimeTokens, twoFactor, notices } =
     deps
@@ -46,8 +46,8 @@ export function createSignIn(deps: SignInDeps) {
   return { finishSignIn, openSession, asSession, answer, passChallenge, refresh }
 
   /**
-   * Opens a session as part of the change, or asks for the second factor where it is on. The guest whose token
-   * was sent is merged once the session is open: the challenge remembers the guest until then.
+   * Opens a session, or issues a challenge if two-factor is on. The guest whose token was sent is merged when
+   * the session opens; until then the challenge remembers the guest.
    */
   async function finishSignIn(
     tx: Tx,
@@ -71,7 +71,7 @@ export function createSignIn(deps: SignInDeps) {
     if (guest) await mergeGuest(tx, guest.id, userId)
   }
 
-  /** What the phone gets for an result, after the change is committed. */
+  /** The reply for a sign-in result, after the commit. */
   async function answer(result: SignInResult, baseUrl: string) {
     if ('grant' in result) return { code: 'ok', response: await asSession(result.grant, baseUrl) }
     const { challengeToken } = result
@@ -80,7 +80,7 @@ export function createSignIn(deps: SignInDeps) {
     return { code: 'two_factor_required', response: { challengeToken, methods, expiresIn } }
   }
 
-  /** The second step: five tries a challenge. */
+  /** The second step, with five attempts per challenge. */
   async function passChallenge(
     challengeToken: string,
     code: string,
@@ -110,7 +110,7 @@ export function createSignIn(deps: SignInDeps) {
     return asSession(await sessions.refresh(refreshToken, sealed), baseUrl)
   }
 
-  /** Opens a session for somebody who has passed every step, as part of the change. */
+  /** Opens a session for a user who has passed every step, as part of the change. */
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
     const isNew = await devices.isNew(tx, user.id, device.name)
@@ -118,7 +118,7 @@ export function createSignIn(deps: SignInDeps) {
     return sessions.open(tx, user.id, device)
   }
 
-  /** What the phone gets of a session, after the change is committed. */
+  /** The reply with a session's tokens, after the commit. */
   async function asSession(grant: TokenGrant, baseUrl: string) {
     return {
       accessToken: tokens.mintAccess(grant),

@@ -6,7 +6,6 @@ import { signJwt } from '../../../lib/es256.ts'
 import type { KeyRing } from '../../../lib/key-ring.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 
-/** Seconds that an access token lives. */
 export const ACCESS_TOKEN_TTL_SECONDS = 15 * 60
 const TYPE = 'at+jwt'
 /** About 1 KB each. */
@@ -15,13 +14,13 @@ const MAX_CACHED_TOKENS = 5_000
 export type AccessClaims = {
   userId: string
   sessionId: string
-  /** The refresh token that it was minted with: its number in the session's family. */
+  /** The number of the refresh token that it was minted with. */
   generation: number
-  /** The session was opened sealed and is refused in plain. */
+  /** The session was opened with a sealed request: plain requests are refused. */
   sealed: boolean
 }
 
-/** What a token with a good signature says; `expiresAt` in seconds since 1970. */
+/** A token with a valid signature; `expiresAt` in seconds since 1970. */
 type Verified = { claims: AccessClaims; kid: string; expiresAt: number }
 
 type TokensDeps = {
@@ -39,7 +38,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   const verified = createRecentMap<string, Verified>(MAX_CACHED_TOKENS)
   return { mintAccess, verifyAccess, mintRefresh, successorOf }
 
-  /** What it has signed itself is not checked again. */
+  /** Mints an access token, and caches it so that its signature is not verified later. */
   function mintAccess(claims: AccessClaims): string {
     const { userId, sessionId, generation, sealed } = claims
     const { jwk } = keys.current()
@@ -65,8 +64,8 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
   }
 
   /**
-   * Throws `token_expired`, or `unauthenticated` for every other fault. A signature is checked once a
-   * token: that costs more than all the rest of a request. Its time and its key are judged each time.
+   * Throws `token_expired`, or `unauthenticated` for every other error. The signature is verified once per
+   * token, because that costs more than the rest of a request. Expiry and key are checked each time.
    */
   async function verifyAccess(token: string): Promise<AccessClaims> {
     const known = verified.get(token) ?? (await verify(token))
@@ -98,7 +97,7 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
       verified.set(token, found)
       return found
     } catch (error) {
-      // A fault of ours says nothing of the token.
+      // An error of the server says nothing about the token.
       if (!(error instanceof errors.JOSEError)) throw error
       throw error instanceof errors.JWTExpired
         ? tokenExpired({ reason: 'expired', ...subjectOf(error.payload) })
@@ -116,13 +115,13 @@ export function createTokens({ keys, refreshKey, issuer, audience, now }: Tokens
     return randomBytes(32).toString('base64url')
   }
 
-  /** The one token that may follow `token`: derived, so that it can be given again but need not be kept. */
+  /** The successor of a token: derived, so that it can be returned again without being stored. */
   function successorOf(token: string): string {
     return hmac(refreshKey, token)
   }
 }
 
-/** Whom a token with a good signature names. */
+/** The user and session in a token with a valid signature. */
 function subjectOf({ sub, sid }: JWTPayload): Pick<Denial, 'userId' | 'sessionId'> {
   return typeof sid === 'string' && sub ? { userId: sub, sessionId: sid } : {}
 }
@@ -141,7 +140,7 @@ function tokenExpired(denial: Denial): AppError {
   return new AppError('token_expired', 'The access token has expired: refresh it.', { denial })
 }
 
-/** The form in which a refresh token is kept. */
+/** The stored form of a refresh token. */
 export function hashToken(token: string): string {
   return sha256(token)
 }

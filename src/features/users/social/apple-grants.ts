@@ -11,19 +11,19 @@ const MAX_BODY_BYTES = 64 * 1024
 const SECRET_LIFETIME_SECONDS = 5 * 60
 
 /**
- * Exchanges an authorization code for the refresh token that later revokes the grant, as the App Store
- * asks of apps that let people delete their account.
+ * Exchanges an authorization code for the refresh token that later revokes the grant. The App Store
+ * requires this of apps with account deletion.
  * https://developer.apple.com/documentation/signinwithapplerestapi
  */
 export function createAppleGrants({ teamId, keyId, privateKey, url }: AppleKeys, now: () => Date) {
   return { exchange, revoke }
 
-  /** The refresh token of the grant. Throws when Apple does not give it. */
+  /** The refresh token of the grant. Throws if Apple does not return one. */
   async function exchange(code: string, clientId: string): Promise<string> {
     const reply = await post('/auth/token', clientId, { code, grant_type: 'authorization_code' })
     const answer = JSON.parse((await readTextCapped(reply, MAX_BODY_BYTES)) ?? '{}')
     const { refresh_token: token } = answer as { refresh_token?: unknown }
-    if (typeof token !== 'string') throw new Error('Apple gave no refresh token')
+    if (typeof token !== 'string') throw new Error('Apple returned no refresh token')
     return token
   }
 

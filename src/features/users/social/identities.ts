@@ -12,7 +12,7 @@ export type Identities = ReturnType<typeof createIdentities>
 
 type Row = UsersDb['tables']['identities']['$inferSelect']
 
-/** Accounts at identity providers that are linked to users. */
+/** The identity provider accounts that are linked to users. */
 export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
   const { identities } = db.tables
   return { list, remove, removeAll, removeForeign }
@@ -33,7 +33,7 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     }))
   }
 
-  /** Unlinks a provider from a user as part of the change. Returns how many identities went. */
+  /** Unlinks a provider from a user as part of the change. Returns the number of identities removed. */
   async function remove(tx: Tx, userId: string, provider: ProviderName): Promise<number> {
     const isSame = and(eq(identities.userId, userId), eq(identities.provider, provider))
     const removed = await tx.delete(identities).where(isSame).returning()
@@ -48,8 +48,8 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
   }
 
   /**
-   * Unlinks what does not show that its holder has the address of the account today, as part of the change.
-   * A Workspace address goes too, and is linked again by the next sign-in: its `hd` is not kept.
+   * Unlinks identities whose provider does not own the account's address, as part of the change. That
+   * includes Workspace addresses, whose `hd` is not stored; the next sign-in links them again.
    */
   async function removeForeign(tx: Tx, userId: string, emailKey: string | null) {
     const rows = await tx.select().from(identities).where(eq(identities.userId, userId))
@@ -64,12 +64,12 @@ export function createIdentities({ db, outbox, sealKey }: IdentitiesDeps) {
     await revokeGrants(tx, foreign)
   }
 
-  /** Leaves word for Apple that grants end. */
+  /** Queues the revocation of grants at Apple. */
   async function revokeGrants(tx: Tx, rows: Row[]) {
     for (const { grant } of rows) {
       if (grant === null) continue
       const { clientId, token } = JSON.parse(unseal(sealKey, grant))
-      // It outlives the account, and says nothing of it but to Apple.
+      // The message outlives the account, so it does not name the user.
       const handling = { priority: PRIORITY.notice, userId: null, source: null }
       await outbox.add(tx, { kind: 'apple-revocation', clientId, token }, handling)
     }

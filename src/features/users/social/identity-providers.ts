@@ -5,19 +5,19 @@ import { readTextCapped } from '../../../lib/read-text-capped.ts'
 
 export type ProviderName = 'google' | 'apple'
 
-/** Where a provider publishes its keys and what its tokens say. */
+/** Where a provider publishes its keys, and the claims that its tokens must have. */
 type ProviderSettings = { issuers: string[]; jwksUrl: string; clientIds: string[] }
 
-/** Who a provider says somebody is. */
+/** The identity in a provider's token. */
 export type ProvenIdentity = {
   provider: ProviderName
   subject: string
   email: string | null
   emailVerified: boolean
-  /** Whether the provider also knows who has the address today: else it may have changed hands since. */
+  /** Whether the provider owns the address; else it may have changed hands since it was verified. */
   ownsAddress: boolean
   name: string
-  /** The client id that the token was made for. */
+  /** The client id that the token was issued to. */
   clientId: string
 }
 
@@ -46,14 +46,14 @@ export function knownProviders(google: string[], apple: string[]): IdentityProvi
 }
 
 const ALGORITHMS = ['RS256', 'ES256']
-/** An unknown key asks the provider again, but not more often than this, in ms. */
+/** The minimum time between requests for unknown keys. */
 const COOLDOWN_MS = 30_000
 const KEYS_LIFETIME_MS = 10 * 60_000
 const TIMEOUT_MS = 5_000
 const CLOCK_TOLERANCE_SECONDS = 60
 const MAX_KEYS_BYTES = 256 * 1024
 
-/** Checks native id tokens against the provider's published keys. */
+/** Verifies native id tokens against the provider's published keys. */
 export function createIdTokenVerifier(
   providers: IdentityProviders,
   now: () => Date,
@@ -93,12 +93,12 @@ export function createIdTokenVerifier(
   }
 }
 
-/** Whether a provider knows who has `email` today, whatever else its token says. */
+/** Whether a provider owns `email`, whatever its token claims. */
 export function alwaysOwns(provider: string, email: string | null): boolean {
   return provider === 'apple' || /@gmail\.com$/i.test(email ?? '')
 }
 
-/** Both providers write one text; another type may be read otherwise elsewhere. */
+/** Both providers send strings; other parsers may read another type differently. */
 function isText(claim: unknown): claim is string {
   return typeof claim === 'string' && claim !== ''
 }
@@ -113,7 +113,7 @@ function remoteKeys(url: string) {
   })
 }
 
-/** Takes no more of the reply than keys need. */
+/** Fetches keys with a limit on the size of the reply. */
 async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   const reply = await fetch(url, { ...options, decompress: false })
   const body = await readTextCapped(reply, MAX_KEYS_BYTES)
@@ -122,7 +122,7 @@ async function fetchKeys(url: string, options: RequestInit): Promise<Response> {
   return new Response(body, { status: reply.status })
 }
 
-/** What the app chose must be in the token, and what is in the token must have been chosen by the app. */
+/** The nonces of the app and the token must match, or both be absent. */
 function nonceMatches(
   provider: ProviderName,
   claimed: unknown,
@@ -133,7 +133,7 @@ function nonceMatches(
   return claimed === given || (provider === 'apple' && claimed === sha256(given, 'hex'))
 }
 
-/** What jose throws of a token is the caller's fault; all else is the way to the provider. */
+/** Errors of jose about the token are the caller's; all others are failures to reach the provider. */
 function isUnreachable(error: unknown): boolean {
   if (error instanceof AppError) return false
   if (error instanceof errors.JWKSTimeout) return true

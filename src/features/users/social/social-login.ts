@@ -25,7 +25,7 @@ type SocialLoginDeps = {
   notices: Notices
   limits: Limits
   verifyIdToken: VerifyIdToken
-  /** Null without the keys that Apple asks for. */
+  /** Null without the keys that Apple requires. */
   appleGrants: AppleGrants | null
   sealKey: Uint8Array
   now: () => Date
@@ -40,10 +40,10 @@ type SocialRequest = {
 }
 
 const NAMES: Record<ProviderName, string> = { google: 'Google', apple: 'Apple' }
-/** Id tokens that are refused, from one address. */
+/** Refused id tokens from one address. */
 const REFUSED_PER_IP: WindowRule = { name: 'social-address', max: 100, seconds: 5 * 60 }
 
-/** Signing in with what Google or Apple say of a person. */
+/** Signs users in with Google or Apple. */
 export function createSocialLogin(deps: SocialLoginDeps) {
   const { db, accounts, addresses, signIn, identities, accountSecurity, verifyIdToken } = deps
   const { notices, limits, appleGrants, sealKey, now, log } = deps
@@ -75,7 +75,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return signIn.answer(result, baseUrl)
   }
 
-  /** Unlinks a provider from an account that can be signed in to in another way, and secures it. */
+  /** Unlinks a provider and secures the account. Throws `conflict` if it is the only way to sign in. */
   async function unlink(userId: string, sessionId: string, provider: ProviderName) {
     await db.write(async (tx) => {
       const user = await accounts.find(tx, userId)
@@ -94,7 +94,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     })
   }
 
-  /** The account of an identity: its own, one with the same verified address, the guest's, or a new one. */
+  /** The linked account, else one with the same verified address, the guest's, or a new one. */
   async function accountOf(
     tx: Tx,
     identity: ProvenIdentity,
@@ -129,8 +129,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * Only where both sides have verified the address: else whoever typed it first would own the account. A
-   * provider that verified it long ago is believed by a session of the account alone. The owner is told.
+   * Links only if both sides have verified the address: else a stranger could claim an account by signing up
+   * with it first. A provider that does not own the address also needs the account's session.
    */
   async function linkByEmail(
     tx: Tx,
@@ -148,8 +148,8 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   }
 
   /**
-   * A new account shows the address; it signs in with it only when nobody else claims it. What the
-   * provider verified long ago is confirmed by mail: somebody else may have the address by now.
+   * A new account shows the address, and signs in with it only if no other account has it. If the provider
+   * does not own the address, a mail verifies it: it may have changed hands.
    */
   async function loginOf(
     tx: Tx,
@@ -172,7 +172,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
     return user?.loginType === 'guest' ? user : null
   }
 
-  /** A grant that cannot be had hinders nobody from signing in. */
+  /** The sealed grant. A failed exchange does not stop the sign-in. */
   async function exchange({ provider, clientId }: ProvenIdentity, code: string | undefined) {
     if (provider !== 'apple' || code === undefined || appleGrants === null) return null
     try {

@@ -20,7 +20,7 @@ type TwoFactorDeps = {
   sealKey: Uint8Array
   recoveryKey: Uint8Array
   limits: Limits
-  /** The name under which authenticator apps show the account. */
+  /** The account's issuer in authenticator apps. */
   issuer: string
   now: () => Date
   proof: PasswordProof
@@ -29,7 +29,7 @@ type TwoFactorDeps = {
 
 export type TwoFactor = ReturnType<typeof createTwoFactor>
 
-/** How long a confirmation whose reply was lost may come again, in ms. */
+/** How long a confirmation can be repeated after its reply was lost. */
 const CONFIRM_RETRY_MS = 5 * 60_000
 const CODES_PER_ACCOUNT: WindowRule = { name: 'two-factor', max: 10, seconds: 15 * 60 }
 
@@ -39,7 +39,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   const { users, recoveryCodes } = db.tables
   return { setUp, confirm, renewRecoveryCodes, disable, reset, reserve, check, prove, claimsOf }
 
-  /** Makes a secret. It counts once it has been confirmed with a code. */
+  /** Creates a secret. Two-factor turns on once a code confirms it. */
   async function setUp(userId: string, password: string) {
     const recheckPassword = await proof.verifyOwnPassword(userId, password)
     const secret = newTotpSecret()
@@ -56,8 +56,8 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 
   /**
-   * Switches two-factor on, ends the other sessions and returns the recovery codes. They are derived, so
-   * that a phone that lost the reply gets the same ones for the same code.
+   * Turns two-factor on, ends the other sessions and returns the recovery codes. They are derived, so a
+   * phone that lost the reply gets the same codes again.
    */
   async function confirm(userId: string, sessionId: string, code: string): Promise<string[]> {
     const reservation = await reserve(userId)
@@ -78,7 +78,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** The recovery codes of a confirmation that comes again. Throws `conflict` for every other code. */
+  /** The recovery codes of a repeated confirmation. Throws `conflict` for every other code. */
   async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
     const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
     const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
@@ -87,7 +87,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const codes = confirmedCodes(user)
     const known = new Set(codes.map((code) => hashCode(id, code)))
     const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
-    // Others were made since.
+    // They were renewed since.
     if (!kept.every(({ hash }) => known.has(hash))) throw isOn()
     return codes
   }
@@ -96,7 +96,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return derivedRecoveryCodes(recoveryKey, `${id}.${twoFactorSecret}.${twoFactorStep}`)
   }
 
-  /** Makes the recovery codes anew and returns them, this once. */
+  /** Replaces the recovery codes and returns the new ones. */
   async function renewRecoveryCodes(userId: string, password: string, code: string) {
     const recheckPassword = await proof.verifyOwnPassword(userId, password)
     const reservation = await reserve(userId)
@@ -129,7 +129,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** Switches two-factor off on the operator's word, and ends all sessions. Throws `conflict` where it is not on. */
+  /** Turns two-factor off for an operator and ends all sessions. Throws `conflict` if it is not on. */
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await find(tx, userId)
@@ -145,12 +145,12 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await accountSecurity.secure(tx, userId, keptSession)
   }
 
-  /** The limits that codes of a user count against. */
+  /** The rate limits that codes of a user count against. */
   function claimsOf(userId: string): Claim[] {
     return [{ rule: CODES_PER_ACCOUNT, key: userId }]
   }
 
-  /** Throws unless the code is right; it is used up. */
+  /** Consumes a code. Throws if it is wrong. */
   async function prove(userId: string, code: string) {
     const reservation = await reserve(userId)
     await db.write(async (tx) => {
@@ -159,12 +159,12 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     })
   }
 
-  /** Counts a code that is about to be tried: 10 in 15 minutes an account. */
+  /** Counts an attempt: 10 in 15 minutes per account. */
   function reserve(userId: string) {
     return limits.reserve(claimsOf(userId))
   }
 
-  /** Whether a code, from the app or of recovery, is right; it is used up by that, as part of the change. */
+  /** Consumes a TOTP or recovery code as part of the change. False if it is wrong. */
   async function check(tx: Tx, userId: string, code: string): Promise<boolean> {
     const user = await find(tx, userId)
     if (user.twoFactorSince === null) return false
@@ -177,7 +177,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     return used.length === 1
   }
 
-  /** A step of this time, the one before or the one after, and later than every step accepted so far. */
+  /** Accepts the current TOTP step, the one before or the one after, if it is later than the last accepted. */
   async function acceptTotp(tx: Tx, user: UserRow, code: string): Promise<boolean> {
     if (user.twoFactorSecret === null) return false
     const secret = unseal(sealKey, user.twoFactorSecret)
