@@ -18,3 +18,14 @@ test('a fault while the key of a token is looked up is not the token’s', async
   })
   await expect(tokens.verifyAccess(accessToken)).rejects.toThrow('the keys cannot be read')
 })
+
+test('another process reads the same claims out of a token', async () => {
+  await using app = await createTestApp()
+  const { signingKeys } = app.services
+  const settings = { keys: signingKeys, refreshKey: new Uint8Array(32), issuer: 'a', audience: 'b' }
+  const create = () => createTokens({ ...settings, now: () => app.clock.now })
+  for (const sealed of [true, false]) {
+    const claims = { userId: 'user', sessionId: 'session', generation: 3, sealed }
+    expect(await create().verifyAccess(create().mintAccess(claims))).toEqual(claims)
+  }
+})

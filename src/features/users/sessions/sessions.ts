@@ -127,7 +127,7 @@ export function createSessions(deps: SessionsDeps) {
         await addToken(tx, successor, session.id, generation + 1)
         await tx
           .update(sessions)
-          .set({ generation: generation + 1, lastUsedAt: at })
+          .set({ generation: generation + 1 })
           .where(eq(sessions.id, session.id))
       }
       return { grant: { ...family, generation: generation + 1, refreshToken: successor } } as const

@@ -1,0 +1,89 @@
+import { expect, test } from 'bun:test'
+import type { AuthenticationResponseJSON, RegistrationResponseJSON } from '@simplewebauthn/server'
+import { eq } from 'drizzle-orm'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { signInOperator } from '../../support/operator.ts'
+import { createPasskey } from '../../support/passkey.ts'
+
+const ORIGIN = 'http://localhost'
+const VISITOR = { device: 'Firefox', ip: '192.0.2.1', origin: ORIGIN }
+
+test('the challenge of a setup link is not a link itself', async () => {
+  await using app = await createTestApp()
+  const { accounts, signIn } = app.services.operators
+  const { token } = await accounts.add('ann', 'owner')
+  const { passkey } = await signIn.startSetUp(token, VISITOR)
+  await expect(signIn.startSetUp(passkey.challenge, VISITOR)).rejects.toMatchObject({
+    code: 'unauthenticated',
+  })
+})
+
+test('there are no operators once the last one is removed', async () => {
+  await using app = await createTestApp()
+  const { accounts } = app.services.operators
+  await accounts.add('ann', 'owner')
+  expect(await accounts.exist()).toBe(true)
+  await accounts.remove('ann')
+  expect(await accounts.exist()).toBe(false)
+})
+
+test('right passwords and codes do not use up the rate limits of an operator', async () => {
+  await using app = await createTestApp()
+  const { name, password, codeNow } = await signInOperator(app)
+  for (let at = 0; at < 12; at++) {
+    app.clock.advance(30_000)
+    const proof = { name, password, code: codeNow() }
+    expect(await app.services.operators.signIn.signIn(proof, VISITOR)).toMatchObject({ name })
+  }
+})
+
+test('an operator has at most 20 passkeys', async () => {
+  await using app = await createTestApp()
+  const { name } = await signInOperator(app)
+  for (let at = 0; at < 20; at++) await addPasskey(app, name)
+  await expect(addPasskey(app, name)).rejects.toMatchObject({ code: 'conflict' })
+})
+
+test('a passkey that is removed while it is verified is refused', async () => {
+  await using app = await createTestApp()
+  const { name } = await signInOperator(app)
+  const { passkeys } = app.services.operators
+  const key = await addPasskey(app, name)
+  const options = await passkeys.startSignIn(null, ORIGIN)
+  const shown = key.show(options) as unknown as AuthenticationResponseJSON
+  const { operatorId, complete } = await passkeys.verify(shown, ORIGIN, null)
+  const { db } = app.services
+  await db.write((tx) => passkeys.remove(tx, operatorId, key.id))
+  await expect(db.write(complete)).rejects.toMatchObject({ code: 'invalid_credentials' })
+})
+
+test('removing a passkey ends sessions of its operator only', async () => {
+  await using app = await createTestApp()
+  const { db, operators } = app.services
+  await signInOperator(app)
+  const bob = await signInOperator(app, { name: 'bob' })
+  const { operatorSessions } = db.tables
+  const ann = await operators.accounts.findByName(db.read, 'ann')
+  await db.write(async (tx) => {
+    // Sessions of earlier versions do not know how they were opened.
+    await tx.update(operatorSessions).set({ openedWith: null })
+    const ended = await operators.sessions.endOpenedWith(tx, ann?.id ?? '', 'a passkey')
+    expect(ended).toBe(1)
+  })
+  expect((await bob.ask('GET', 'me')).status).toBe(200)
+  const isOfAnn = eq(operatorSessions.operatorId, ann?.id ?? '')
+  expect(await db.read.$count(operatorSessions, isOfAnn)).toBe(0)
+})
+
+/** Registers another passkey for an operator. */
+async function addPasskey(app: TestApp, name: string) {
+  const { accounts, passkeys } = app.services.operators
+  const operator = await accounts.findByName(app.services.db.read, name)
+  if (!operator) throw new Error(`there is no operator ${name}`)
+  const key = createPasskey()
+  const options = await passkeys.startRegistration(operator, ORIGIN)
+  const made = key.make(options) as unknown as RegistrationResponseJSON
+  const { store } = await passkeys.register(operator, made, ORIGIN, 'Phone')
+  await app.services.db.write(store)
+  return key
+}
