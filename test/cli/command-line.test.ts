@@ -45,7 +45,7 @@ test('what ends sessions or takes an account asks first', async () => {
   await run(['operators', 'add', 'dana', '--role', 'owner'])
   for (const [args, risk] of [
     [['user', 'sign-out', 'ann@example.com'], 'ends all sessions of ann@example.com'],
-    [['operators', 'reset', 'dana'], 'takes passkeys, password and sessions from dana'],
+    [['operators', 'reset', 'dana'], 'removes the passkeys, password and sessions of dana'],
     [['operators', 'remove', 'dana'], 'removes the operator dana'],
   ] as const) {
     const asked = await run([...args])

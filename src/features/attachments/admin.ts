@@ -19,7 +19,7 @@ const FileParams = closedObject({
   key: t.String({ maxLength: 40 }),
 })
 
-/** What people have stored, and who stores most. */
+/** Users' files, and who stores the most. */
 export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
   const { attachments, listing, usage, baseUrlOf, record } = deps
   return new Elysia({ name: 'attachments-admin', prefix: CONSOLE_API })
@@ -29,7 +29,7 @@ export function attachmentsAdmin(deps: AttachmentsAdminDeps) {
       async ({ request, params: { id }, query }) => {
         const page = { limit: PAGE_SIZE, after: query.after ?? null }
         const { records, next } = await listing.page(id, page, baseUrlOf(request))
-        // Whoever opens a private file shows who they are first.
+        // Opening a private file needs a step-up.
         const listed = records.map((one) => (one.expiresAt === null ? one : { ...one, url: null }))
         return data({ records: listed, next })
       },

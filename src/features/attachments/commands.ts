@@ -7,7 +7,7 @@ type Needs = { attachments: Attachments; usage: Usage }
 
 const filesUsage = dataCommand({
   name: 'files usage',
-  summary: 'Show what attachments take up, by type, and who stores most',
+  summary: 'Show the size of attachments by type, and the users who store the most',
   work: ({ usage }: Needs) => usage.count(),
   print: ({ types, largest }) =>
     [
@@ -20,12 +20,12 @@ const filesUsage = dataCommand({
 
 const filesDelete = dataCommand({
   name: 'files delete',
-  summary: 'Delete a file of somebody, by its key',
+  summary: 'Delete a user’s file by its key',
   arguments: '<user-id> <key>',
   input: ([userId = '', key = '']) => ({ userId, key }),
   risk: async ({ attachments }: Needs, { userId, key }) => {
     const { fileName } = await attachments.describe(userId, key, '')
-    return `This deletes ${fileName} of ${userId} for good.`
+    return `This permanently deletes ${fileName} of ${userId}.`
   },
   work: async ({ attachments }: Needs, { userId, key }) => {
     await attachments.remove(userId, key)

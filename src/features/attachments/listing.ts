@@ -8,12 +8,12 @@ type ListingDeps = { db: AttachmentsDb; variants: Pick<Variants, 'listOf'>; urls
 
 export type Listing = ReturnType<typeof createListing>
 
-/** What a user has stored: in pages for apps, and whole for the export. */
+/** Lists a user's files: in pages for apps, completely for the export. */
 export function createListing({ db, variants, urls }: ListingDeps) {
   const { attachments } = db.tables
   return { page, list, hasFileSince }
 
-  /** A page of a user's files, the newest first; `next` is the `after` of the following one. */
+  /** A page of a user's files, newest first; `next` is the `after` of the next page. */
   async function page(
     userId: string,
     { limit, after }: { limit: number; after: string | null },
@@ -43,7 +43,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return or(lt(createdAt, time), and(eq(createdAt, time), lt(attachments.key, key)))
   }
 
-  /** Whether a user has stored something at `since` or later that is still there. */
+  /** Whether a user has a file that was stored at `since` or later. */
   async function hasFileSince(userId: string, since: Date): Promise<boolean> {
     const [file] = await db.read
       .select({ key: attachments.key })
@@ -53,7 +53,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     return file !== undefined
   }
 
-  /** What a user has stored, for the export. */
+  /** A user's files, for the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -74,7 +74,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
 }
 
 function unknownCursor(): AppError {
-  return new AppError('validation_failed', 'There is no such page.', {
-    details: [{ path: 'after', message: 'must be `next` of the page before' }],
+  return new AppError('validation_failed', 'This page does not exist.', {
+    details: [{ path: 'after', message: 'must be `next` from the previous page' }],
   })
 }

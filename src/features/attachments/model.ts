@@ -11,8 +11,7 @@ import {
 
 export const UploadQuery = t.Object({
   type: oneOf(['supportTicket', 'publicAsset'], {
-    description:
-      '`supportTicket` is private, with signed URLs; `publicAsset` a picture for everybody',
+    description: '`supportTicket` is private, with signed URLs; `publicAsset` is a public picture',
   }),
   compression: t.Optional(
     t.Boolean({ default: false, description: 're-encode a picture for size', examples: [true] }),
@@ -25,7 +24,7 @@ export const UploadQuery = t.Object({
 export const MAX_FILES = 10
 const CONTENT_DECIDES = 'The content decides what it is, not its name or type'
 
-/** The body of an upload as OpenAPI says it; it is parsed as it streams in, not by a schema. */
+/** The body of an upload for OpenAPI. It is parsed as a stream, without a schema. */
 export const UploadRequestBody = {
   required: true,
   content: {
@@ -58,16 +57,16 @@ const failure = (description: string) => ({
   content: { 'application/json': { schema: { $ref: '#/components/schemas/Failure' } } },
 })
 
-/** The replies of a file's URL as OpenAPI says them. */
+/** The replies of file URLs for OpenAPI. */
 export const FileResponses = {
   200: { description: 'The whole file', ...bytes },
-  206: { description: 'The range that was asked for', ...bytes },
+  206: { description: 'The requested range', ...bytes },
   304: { description: 'Not modified' },
   400: failure('The request cannot be read'),
-  404: failure('No such file, or no right to it'),
-  416: { description: 'No such range' },
-  422: failure('There is no variant of that width, or the file is no picture'),
-  503: failure('The picture cannot be made now: try again'),
+  404: failure('The file does not exist or is not accessible'),
+  416: { description: 'The range is not satisfiable' },
+  422: failure('The width is not supported, or the file is not a picture'),
+  503: failure('The picture cannot be made now. Try again'),
   507: failure('There is no space for the picture'),
 } as const
 
@@ -103,21 +102,24 @@ export const SignatureQuery = t.Object({
     t.String({ description: '64, 128, 256, 512, 1024 or 2048 pixels', examples: ['256'] }),
   ),
   format: t.Optional(
-    oneOf(['webp', 'jpeg', 'png'], { description: 'else as `Accept` says, else as stored' }),
+    oneOf(['webp', 'jpeg', 'png'], { description: 'default: from `Accept`, else as stored' }),
   ),
 })
 
 const fileName = t.String({
-  description: 'as sent, cleaned, with the extension of what is stored',
+  description: 'as sent, cleaned, with the extension of the stored type',
   examples: ['photo.webp'],
 })
-const itemType = t.String({ description: 'media type of what is stored', examples: ['image/webp'] })
-const size = integer({ description: 'bytes of what is stored', examples: [48_213] })
+const itemType = t.String({
+  description: 'media type of the stored file',
+  examples: ['image/webp'],
+})
+const size = integer({ description: 'bytes of the stored file', examples: [48_213] })
 const url = t.String({
-  description: 'where the bytes are: for ever, or until `expiresAt`',
+  description: 'the URL of the file, permanent or until `expiresAt`',
   examples: ['https://api.example.com/files/k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
 })
-const expiresAt = nullable(time('when `url` ends; null for a public file: never', null))
+const expiresAt = nullable(time('when `url` expires; null for a public file', null))
 
 export const AttachmentRecord = closedObject(
   {
@@ -127,7 +129,7 @@ export const AttachmentRecord = closedObject(
     url,
   },
   'Attachment',
-  'a file as it was stored',
+  'a stored file',
 )
 export type AttachmentRecord = Static<typeof AttachmentRecord>
 
@@ -144,7 +146,7 @@ export const PageQuery = t.Object({
   after: t.Optional(
     t.String({
       maxLength: 100,
-      description: '`next` of the page before',
+      description: '`next` from the previous page',
       examples: ['1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
     }),
   ),
@@ -166,7 +168,7 @@ export const AttachmentPage = closedObject({
   ...DataOf(t.Array(ListedAttachment)).properties,
   next: t.Optional(
     t.String({
-      description: '`after` of the next page; absent on the last one',
+      description: '`after` for the next page; absent on the last page',
       examples: ['1783000000000-k3v9qw1x5c7b2n4m6j8h0g1f3d.webp'],
     }),
   ),
@@ -188,4 +190,4 @@ export const AttachmentDetails = closedObject(
   'everything about a file',
 )
 
-export const attachmentTags = { Attachments: 'Files of the signed-in person' }
+export const attachmentTags = { Attachments: 'The signed-in user’s files' }

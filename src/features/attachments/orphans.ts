@@ -9,7 +9,7 @@ export type Orphans = ReturnType<typeof createOrphans>
 
 const PAGE = 1_000
 
-/** Removes files, and copies of them, that have no row, and says loudly which rows have no file. */
+/** Deletes files and cached copies without a row, and logs rows without a file as errors. */
 export function createOrphans(deps: {
   db: AttachmentsDb
   files: Files
@@ -20,7 +20,7 @@ export function createOrphans(deps: {
   const { attachments } = db.tables
   return { collect, collectCopies }
 
-  /** Walks along the files and the rows at once: both are sorted by key. */
+  /** Merges the lists of files and rows, which are both sorted by key. */
   async function collect(signal: AbortSignal) {
     const keys = sortedKeys()
     let row = await keys.next()
@@ -41,7 +41,7 @@ export function createOrphans(deps: {
     }
   }
 
-  /** Removes copies of files that another instance has deleted. */
+  /** Deletes cached copies of files that another instance has deleted. */
   async function collectCopies() {
     await files.sweepCopies(async (keys) => {
       const originals = [...new Set(keys.map(originalOf))]
@@ -54,7 +54,7 @@ export function createOrphans(deps: {
     })
   }
 
-  /** It may have come after the files were listed. */
+  /** The file may have been stored after the files were listed. */
   async function reportMissing(key: string) {
     if (!(await files.open(key))) log.error({ key }, 'the file of an attachment is missing')
   }

@@ -73,7 +73,7 @@ export function attachmentRoutes({
           server?.timeout(request, IDLE_TIMEOUT)
           return data(stored)
         } catch (error) {
-          // What is still on its way to a refused upload is not waited for.
+          // The rest of a refused upload is not read.
           server?.timeout(request, 1)
           throw error
         }
@@ -98,7 +98,7 @@ export function attachmentRoutes({
           operationId: 'uploadAttachments',
           summary: 'Upload files',
           description:
-            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are made upright, stripped of metadata and converted as asked; HEIC becomes JPEG unless another `targetType` is given. A `supportTicket` with neither `compression` nor `targetType` keeps its bytes, except HEIC.',
+            '1 to 10 files of at most 25 MiB as a form, or one as the raw body with `X-File-Name`. Pictures (JPEG, PNG, WebP, HEIC) are rotated upright, stripped of metadata and converted as requested; HEIC becomes JPEG unless `targetType` says otherwise. A `supportTicket` without `compression` and `targetType` keeps its bytes, except HEIC.',
           requestBody: UploadRequestBody as never,
           'x-request-headers': ['IdempotencyKey', 'XFileName'],
         },
@@ -120,7 +120,7 @@ export function attachmentRoutes({
           operationId: 'listAttachments',
           summary: 'Your files, newest first',
           description:
-            'A page of the files, with fresh URLs. `next` beside `response` leads to the following page.',
+            'A page of files with fresh URLs. Pass `next`, beside `response`, as `after` for the next page.',
         },
       },
     )
@@ -139,7 +139,7 @@ export function attachmentRoutes({
           tags,
           operationId: 'deleteAttachment',
           summary: 'Delete a file',
-          description: 'Removes the file, its variants and its URL.',
+          description: 'Deletes the file and its variants. Its URL stops working.',
         },
       },
     )
@@ -155,7 +155,7 @@ export function attachmentRoutes({
           tags,
           operationId: 'readAttachment',
           summary: 'A file with a fresh URL',
-          description: '`url` is fresh: that of a private file works for 15 minutes.',
+          description: 'The `url` of a private file works for 15 minutes.',
         },
       },
     )
@@ -183,14 +183,14 @@ export function attachmentRoutes({
           operationId: 'readFile',
           summary: 'The bytes of a file',
           description:
-            'Takes ranges, HEAD and If-None-Match. `width` answers a picture in another size.',
+            'Supports ranges, HEAD and If-None-Match. `width` returns a picture in another size.',
           responses: FileResponses as never,
         },
       },
     )
 }
 
-/** One of the widths that are made; any other is refused, never silently the original. */
+/** Parses a supported width. Other widths are refused instead of serving the original. */
 function parseWidth(width: string | undefined): number {
   const known = WIDTHS.find((one) => String(one) === width)
   if (known !== undefined) return known
@@ -199,12 +199,12 @@ function parseWidth(width: string | undefined): number {
   })
 }
 
-/** WebP where the client says that it takes it, else the format of the original. */
+/** WebP if the client accepts it, else the format of the original. */
 function acceptedFormat({ headers }: Request): 'webp' | null {
   return headers.get('accept')?.includes('image/webp') ? 'webp' : null
 }
 
-/** The key under which a retry is known: 1 to 64 plain characters. */
+/** The key that identifies a retry: 1 to 64 plain characters. */
 function idempotencyKeyOf({ headers }: Request): string | null {
   const key = optionalHeader(headers, 'idempotency-key')
   if (key === null || /^[\x21-\x7e]{1,64}$/.test(key)) return key

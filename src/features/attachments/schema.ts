@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type AttachmentsDb = Db<ReturnType<typeof attachmentTables>>
 
-/** Files of people, pictures made of them, and returns to uploads. */
+/** Users' files, their variants, and idempotency keys of uploads. */
 export function attachmentTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, json, index, primaryKey } = columns
 
@@ -17,7 +17,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
       type: text().notNull(),
       fileName: text().notNull(),
       itemType: text().notNull(),
-      /** Bytes of what is stored. */
+      /** Bytes of the stored file. */
       size: int().notNull(),
       width: int(),
       height: int(),
@@ -40,7 +40,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
     (t) => [index('variants_original').on(t.original)],
   )
 
-  /** Answers to uploads, for those that come again. */
+  /** Replies to uploads, for retries. */
   const uploadRetries = table(
     'upload_retries',
     {
@@ -48,7 +48,7 @@ export function attachmentTables(columns: Columns, users: UsersTable) {
         .notNull()
         .references(() => users.id, { onDelete: 'cascade' }),
       retryKey: text().notNull(),
-      /** SHA-256 of what was sent, so that another upload under the same key is told apart; null before it was kept. */
+      /** SHA-256 of the upload, to detect another upload with the same key; null in rows of older versions. */
       fingerprint: text(),
       answer: json<unknown>().notNull(),
       expiresAt: ms().notNull(),

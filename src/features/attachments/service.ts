@@ -23,14 +23,14 @@ type AttachmentsDeps = {
   urls: FileUrls
   /** The ids that belong to users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>
-  /** Told of a picture that goes: it may be the one that shows its owner. */
+  /** Clears the owner's avatar if it is this picture, which is being deleted. */
   clearAvatar: (tx: Tx, userId: string, key: string) => Promise<void>
 }
 
 export type Attachments = ReturnType<typeof createAttachments>
 
 const MAX_SERVED = 5_000
-/** Another instance may have deleted it meanwhile, in ms. */
+/** Short, because another instance may delete the file. */
 const SERVED_FOR_MS = 5_000
 
 export function createAttachments(deps: AttachmentsDeps) {
@@ -55,8 +55,8 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 
   /**
-   * Stores all that `receive` gives or none; it is gone from the staging folder in any case. With a
-   * `retryKey` the first answer is given again to the same upload.
+   * Stores all uploads from `receive` or none, and empties the staging folder either way. With a `retryKey`
+   * a retry of the same upload gets the first reply.
    */
   async function store(
     userId: string,
@@ -80,7 +80,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }))
   }
 
-  /** What was stored already needs no room; another instance may have stored it while we looked. */
+  /** A retry needs no room. Another instance may store the upload during the check. */
   async function checkQuota(userId: string, retryKey: string | null) {
     if (await idempotency.isKnown(userId, retryKey)) return
     try {
@@ -123,7 +123,7 @@ export function createAttachments(deps: AttachmentsDeps) {
       for (const key of gone) await variants.drop(key)
       return rows
     } catch (error) {
-      // Where it is not known, those without a row are collected later.
+      // If the outcome is unknown, files without a row are deleted later as orphans.
       if (!mayBeStored) for (const key of kept) await files.remove(key)
       throw error
     } finally {
@@ -131,7 +131,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** What is known of an own file, with a fresh URL. */
+  /** The details of the user's file, with a fresh URL. */
   async function describe(userId: string, key: string, baseUrl: string) {
     const row = await find(key)
     if (row?.userId !== userId) throw unknownFile()
@@ -147,13 +147,13 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** Whether a key is that of a picture of the user which everybody may see. */
+  /** Whether the key is one of the user's public pictures. */
   async function ownsPublicPicture(tx: Tx, userId: string, key: string): Promise<boolean> {
     const [row] = await tx.select().from(attachments).where(eq(attachments.key, key))
     return row?.userId === userId && row.type === 'publicAsset'
   }
 
-  /** Gives all files of one user to another as part of the change. */
+  /** Moves all files of one user to another as part of the change. */
   async function moveAll(tx: Tx, from: string, to: string) {
     await tx.update(attachments).set({ userId: to }).where(eq(attachments.userId, from))
   }
@@ -174,14 +174,14 @@ export function createAttachments(deps: AttachmentsDeps) {
     await files.remove(key)
   }
 
-  /** Removes a user's rows as part of the change; the answer removes the files after it. */
+  /** Deletes a user's rows as part of the change. Returns a function that deletes the files after it. */
   async function removeAllOf(tx: Tx, userId: string): Promise<() => Promise<void>> {
     const made = await variants.listOf(userId, tx)
     const removed = await tx
       .delete(attachments)
       .where(eq(attachments.userId, userId))
       .returning({ key: attachments.key })
-    // A file that stays is an orphan and collected later: the account is gone in any case.
+    // A file that cannot be deleted is an orphan and deleted later; the account is gone either way.
     return async () => {
       const keys = removed.map(({ key }) => key)
       for (const key of keys) served.delete(key)
@@ -192,7 +192,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     }
   }
 
-  /** The bytes behind a URL. A private one needs the signature that `describe` gave. */
+  /** Opens the file of a URL. A private file needs the signature from `describe`. */
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
     const row = await readable(key, expires, signature)
     const opened = row && (await files.open(key))
@@ -200,7 +200,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     return { row, ...opened }
   }
 
-  /** The picture behind a URL in another size, made at the first request and kept. */
+  /** Opens a variant of the picture of a URL. It is made on the first request and stored. */
   async function openVariant(
     key: string,
     expires: string | undefined,
@@ -225,7 +225,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     return row
   }
 
-  /** For serving, rows are remembered for a while: nothing that serving asks of them changes. */
+  /** Caches rows for serving, which reads nothing that changes. */
   async function findServed(key: string): Promise<Row | undefined> {
     const known = served.get(key)
     if (known && performance.now() < known.until) return known.row
@@ -237,7 +237,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   }
 }
 
-/** What tells one upload from another. */
+/** Identifies an upload by its options, file names and hashes. */
 function fingerprintOf(uploads: Upload[], options: UploadOptions): string {
   const files = uploads.map(({ fileName, hash }) => [fileName, hash])
   return sha256(JSON.stringify([options, files]))

@@ -6,25 +6,25 @@ export type Usage = ReturnType<typeof createUsage>
 
 type Sum = { files: number; bytes: number }
 
-/** Rows that are read in one turn of the loop. */
+/** Rows read per turn of the event loop. */
 const ROWS_AT_ONCE = 2_000
 const LARGEST_SHOWN = 20
-/** Counting millions takes a while: for so long a count stands, in ms. */
+/** Counting millions of rows takes a while, so a count is reused this long. */
 const MAX_AGE_MS = 10 * 60_000
 const MAX_WAIT_MS = 500
 
-/** What attachments take up, by type and by user: counted a few rows at a time, beside everything else. */
+/** Counts the size of attachments by type and user, a few rows at a time. */
 export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Date; log: Log }) {
   const { attachments } = db.tables
   let last: Awaited<ReturnType<typeof count>> | null = null
   let counting: Promise<void> | null = null
   return { read, count }
 
-  /** What was counted last; null while the first count is under way. It begins anew when that is old. */
+  /** The last count, or null during the first one. Starts a new count if the last one is old. */
   async function read() {
     if (last === null || Math.abs(now().getTime() - Date.parse(last.countedAt)) > MAX_AGE_MS) {
       counting ??= refresh()
-      // A small count is waited for.
+      // Wait for small counts.
       await Promise.race([counting, Bun.sleep(MAX_WAIT_MS)])
     }
     return last
@@ -40,7 +40,7 @@ export function createUsage({ db, now, log }: { db: AttachmentsDb; now: () => Da
     }
   }
 
-  /** Counts now, however long it takes. */
+  /** Counts now, regardless of the duration. */
   async function count() {
     const byType = new Map<string, Sum>()
     const byUser = new Map<string, Sum>()

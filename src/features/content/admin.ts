@@ -3,7 +3,7 @@ import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { FaqImports } from './model.ts'
 import type { Content } from './service.ts'
 
-/** The FAQs: edited, published and rolled back. */
+/** Edits, publishes and rolls back the FAQs. */
 export function contentAdmin({ content, record }: { content: Content; record: RecordAct }) {
   const edition = async () => {
     const { version, faqs } = await content.edition()

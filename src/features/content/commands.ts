@@ -31,14 +31,14 @@ const faqsList = dataCommand({
 
 const faqsExport = dataCommand({
   name: 'faqs export',
-  summary: 'Print all FAQs as JSON that import takes back',
+  summary: 'Print all FAQs as JSON for "faqs import"',
   work: async ({ content }: Needs) => importable(await content.readFaqs()),
   print: prettyJson,
 })
 
 const faqsImport = dataCommand({
   name: 'faqs import',
-  summary: 'Replace all FAQs by those of a JSON file',
+  summary: 'Replace all FAQs with those of a JSON file',
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),
@@ -54,7 +54,7 @@ const faqsImport = dataCommand({
 
 const faqsRollback = dataCommand({
   name: 'faqs rollback',
-  summary: 'Publish an earlier version of the FAQs again: see faqs list --history',
+  summary: 'Publish an earlier version again; "faqs list --history" lists them',
   arguments: '<version>',
   input: ([version]) => readVersion(version),
   work: ({ content }: Needs, version: number) => content.rollBack(version),

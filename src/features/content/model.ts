@@ -4,11 +4,14 @@ import { LocalText } from '../../platform/http/local-text.ts'
 
 export const ContentVersions = closedObject(
   {
-    appSetting: integer({ description: 'grows with every edit of the settings', examples: [3] }),
-    faqs: integer({ description: 'grows with every edit of the FAQs', examples: [7] }),
+    appSetting: integer({
+      description: 'increases with every edit of the settings',
+      examples: [3],
+    }),
+    faqs: integer({ description: 'increases with every edit of the FAQs', examples: [7] }),
   },
   'ContentVersions',
-  'how often each kind of content was edited',
+  'a version counter per kind of content',
 )
 export type ContentVersions = Static<typeof ContentVersions>
 
@@ -18,7 +21,7 @@ export const FaqImports = t.Array(
 )
 export type FaqImport = Static<typeof FaqImports>[number]
 
-/** A FAQ as it is kept. */
+/** A stored FAQ. */
 export type Faq = FaqImport & { id: string; position: number }
 
 /** A FAQ in one language. */

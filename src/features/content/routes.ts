@@ -28,7 +28,7 @@ export function contentRoutes({ content }: { content: Content }) {
           tags,
           operationId: 'readContentVersions',
           summary: 'Content version counters',
-          description: 'Ask this often and the rest only when a number has grown.',
+          description: 'Poll this often, and fetch the content only when its number has increased.',
         },
       },
     )
@@ -47,7 +47,7 @@ export function contentRoutes({ content }: { content: Content }) {
           tags,
           operationId: 'readFaqs',
           summary: 'Questions and answers',
-          description: 'In the language asked for, where the texts have it.',
+          description: 'In the requested language if the texts have it.',
         },
       },
     )

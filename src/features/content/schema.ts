@@ -4,7 +4,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type ContentDb = Db<ReturnType<typeof contentTables>>
 
-/** Edited content and the counters of its versions. */
+/** Edited content and its version counters. */
 export function contentTables(columns: Columns) {
   const { table, text, int, json } = columns
 
@@ -16,7 +16,7 @@ export function contentTables(columns: Columns) {
     category: text().notNull(),
   })
 
-  /** One counter a kind of content; it grows in the transaction of every edit. */
+  /** One counter per kind of content, incremented in the transaction of every edit. */
   const contentVersions = table('content_versions', {
     name: text().primaryKey(),
     version: int().notNull(),

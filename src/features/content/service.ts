@@ -15,7 +15,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   const { contentVersions, faqs } = db.tables
   const allVersions = db.read.select().from(contentVersions).prepare()
   const questions = db.cached('faqs', load)
-  /** All FAQs in their order, with their texts in every language. */
+  /** All FAQs in order, with texts in all languages. */
   const readFaqs: () => Promise<Faq[]> = questions.read
   const { list: history, find } = publications
   return { readVersions, readFaqs, bump, importFaqs, rollBack, edition, find, history, seed }
@@ -26,7 +26,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return { appSetting: versionOf('appSetting'), faqs: versionOf('faqs') }
   }
 
-  /** Moves a counter on as part of the change. */
+  /** Increments a counter as part of the change. */
   async function bump(tx: Tx, name: keyof ContentVersions) {
     await tx
       .insert(contentVersions)
@@ -38,8 +38,8 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 
   /**
-   * Replaces the whole list. A question that stays keeps its id. Throws `conflict` when the base of `by` is not what
-   * stands any more.
+   * Replaces the whole list. Unchanged questions keep their id. Throws `conflict` if the list has changed since the
+   * base of `by`.
    */
   async function importFaqs(list: unknown, by = BY_COMMAND): Promise<{ imported: number }> {
     const wanted = check(FaqImports, list, 'faqs')
@@ -59,7 +59,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
     return importFaqs(earlier, { ...by, note: by.note || `Back to version ${version}` })
   }
 
-  /** The list with the number of its version, to be edited. */
+  /** The list with its version, for editing. */
   async function edition() {
     return { version: await publications.current(), faqs: importable(await readFaqs()) }
   }
@@ -86,7 +86,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 }
 
-/** FAQs as `faqs import` takes them. */
+/** FAQs in the form of `faqs import`. */
 export function importable(list: Faq[]): FaqImport[] {
   return list.map(({ question, answer, category }) => ({ question, answer, category }))
 }

@@ -5,11 +5,11 @@ import { AppError } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** `reader` sees, `operator` changes, `owner` says who may. */
+/** A `reader` can only look, an `operator` can make changes, an `owner` also manages operators. */
 export const ROLES = ['reader', 'operator', 'owner'] as const
 export type Role = (typeof ROLES)[number]
 
-/** What an operator signs in with; what is null or empty they do not have. */
+/** What an operator signs in with. */
 export type Credentials = { passwordHash: string; totpSecret: string; totpStep: number }
 
 type OperatorAccountsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
@@ -20,14 +20,14 @@ export type OperatorRow = OperatorsDb['tables']['operators']['$inferSelect']
 const LINK_LIFETIME_MS = 30 * 60 * 1000
 const NAME = /^[\p{L}\p{N}][\p{L}\p{N} ._@-]{0,63}$/u
 
-/** Who may use the console. A link that works once lets an operator choose how to sign in. */
+/** The operators of the console. A single-use link lets an operator choose how to sign in. */
 export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps) {
   const { operators, operatorPasskeys, operatorSessions, operatorTokens } = db.tables
   const { operatorRecoveryCodes } = db.tables
   const known = db.cached('operators', async (from) => (await from.select().from(operators)).length)
   return { add, reset, remove, changeRole, list, find, findByName, exist, findByLink, consumeLink }
 
-  /** Makes an operator and the token of their link. */
+  /** Creates an operator and the token of their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
     if (!NAME.test(name)) {
       throw new AppError('validation_failed', 'The name is invalid.', {
@@ -46,7 +46,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return { name, token }
   }
 
-  /** Takes from an operator all they sign in with, ends their sessions, and returns the token of a new link. */
+  /** Removes an operator's credentials and sessions, and returns the token of a new setup link. */
   async function reset(name: string): Promise<{ name: string; token: string }> {
     const token = newToken()
     await db.write(async (tx) => {
@@ -75,7 +75,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     })
   }
 
-  /** Everybody, by name, with how they sign in. */
+  /** All operators by name, with how they sign in. */
   async function list() {
     const rows = await db.read.select().from(operators).orderBy(asc(operators.name))
     const keys = await db.read
@@ -100,12 +100,12 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return byName(from, name)
   }
 
-  /** Whether there is anybody. */
+  /** Whether there are any operators. */
   async function exist(): Promise<boolean> {
     return (await known.read()) > 0
   }
 
-  /** Whom the link of a token is for. Throws `unauthenticated` when it was used or is old. */
+  /** Finds the operator of a setup link. Throws `unauthenticated` if it was used or has expired. */
   async function findByLink(from: Reader, token: string): Promise<OperatorRow> {
     const [link] = await from
       .select()
@@ -123,7 +123,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     return operator
   }
 
-  /** Uses a link up, as part of the change that sets its operator up. */
+  /** Consumes a link, as part of the change that sets the operator up. */
   async function consumeLink(tx: Tx, token: string): Promise<OperatorRow> {
     const operator = await findByLink(tx, token)
     await tx.delete(operatorTokens).where(eq(operatorTokens.operatorId, operator.id))
@@ -145,7 +145,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
     }
   }
 
-  /** Whether an operator has ever been able to sign in since the last reset. */
+  /** Whether an operator can sign in. */
   async function isSetUp(tx: Tx, id: string): Promise<boolean> {
     const operator = await find(tx, id)
     const isTheirs = eq(operatorPasskeys.operatorId, id)

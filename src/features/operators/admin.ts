@@ -30,7 +30,7 @@ type OperatorsAdminDeps = {
   operators: Operators
   appName: string
   consoleUrl: string | null
-  /** Whether the session of a request still stands. */
+  /** Whether the session of a request is active. */
   isSignedIn: (request: Request) => Promise<boolean>
   record: RecordAct
   now: () => Date
@@ -39,7 +39,7 @@ type OperatorsAdminDeps = {
 /** Entries in an export. */
 const MAX_EXPORTED = 10_000
 
-/** The door of the console, who is inside, and what they did. */
+/** Sign-in to the console, operators, and the audit log. */
 export function operatorsAdmin(deps: OperatorsAdminDeps) {
   const { operators, appName, consoleUrl, isSignedIn, record, now } = deps
   const { accounts, audit, passkeys, sessions, signIn } = operators
@@ -235,7 +235,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       { query: AuditQuery, ...allow('operator', 'stepUp') },
     )
 
-  /** Records what happens at sign-in and sign-out, with the device. */
+  /** Records sign-ins and sign-outs, with the device. */
   async function logSignIn(request: Request, operator: string, action: string, way: object = {}) {
     const { ip, device } = visitorOf(request)
     const { id } = requestInfo(request)
@@ -243,17 +243,17 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
   }
 }
 
-/** The schema has looked at as much of a passkey as is used. */
+/** The schema has checked the parts of a passkey that are used. */
 function proofIn<Body extends object>(body: Body) {
   return body as Exclude<Body, { passkey: unknown }> | { passkey: AuthenticationResponseJSON }
 }
 
-/** What was shown, by its kind. */
+/** The method of a proof, for the audit log. */
 function methodOf(proof: object) {
   return { with: ['passkey', 'password'].find((way) => way in proof) ?? 'code' }
 }
 
-/** Whether somebody has shown the wrong thing, rather than too often or to a server that was busy. */
+/** Whether the credentials were wrong, and not limited or the server busy. */
 function isWrongProof(error: unknown): boolean {
   return error instanceof AppError && error.code === 'invalid_credentials'
 }

@@ -2,18 +2,18 @@ import { and, desc, eq, gte, lt } from 'drizzle-orm'
 import { DAY_MS } from '../../lib/durations.ts'
 import type { AuditValues, OperatorsDb } from './schema.ts'
 
-/** What was done, by whom and to what. */
+/** An action, its operator and its target. */
 type AuditEntry = {
   /** The name of an operator; null for a command. */
   operator: string | null
-  /** The address of the browser, or the user of the machine. */
+  /** The browser's address, or the machine's user for a command. */
   origin: string
   action: string
   target?: string | null
   before?: AuditValues | null
   after?: AuditValues | null
   requestId?: string | null
-  /** What changed is what apps get: nothing in it is secret, whatever its name. */
+  /** The changed values are public: nothing is masked, whatever its name. */
   isPublic?: boolean
 }
 
@@ -21,7 +21,7 @@ export type AuditFilter = {
   action?: string | undefined
   operator?: string | undefined
   target?: string | undefined
-  /** Entries of this instant and later. */
+  /** Entries at or after this time. */
   since?: Date | undefined
   /** The page after this id. */
   after?: string | undefined
@@ -32,7 +32,7 @@ type AuditDeps = { db: OperatorsDb; keptDays: number; now: () => Date; newId: ()
 
 const PAGE_SIZE = 50
 const MASK = '[secret]'
-/** Fields that may hold a secret, by their whole name: an app's `tokenShop` is none of them. */
+/** Fields that may hold a secret, by exact name: an app's setting `tokenShop` is not one. */
 const SECRET_FIELDS = new Set(
   [
     ['password', 'currentPassword', 'newPassword', 'passwordHash', 'hash'],
@@ -42,10 +42,10 @@ const SECRET_FIELDS = new Set(
   ].flat(),
 )
 const NONE = new Set<string>()
-/** Longer text is cut in the log, in characters. */
+/** Longer texts are truncated in the log. */
 const MAX_TEXT_LENGTH = 2_000
 
-/** The log of what operators do: entries are added, read, and removed after `keptDays`. */
+/** The audit log of operators' actions. Entries are deleted after `keptDays`. */
 export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   const { auditEntries } = db.tables
   return { record, list, sweep }
@@ -69,7 +69,7 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
     })
   }
 
-  /** The newest entries first; `next` is the `after` of the following page, null on the last one. */
+  /** The newest entries first; `next` is the `after` of the next page, null on the last page. */
   async function list({ action, operator, target, since, after, limit = PAGE_SIZE }: AuditFilter) {
     const rows = await db.read
       .select()
@@ -97,7 +97,7 @@ export function createAudit({ db, keptDays, now, newId }: AuditDeps) {
   }
 }
 
-/** A value without the secret fields in it, at any depth, and with long text cut. */
+/** Masks secret fields at any depth and truncates long texts. */
 function redact(value: unknown, secretFields: Set<string>): unknown {
   if (typeof value === 'string')
     return value.length > MAX_TEXT_LENGTH ? `${value.slice(0, MAX_TEXT_LENGTH)}…` : value

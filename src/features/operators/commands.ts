@@ -12,14 +12,14 @@ type Needs = {
   config: { consoleNetworks: string[] }
 }
 
-/** `networks`: from where alone it can be opened; none means from everywhere. */
+/** `networks`: the only networks that can open the link; empty means all. */
 type Link = { name: string; link: string; networks: string[] }
 
 const operatorsAdd = dataCommand({
   name: 'operators add',
-  summary: 'Make an operator of the console and print the link that sets them up, once',
+  summary: 'Create an operator of the console and print their single-use setup link',
   arguments: '<name>',
-  options: [['--role <role>', 'reader sees, operator changes, owner says who may (owner)']],
+  options: [['--role <role>', 'reader, operator or owner (default: owner)']],
   input: ([name = ''], { role }) => ({ name, role: readRole(role ?? 'owner') }),
   work: async (needs: Needs, { name, role }: { name: string; role: Role }) => {
     const url = requireConsole(needs)
@@ -32,11 +32,11 @@ const operatorsAdd = dataCommand({
 
 const operatorsReset = dataCommand({
   name: 'operators reset',
-  summary: 'Take passkeys, password and sessions from an operator and print a new link',
+  summary: 'Remove an operator’s passkeys, password and sessions and print a new setup link',
   arguments: '<name>',
   input: ([name = '']) => name,
   risk: async (_needs: Needs, name: string) =>
-    `This takes passkeys, password and sessions from ${name}.`,
+    `This removes the passkeys, password and sessions of ${name}.`,
   work: async (needs: Needs, name: string) => {
     const url = requireConsole(needs)
     return linkOf(url, await needs.operators.accounts.reset(name), needs)
@@ -48,7 +48,7 @@ const operatorsReset = dataCommand({
 
 const operatorsRemove = dataCommand({
   name: 'operators remove',
-  summary: 'Remove an operator, whose sessions end at once',
+  summary: 'Remove an operator and end their sessions',
   arguments: '<name>',
   input: ([name = '']) => name,
   risk: async (_needs: Needs, name: string) => `This removes the operator ${name}.`,
@@ -63,7 +63,7 @@ const operatorsRemove = dataCommand({
 
 const operatorsList = dataCommand({
   name: 'operators list',
-  summary: 'List who may use the console',
+  summary: 'List the operators of the console',
   work: ({ operators }: Needs) => operators.accounts.list(),
   print: (list) =>
     list
@@ -80,12 +80,12 @@ const operatorsList = dataCommand({
 
 const auditList = dataCommand({
   name: 'audit list',
-  summary: 'List what was changed, by whom and from where, the newest first',
+  summary: 'List the audit log, newest entries first',
   options: [
-    ['--action <action>', 'only this, such as "settings set"'],
-    ['--operator <name>', 'only what this operator did'],
-    ['--target <target>', 'only what was done to this id or name'],
-    ['--after <cursor>', 'the page after this one'],
+    ['--action <action>', 'only this action, such as "settings set"'],
+    ['--operator <name>', 'only actions of this operator'],
+    ['--target <target>', 'only actions on this id or name'],
+    ['--after <cursor>', 'the next page, from the last output'],
     ['--limit <count>', 'at most this many (50)'],
   ],
   input: (_args, { action, operator, target, after, limit }) => ({
@@ -122,18 +122,17 @@ function linkOf(url: string, made: { name: string; token: string }, { config }: 
 
 function requireConsole({ consoleUrl }: Needs): string {
   if (consoleUrl !== null) return consoleUrl
-  throw new AppError('unavailable', 'CONSOLE is off: set it to on for a console.')
+  throw new AppError('unavailable', 'The console is off: set CONSOLE=on.')
 }
 
 function formatSetupLink({ name, link, networks }: Link): string {
-  const limit =
-    networks.length === 0 ? '' : ` CONSOLE_NETWORKS lets in ${networks.join(', ')} alone: be there.`
-  return `Open this within 30 minutes to set ${name} up; it works once.${limit}\n${link}`
+  const limit = networks.length === 0 ? '' : ` CONSOLE_NETWORKS allows only ${networks.join(', ')}.`
+  return `Open this link within 30 minutes to set ${name} up. It works once.${limit}\n${link}`
 }
 
 function readRole(text: string | boolean): Role {
   const role = ROLES.find((one) => one === text)
-  if (role === undefined) throw new UsageError(`The role is one of ${ROLES.join(', ')}.`)
+  if (role === undefined) throw new UsageError(`The role must be one of ${ROLES.join(', ')}.`)
   return role
 }
 

@@ -20,7 +20,7 @@ const passkeyParts = {
   clientExtensionResults: t.Object({}, { additionalProperties: true }),
 }
 
-/** What a browser answers to `navigator.credentials.create` (WebAuthn level 3, §5.1). */
+/** The result of `navigator.credentials.create` (WebAuthn level 3, §5.1). */
 const NewPasskey = t.Object({
   ...passkeyParts,
   response: t.Object(
@@ -29,7 +29,7 @@ const NewPasskey = t.Object({
   ),
 })
 
-/** What it answers to `navigator.credentials.get`. */
+/** The result of `navigator.credentials.get`. */
 const ShownPasskey = t.Object({
   ...passkeyParts,
   response: t.Object(

@@ -14,7 +14,7 @@ type OperatorsDeps = {
   limits: Limits
   sealKey: Uint8Array
   recoveryKey: Uint8Array
-  /** What passkeys and authenticator apps show. */
+  /** The name that passkeys and authenticator apps show. */
   appName: string
   auditKeptDays: number
   now: () => Date

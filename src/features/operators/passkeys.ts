@@ -14,12 +14,12 @@ export type Passkeys = ReturnType<typeof createPasskeys>
 const CHALLENGE_LIFETIME_MS = 5 * 60 * 1000
 const MAX_PASSKEYS = 20
 
-/** Passkeys (WebAuthn level 3): made for one host, and always with the device's own check of who holds it. */
+/** Passkeys (WebAuthn level 3), each for one host and always with user verification. */
 export function createPasskeys({ db, appName, now }: PasskeysDeps) {
   const { operatorPasskeys, operatorTokens } = db.tables
   return { startRegistration, register, startSignIn, verify, ownerOf, list, remove, countOf, sweep }
 
-  /** What a browser needs in order to make a passkey for an operator at `origin`. */
+  /** The options for a browser to create a passkey for an operator at `origin`. */
   async function startRegistration({ id, name }: OperatorRow, origin: string) {
     const { generateRegistrationOptions } = await loadWebAuthn()
     const own = await rowsOf(id)
@@ -35,7 +35,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Checks what a browser has made. Returns its id and what keeps it, as part of the change. */
+  /** Verifies a new passkey. Returns its id and a function that stores it as part of a change. */
   async function register(
     { id: operatorId }: OperatorRow,
     response: RegistrationResponseJSON,
@@ -73,7 +73,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { credential: id, store }
   }
 
-  /** What a browser needs in order to show a passkey; with an operator, one of theirs. */
+  /** The options for a browser to use a passkey; with an operator, one of theirs. */
   async function startSignIn(operatorId: string | null, origin: string) {
     const { generateAuthenticationOptions } = await loadWebAuthn()
     const own = operatorId === null ? [] : await rowsOf(operatorId)
@@ -85,7 +85,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     })
   }
 
-  /** Checks a passkey that was shown, of `operatorId` where that is given. Returns whose it is, and what notes its use. */
+  /** Verifies a passkey, of `operatorId` if given. Returns its operator, and a function that records its use. */
   async function verify(
     response: AuthenticationResponseJSON,
     origin: string,
@@ -123,7 +123,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return { operatorId: row.operatorId, credential: row.id, complete }
   }
 
-  /** The operator of a passkey, by its id; null for an unknown one. */
+  /** The operator of a passkey by its id; null if unknown. */
   async function ownerOf(id: string): Promise<string | null> {
     const [row] = await db.read.select().from(operatorPasskeys).where(eq(operatorPasskeys.id, id))
     return row?.operatorId ?? null
@@ -139,7 +139,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     }))
   }
 
-  /** Removes a passkey as part of the change. Throws `not_found` when it is not the operator's. */
+  /** Removes one of the operator's passkeys as part of the change. Throws `not_found` for others. */
   async function remove(tx: Tx, operatorId: string, id: string) {
     const removed = await tx
       .delete(operatorPasskeys)
@@ -153,7 +153,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return tx.$count(operatorPasskeys, eq(operatorPasskeys.operatorId, operatorId))
   }
 
-  /** Removes challenges that nobody has answered, and links that nobody has followed. */
+  /** Deletes expired challenges and setup links. */
   async function sweep() {
     await db.write(async (tx) => {
       await tx.delete(operatorTokens).where(lt(operatorTokens.expiresAt, now()))
@@ -178,7 +178,7 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
     return new Uint8Array(Buffer.from(challenge, 'base64url'))
   }
 
-  /** Whether we have made a challenge for this, which is used up by that. */
+  /** Consumes a challenge. False unless it was issued for this purpose and operator. */
   async function useChallenge(challenge: string, purpose: Purpose, operatorId: string | null) {
     const [row] = await db.write((tx) =>
       tx
@@ -191,8 +191,8 @@ export function createPasskeys({ db, appName, now }: PasskeysDeps) {
 }
 
 /**
- * The library that makes and checks passkeys, loaded by whoever first needs it. What it brings looks for metadata on
- * `Reflect` as it loads, and inside the executable nothing else has put them there.
+ * Loads the WebAuthn library on first use. One of its dependencies expects metadata on `Reflect`, which only this
+ * import provides inside the executable.
  */
 async function loadWebAuthn() {
   await import('reflect-metadata')
@@ -203,7 +203,7 @@ function hostOf(origin: string): string {
   return new URL(origin).hostname
 }
 
-/** The library says what was wrong with a passkey by throwing. */
+/** The library throws for an invalid passkey. */
 function asRefusal(error: unknown): never {
   if (error instanceof AppError) throw error
   throw refusal(error)

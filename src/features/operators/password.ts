@@ -28,16 +28,16 @@ export type OperatorPassword = ReturnType<typeof createOperatorPassword>
 const MIN_LENGTH = 10
 const PER_OPERATOR: BackoffRule = { name: 'operator-sign-in', free: 5, maxDelay: 15 * 60 }
 const PER_CODE: WindowRule = { name: 'operator-code', max: 10, seconds: 15 * 60 }
-/** Counted apart, so that nobody who only knows a name blocks what its operator is about to confirm. */
+/** Counted separately, so that a stranger who knows the name cannot block a signed-in operator. */
 const PER_PROOF: WindowRule = { name: 'operator-proof', max: 10, seconds: 15 * 60 }
 
-/** A password with TOTP (RFC 6238), for those who have no passkey at hand; recovery codes stand in for TOTP. */
+/** Signs operators in with a password and TOTP (RFC 6238) or a recovery code. */
 export function createOperatorPassword(deps: OperatorPasswordDeps) {
   const { db, accounts, passwords, limits, sealKey, recoveryKey, appName, now } = deps
   const { operators, operatorRecoveryCodes } = db.tables
   return { offerTotp, setUp, verify, prove }
 
-  /** A TOTP secret to scan. `sealed` comes back with the first code: nothing is kept until then. */
+  /** A TOTP secret to scan. The browser returns `sealed` with the first code; nothing is stored until then. */
   function offerTotp(name: string) {
     const secret = newTotpSecret()
     const url = otpauthUrlOf(secret, `${appName} console`, name)
@@ -45,7 +45,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return { secret, url, qr: rows, sealed: seal(sealKey, `${name} ${secret}`) }
   }
 
-  /** Checks a new password and the first code. Returns what keeps them, as part of the change, with the recovery codes. */
+  /** Checks a new password and the first code. Returns the recovery codes, and a function that stores all in a change. */
   async function setUp(
     { id, name }: OperatorRow,
     { password, code, sealed }: { password: string; code: string; sealed: string },
@@ -67,7 +67,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return { store, codes }
   }
 
-  /** Who a name and a password belong to. Returns what uses the code up, as part of the change. Every wrong answer is the same one. */
+  /** Verifies name and password. Returns a function that consumes the code in a change. All errors are the same. */
   async function verify(name: string, password: string, code: string, ip: string) {
     const attempts = [claimOf(PER_OPERATOR, name)]
     await limits.check(attempts)
@@ -88,7 +88,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     })
   }
 
-  /** Throws unless a code is right; it is used up. */
+  /** Consumes a code. Throws if it is wrong. */
   async function prove(operatorId: string, code: string) {
     const reservation = await limits.reserve([claimOf(PER_PROOF, operatorId)])
     await db.write(async (tx) => {
@@ -124,7 +124,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     throw new AppError('malformed_request', 'Scan the QR code again.')
   }
 
-  /** Null for what we have not sealed, or with a key that was lost since. */
+  /** Null if it was not sealed here, or the key was lost. */
   function opened(sealed: string): string | null {
     try {
       return unseal(sealKey, sealed)

@@ -3,10 +3,10 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type OperatorsDb = Db<ReturnType<typeof operatorTables>>
 
-/** What a value was before a change and is after it; secrets are masked. */
+/** Values before or after a change; secrets are masked. */
 export type AuditValues = Record<string, unknown>
 
-/** Who may use the console, how they sign in, and what was done by whom. */
+/** Operators, their credentials and sessions, and the audit log. */
 export function operatorTables(columns: Columns) {
   const { table, text, int, ms, json, index, uniqueIndex, primaryKey } = columns
 
@@ -38,7 +38,7 @@ export function operatorTables(columns: Columns) {
       publicKey: text().notNull(),
       counter: int().notNull(),
       transports: json<string[]>().notNull(),
-      /** The host that it was made for: it works there alone. */
+      /** The host that it was created for, and works on. */
       host: text().notNull(),
       name: text().notNull(),
       createdAt: ms().notNull(),
@@ -92,7 +92,7 @@ export function operatorTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.operatorId, t.hash] })],
   )
 
-  /** What operators have done, in the console and by commands. Rows are only added, and removed when they are old. */
+  /** Operators' actions in the console and by command. Rows are never changed, and deleted when old. */
   const auditEntries = table(
     'audit_entries',
     {
@@ -100,11 +100,11 @@ export function operatorTables(columns: Columns) {
       at: ms().notNull(),
       /** The name of the operator; null for a command. */
       operator: text(),
-      /** Where from: the address of the browser, or the user of the machine. */
+      /** The browser's address, or the machine's user for a command. */
       origin: text().notNull(),
-      /** What was done, such as `settings.publish`. */
+      /** Such as `settings.publish`. */
       action: text().notNull(),
-      /** What it was done to: an id, or a name. */
+      /** An id or a name. */
       target: text(),
       before: json<AuditValues>(),
       after: json<AuditValues>(),

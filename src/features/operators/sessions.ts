@@ -6,7 +6,7 @@ import type { Tx } from '../../platform/db/db.ts'
 import { newToken, type Role } from './accounts.ts'
 import type { OperatorsDb } from './schema.ts'
 
-/** An operator at a browser. `provenAt`: when a passkey or a code was last shown there. */
+/** A signed-in operator. `provenAt`: the time of the last passkey or code. */
 export type OperatorSession = {
   id: string
   operatorId: string
@@ -15,11 +15,10 @@ export type OperatorSession = {
   provenAt: Date
 }
 
-/** What a session was opened or proven with: the id of a passkey, or a password or code. */
+/** What opened or proved a session: a passkey's id, or a password or code. */
 export type Credential = string
 export const PASSWORD: Credential = 'password'
 
-/** Where somebody sits. */
 export type Browser = { device: string; ip: string }
 
 type OperatorSessionsDeps = { db: OperatorsDb; now: () => Date; newId: () => string }
@@ -29,12 +28,12 @@ export type OperatorSessions = ReturnType<typeof createOperatorSessions>
 const IDLE_LIFETIME_MS = 12 * HOUR_MS
 const MAX_LIFETIME_MS = 7 * DAY_MS
 
-/** Sessions of the console: idle for 12 hours at most, 7 days in all. */
+/** Sessions of the console. They end after 12 idle hours, or after 7 days. */
 export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps) {
   const { operators, operatorSessions } = db.tables
   return { open, check, prove, end, endOpenedWith, list, sweep }
 
-  /** Opens a session as part of the change that signs somebody in. Returns the token for the cookie. */
+  /** Opens a session as part of a sign-in. Returns the token for the cookie. */
   async function open(
     tx: Tx,
     operatorId: string,
@@ -58,7 +57,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return token
   }
 
-  /** Who a token belongs to; null when it belongs to nobody any more. */
+  /** The session of a token; null if it has ended. */
   async function check(token: string): Promise<OperatorSession | null> {
     const hash = sha256(token)
     const [row] = await db.read
@@ -89,13 +88,13 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return { id, operatorId, name, role: role as Role, provenAt }
   }
 
-  /** Notes, as part of the change, that a passkey or a code was shown. */
+  /** Records a proof by passkey or code, as part of the change. */
   async function prove(tx: Tx, id: string, credential: Credential) {
     const proof = { provenAt: now(), provenWith: credential }
     await tx.update(operatorSessions).set(proof).where(eq(operatorSessions.id, id))
   }
 
-  /** Ends one session of an operator and returns it. Throws `not_found` when it is not theirs. */
+  /** Ends one of the operator's sessions and returns it. Throws `not_found` for others. */
   async function end(operatorId: string, id: string): Promise<Browser> {
     const [ended] = await db.write((tx) =>
       tx
@@ -108,8 +107,8 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
   }
 
   /**
-   * Ends the sessions that a passkey has opened, and voids what it has proven in others, as part of the
-   * change that removes it. A session that may have been opened with it counts. Returns how many end.
+   * Ends the sessions that a passkey opened and voids its proofs in others, as part of the change that
+   * removes it. Includes sessions with an unknown credential. Returns the number ended.
    */
   async function endOpenedWith(tx: Tx, operatorId: string, passkeyId: string): Promise<number> {
     const isOwn = eq(operatorSessions.operatorId, operatorId)
@@ -125,7 +124,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     return ended.length
   }
 
-  /** Where an operator is signed in, the last one seen first. */
+  /** An operator's sessions, last used first. */
   async function list(operatorId: string) {
     const rows = await db.read
       .select()
@@ -141,7 +140,7 @@ export function createOperatorSessions({ db, now, newId }: OperatorSessionsDeps)
     }))
   }
 
-  /** Removes the sessions that are over. */
+  /** Deletes sessions that have ended. */
   async function sweep() {
     const at = now().getTime()
     await db.write(async (tx) => {

@@ -7,15 +7,15 @@ import type { OperatorPassword } from './password.ts'
 import type { OperatorsDb } from './schema.ts'
 import { type Browser, type OperatorSession, type OperatorSessions, PASSWORD } from './sessions.ts'
 
-/** A browser, with where its page was loaded from. */
+/** A browser and the origin of its page. */
 export type Visitor = Browser & { origin: string }
 
-/** How somebody shows who they are. */
+/** The credentials of a sign-in. */
 export type Proof =
   | { passkey: AuthenticationResponseJSON }
   | { name: string; password: string; code: string }
 
-/** What an operator chooses to sign in with. */
+/** The credentials that an operator sets up. */
 export type Choice =
   | { passkey: RegistrationResponseJSON; passkeyName: string }
   | { password: string; code: string; sealed: string }
@@ -29,13 +29,13 @@ type OperatorSignInDeps = {
   limits: Limits
 }
 
-/** Stands in the audit log for an operator who does not exist; no operator can have this name. */
+/** Stands for unknown operators in the audit log; no operator can have this name. */
 const UNKNOWN = '(unknown)'
-/** Strangers may try for ever: the audit log keeps as many of their failures. */
+/** Limits the failures of unknown operators in the audit log. */
 const UNKNOWN_RECORD_LIMIT: WindowRule = { name: 'operator-unknown', max: 100, seconds: 60 * 60 }
 const PER_IP: WindowRule = { name: 'operator-address', max: 60, seconds: 5 * 60 }
 
-/** How operators come in: by the link that sets them up, and from then on by what they have chosen. */
+/** Signs operators in: with a setup link first, then with the credentials they chose. */
 export function createOperatorSignIn(deps: OperatorSignInDeps) {
   const { db, accounts, passkeys, password, sessions, limits } = deps
   return {
@@ -51,7 +51,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     startPasskeyFor,
   }
 
-  /** Whom a link is for, and all that either way to sign in begins with. */
+  /** The operator of a setup link, with the options for both credentials. */
   async function startSetUp(token: string, { ip, origin }: Visitor) {
     await countAttempt(ip)
     const operator = await accounts.findByLink(db.read, token)
@@ -59,7 +59,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return { name: operator.name, passkey, totp: password.offerTotp(operator.name) }
   }
 
-  /** Uses a link up. Returns the token of a session, and the recovery codes of a password. */
+  /** Consumes a setup link. Returns a session token, and the recovery codes of a password. */
   async function setUp(token: string, choice: Choice, visitor: Visitor) {
     await countAttempt(visitor.ip)
     const operator = await accounts.findByLink(db.read, token)
@@ -72,7 +72,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return { name: operator.name, session, recoveryCodes: codes }
   }
 
-  /** What a browser needs in order to show a passkey of anybody. */
+  /** The options for a browser to use any operator's passkey. */
   async function startPasskey({ ip, origin }: Visitor) {
     await countAttempt(ip)
     return passkeys.startSignIn(null, origin)
@@ -102,7 +102,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     })
   }
 
-  /** Under which name a failed sign-in is recorded; null for one too many. Never what was typed. */
+  /** The name to record for a failed sign-in, never the one entered; null if too many were recorded. */
   async function failedName(proof: Proof): Promise<string | null> {
     const id = 'passkey' in proof ? await passkeys.ownerOf(proof.passkey.id) : null
     const operator =
@@ -114,12 +114,12 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     return (await db.write((tx) => limits.allows(tx, claim))) ? UNKNOWN : null
   }
 
-  /** What a browser needs in order to show a passkey of the operator who sits there. */
+  /** The options for a browser to use a passkey of the signed-in operator. */
   function startProof({ operatorId }: OperatorSession, { origin }: Visitor) {
     return passkeys.startSignIn(operatorId, origin)
   }
 
-  /** Notes that the operator of a session has shown a passkey or a code just now. */
+  /** Proves a session with a passkey or a code. */
   async function prove(
     { id, operatorId }: OperatorSession,
     proof: { passkey: AuthenticationResponseJSON } | { code: string },
@@ -151,8 +151,8 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /**
-   * Removes a passkey and ends the sessions that it has opened, perhaps this one too. Returns how many end.
-   * Throws `conflict` where nothing would be left to sign in with.
+   * Removes a passkey and ends the sessions that it opened, possibly this one. Returns the number ended.
+   * Throws `conflict` if it is the only way to sign in.
    */
   async function removePasskey({ operatorId }: OperatorSession, id: string): Promise<number> {
     return db.write(async (tx) => {

@@ -6,7 +6,7 @@ import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 
-/** The pricing plans: edited, published, rolled back, and seen as an app in a language gets them. */
+/** Edits, publishes, rolls back and previews the pricing plans. */
 export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct }) {
   const edition = async () => {
     const { version, plans: content } = await plans.edition()

@@ -24,14 +24,14 @@ const plansList = dataCommand({
 })
 const plansExport = dataCommand({
   name: 'plans export',
-  summary: 'Print the catalogue as JSON that import takes back',
+  summary: 'Print the catalogue as JSON for "plans import"',
   work: ({ plans }: Needs) => plans.list(),
   print: prettyJson,
 })
 
 const plansImport = dataCommand({
   name: 'plans import',
-  summary: 'Replace the catalogue by code; plans that are missing are archived',
+  summary: 'Replace the catalogue with a JSON file; missing plans are archived',
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ list: await readJsonFile(file), by: readNote(options) }),
@@ -49,7 +49,7 @@ const plansImport = dataCommand({
 
 const plansArchive = dataCommand({
   name: 'plans archive',
-  summary: 'Take a plan off sale',
+  summary: 'Stop selling a plan',
   arguments: '<code>',
   input: ([code = '']) => code,
   work: async ({ plans }: Needs, code: string) => {
@@ -63,7 +63,7 @@ const plansArchive = dataCommand({
 
 const plansRollback = dataCommand({
   name: 'plans rollback',
-  summary: 'Publish an earlier version of the catalogue again: see plans list --history',
+  summary: 'Publish an earlier version again; "plans list --history" lists them',
   arguments: '<version>',
   input: ([version]) => readVersion(version),
   work: ({ plans }: Needs, version: number) => plans.rollBack(version),

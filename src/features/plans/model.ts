@@ -18,7 +18,7 @@ const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
   examples: [['com.example.pro.monthly']],
 })
 
-/** All that a plan says but its `_id`; texts of the shop window are made by `Text`. */
+/** The fields of a plan except `_id`; `Text` creates those shown to users. */
 const fieldsWith = <Text extends TSchema>(
   Text: (documentation: { description: string; examples?: string[] }) => Text,
 ) => ({
@@ -30,8 +30,8 @@ const fieldsWith = <Text extends TSchema>(
   }),
   name: Text({ description: 'the name that users see', examples: ['Pro'] }),
   type: text('the kind of plan', 'subscription'),
-  duration: text('what one payment lasts', 'month'),
-  source: text('where it is bought', 'revenuecat'),
+  duration: text('the billing period', 'month'),
+  source: text('where it is sold', 'revenuecat'),
   paymentProductId: text(
     'the product at the store or the billing provider; empty for none',
     'prod_example_pro',
@@ -65,7 +65,7 @@ const fieldsWith = <Text extends TSchema>(
   ),
 })
 
-/** A plan as `plans import` takes it and as it is kept. */
+/** A plan as imported and stored. */
 export const PlanImport = closedObject({
   ...fieldsWith(() => LocalText),
   otherProductIds: t.Optional(otherProductIds),
@@ -86,7 +86,7 @@ export const PlanReply = closedObject(
   'a pricing plan in one language',
 )
 
-/** The language of the plans that suits best. */
+/** Picks the best language of the plans. */
 export const negotiatePlans = createNegotiator((plans: Plan[]) =>
   plans.flatMap(({ name, description, badge, features }) => [
     name,

@@ -13,7 +13,7 @@ export function planTables(columns: Columns) {
       id: text().primaryKey(),
       code: text().notNull(),
       position: int().notNull(),
-      /** Everything else of the plan, as `features/plans/model.ts` says. */
+      /** The other fields of the plan; see `features/plans/model.ts`. */
       fields: json<Record<string, unknown>>().notNull(),
       archivedAt: ms(),
     },

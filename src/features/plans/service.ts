@@ -21,37 +21,37 @@ type PlansDeps = {
 }
 export type Plans = ReturnType<typeof createPlans>
 
-/** The pricing plan catalogue, in the order in which it was imported. */
+/** The pricing plans, in the order of the import. */
 export function createPlans({ db, now, newId }: PlansDeps) {
   const publications = createPublications({ db, now }, 'plans')
   const { plans } = db.tables
   const current = db.cached('plans', load)
-  /** The plans on sale, texts in every language; the same array until they change. */
+  /** The plans on sale with texts in all languages; the same array until they change. */
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   const { list: history, find } = publications
   return { list, listIn, replace, archivedBy, archive, rollBack, edition, find, history, seed }
 
-  /** The plans on sale with their texts in the language that suits best, and that language. */
+  /** The plans on sale in the best matching language, and that language. */
   async function listIn(wanted: string[]) {
     const catalogue = await list()
     const language = negotiatePlans(catalogue, wanted)
     return { language, plans: translated(catalogue, language) }
   }
 
-  /** Each catalogue is translated once a language. */
+  /** Translations are cached per catalogue and language. */
   function translated(catalogue: Plan[], language: string) {
     const known = translations.get(catalogue) ?? new Map()
     const plans = known.get(language) ?? translatePlans(catalogue, language)
-    // Anybody may ask for any language: what is kept is bounded.
+    // Clients choose the language, so the cache is bounded.
     if (known.size >= 50) known.clear()
     translations.set(catalogue, known.set(language, plans))
     return plans
   }
 
   /**
-   * Makes the catalogue what `wanted` says, by code, and archives what is missing. Throws `conflict` when the base of
-   * `by` is not what stands any more.
+   * Replaces the catalogue, matching plans by code, and archives missing plans. Throws `conflict` if it has changed
+   * since the base of `by`.
    */
   async function replace(wanted: unknown, by = BY_COMMAND) {
     const imports = checked(wanted)
@@ -65,12 +65,12 @@ export function createPlans({ db, now, newId }: PlansDeps) {
     return replace(earlier, { ...by, note: by.note || `Back to version ${version}` })
   }
 
-  /** The catalogue with the number of its version, to be edited. */
+  /** The catalogue with its version, for editing. */
   async function edition() {
     return { version: await publications.current(), plans: await list() }
   }
 
-  /** The codes of the plans that an import would take off sale. */
+  /** The codes of the plans that an import would archive. */
   async function archivedBy(wanted: unknown): Promise<string[]> {
     const codes = checked(wanted).map(({ code }) => code)
     return (await list()).flatMap(({ code }) => (codes.includes(code) ? [] : [code]))
@@ -99,7 +99,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
       const changes = { position, fields, archivedAt: null }
       await tx
         .insert(plans)
-        // A plan is known by its code; an id of another one is no id for it.
+        // The code identifies a plan; the id of another plan is replaced.
         .values({ id: _id && !taken.has(_id) ? _id : newId(), code, ...changes })
         .onConflictDoUpdate({ target: plans.code, set: changes })
     }
@@ -131,7 +131,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 }
 
-/** Earlier versions took text for numbers. */
+/** Earlier versions stored numbers as text. */
 function withNumbers(fields: Record<string, unknown>) {
   const isNumber = (name: string) => /Limit(PerApp)?$|^trialDays$|^price$/.test(name)
   const entries = Object.entries(fields)
@@ -140,7 +140,7 @@ function withNumbers(fields: Record<string, unknown>) {
   )
 }
 
-/** The plans of an import. Throws `validation_failed` for what no catalogue can mean. */
+/** Validates an import. Throws `validation_failed`. */
 function checked(wanted: unknown): PlanImport[] {
   const imports = check(PlanImports, wanted, 'plans')
   const details = imports.flatMap(({ currency }, at) =>
@@ -148,14 +148,14 @@ function checked(wanted: unknown): PlanImport[] {
   )
   for (const field of ['code', 'paymentPriceId'] as const) {
     for (const at of repeated(imports.map((plan) => plan[field]))) {
-      details.push({ path: `plans.${at}.${field}`, message: 'is that of another plan, too' })
+      details.push({ path: `plans.${at}.${field}`, message: 'is used by another plan too' })
     }
   }
   if (details.length === 0) return imports
   throw new AppError('validation_failed', 'The plans are invalid.', { details })
 }
 
-/** Where values stand that stood before; what is empty may stand often. */
+/** The positions of repeated values. Empty values may repeat. */
 function repeated(values: string[]): number[] {
   return values.flatMap((value, at) => (value !== '' && values.indexOf(value) < at ? [at] : []))
 }

@@ -5,7 +5,7 @@ import type { Rates } from './service.ts'
 
 const REFRESH_TIME = 30_000
 
-/** The currency rates: where they are from, and what was refused. */
+/** The currency rates, their source, and refused updates. */
 export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAct }) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
     .get(

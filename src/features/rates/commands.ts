@@ -6,7 +6,7 @@ type Needs = { rates: Rates }
 
 const ratesShow = dataCommand({
   name: 'rates show',
-  summary: 'Show the currency rates that are served',
+  summary: 'Show the current currency rates',
   work: ({ rates }: Needs) => rates.read(),
   print: ({ baseCode, rates, updatedAt }) =>
     [
@@ -17,7 +17,7 @@ const ratesShow = dataCommand({
 
 const ratesRefresh = dataCommand({
   name: 'rates refresh',
-  summary: 'Ask the provider for new currency rates now',
+  summary: 'Refresh the currency rates now',
   work: async ({ rates }: Needs) => {
     const outcome = await rates.refresh(AbortSignal.timeout(30_000))
     if ('reason' in outcome) {

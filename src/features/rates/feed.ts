@@ -1,7 +1,7 @@
 import { readTextCapped } from '../../lib/read-text-capped.ts'
 import type { RateSet } from './model.ts'
 
-/** What was known of the last answer, sent back so that the provider can say «unchanged». */
+/** The validators of the last reply, for a conditional request. */
 type Validators = { etag: string | null; lastModified: string | null }
 
 export type FetchOutcome =
@@ -13,14 +13,14 @@ export type Feed = {
   provider: string
   url: string
   accept: string
-  /** The set in a body, or a throw that says what is wrong with it. */
+  /** Parses the set in a body, or throws a `FeedError`. */
   parse: (body: string) => RateSet
 }
 
 const TIMEOUT = 10_000
 const BODY_LIMIT = 256 * 1024
 
-/** Asks a provider once. Every failure is an outcome, nothing is thrown. */
+/** Requests the rates once. Failures are outcomes, not exceptions. */
 export async function fetchRates(
   feed: Feed,
   { etag, lastModified }: Validators,
@@ -46,7 +46,7 @@ export async function fetchRates(
     }
     const body = await readTextCapped(response, BODY_LIMIT)
     if (body === null)
-      throw new FeedError('the answer is too long, or compressed, which was not asked for')
+      throw new FeedError('the reply is too long, or compressed against the request')
     const set = feed.parse(body)
     return {
       kind: 'fetched',
@@ -55,11 +55,11 @@ export async function fetchRates(
       lastModified: response.headers.get('last-modified'),
     }
   } catch (error) {
-    // Only our own words: a message of the network layer may hold the URL and with it the key.
+    // Messages of the network layer may hold the URL with the API key.
     const reason = error instanceof FeedError ? error.message : 'the provider cannot be reached'
     return { kind: 'failed', reason }
   }
 }
 
-/** A body that is not what the provider promises. */
+/** A body that does not match the provider's format. */
 export class FeedError extends Error {}

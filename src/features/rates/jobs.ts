@@ -3,7 +3,7 @@ import type { Rates } from './service.ts'
 
 const FIVE_MINUTES = 5 * 60_000
 
-/** None when the operator has switched refreshing off. */
+/** Empty if refreshing is off. */
 export function rateJobs({ rates }: { rates: Rates }): Timer[] {
   if (!rates.isRefreshed) return []
   return [

@@ -2,25 +2,25 @@ import { DAY_MS } from '../../lib/durations.ts'
 import { isCurrency } from '../../lib/locale.ts'
 import type { RateSet } from './model.ts'
 
-/** Rates that jumped in the publication of `date` and wait for another one to confirm them. */
+/** Rates that jumped in the publication of `date` and await confirmation by another one. */
 type Held = { date: string; rates: Record<string, number> }
 
 type Verdict =
   | { kind: 'accepted'; rates: Record<string, number>; held: Held | null }
   | { kind: 'refused'; reason: string }
 
-/** A set has at least this share of the codes of the one before it. */
+/** The minimum share of the previous set's codes in a new set. */
 const MIN_CODES_SHARE = 0.8
-/** Beyond this share of doubtful rates the whole set is doubtful. */
+/** With a larger share of held rates the whole set is refused. */
 const MAX_HELD_SHARE = 0.3
-/** How far a rate may move: 15 % × √days, 60 % at most (daily moves: p99 1.41 %, greatest 4.15 %). */
+/** How far a rate may move: 15 % × √days, at most 60 % (daily moves: p99 1.41 %, maximum 4.15 %). */
 const MOVE_A_DAY = 0.15
 const MAX_MOVE = 0.6
 const DAYS_AHEAD = 2
 
 /**
- * Judges a published set against the last good one of the same provider. Currencies that are no ISO
- * codes are dropped; one that jumps keeps its last good rate until a second publication confirms it.
+ * Checks a published set against the provider's last good set. Non-ISO currencies are dropped; a rate that
+ * jumps keeps its last good value until a second publication confirms it.
  */
 export function judge(
   set: RateSet,
@@ -31,15 +31,15 @@ export function judge(
 ): Verdict {
   const rates: Record<string, number> = {}
   for (const [code, rate] of Object.entries(set.rates)) {
-    if (!Number.isFinite(rate) || rate <= 0) return refused(`the rate of ${code} is no rate`)
+    if (!Number.isFinite(rate) || rate <= 0) return refused(`the rate of ${code} is invalid`)
     if (isCurrency(code) && code !== set.baseCode) rates[code] = rate
   }
   const count = Object.keys(rates).length
-  if (!isCurrency(set.baseCode)) return refused('the base is no currency')
+  if (!isCurrency(set.baseCode)) return refused('the base is not a currency')
   if (count === 0) return refused('there are no rates')
-  if (!canServe({ ...set, rates })) return refused('the currency that is served is missing')
+  if (!canServe({ ...set, rates })) return refused('the served base currency is missing')
   if (Date.parse(set.date) > now.getTime() + DAYS_AHEAD * DAY_MS)
-    return refused('the date is ahead')
+    return refused('the date is in the future')
   if (last === null) return { kind: 'accepted', rates, held: null }
 
   if (set.baseCode !== last.baseCode) return refused('the base has changed')

@@ -5,16 +5,17 @@ export const RatesReply = closedObject(
   {
     baseCode: t.String({ description: 'ISO 4217, upper case', examples: ['USD'] }),
     rates: t.Record(t.String(), t.Number(), {
-      description: 'units of each currency (ISO 4217) for one of the base, which is in it as 1',
+      description:
+        'units of each currency (ISO 4217) for one unit of the base, which is included as 1',
       examples: [{ USD: 1, EUR: 0.86, JPY: 152.3 }],
     }),
     updatedAt: time('when the provider published them'),
   },
   'CurrencyRates',
-  'what currencies cost',
+  'currency rates',
 )
 
-/** What a provider published: units of each currency for one unit of the base. */
+/** A published set: units of each currency for one unit of the base. */
 export type RateSet = {
   provider: string
   baseCode: string

@@ -13,7 +13,7 @@ const DEFAULT_URL: Record<ProviderName, string> = {
   openexchangerates: 'https://openexchangerates.org/api/latest.json',
 }
 
-/** The feed of a provider, at its own address unless `url` says another. */
+/** The feed of a provider, at its default address unless `url` is given. */
 export function feedOf(provider: ProviderName, url: string | null, apiKey: string | null): Feed {
   const address = new URL(url ?? DEFAULT_URL[provider])
   if (provider === 'openexchangerates' && apiKey) address.searchParams.set('app_id', apiKey)
@@ -63,7 +63,7 @@ function parseOpenExchangeRates(body: string): RateSet {
   const { timestamp, base, rates } = parseJson(body)
   if (typeof timestamp !== 'number') throw new FeedError('the date is missing')
   const publishedAt = new Date(timestamp * 1000)
-  if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is no date')
+  if (Number.isNaN(publishedAt.getTime())) throw new FeedError('the date is invalid')
   return {
     provider: 'openexchangerates',
     baseCode: codeIn(base),
@@ -91,7 +91,7 @@ function parseXml(body: string): Xml {
   try {
     return Bun.XML.parse(body) as Xml
   } catch {
-    throw new FeedError('the answer is not XML')
+    throw new FeedError('the reply is not XML')
   }
 }
 
@@ -100,13 +100,13 @@ function parseJson(body: string): Record<string, unknown> {
   try {
     value = JSON.parse(body)
   } catch {
-    throw new FeedError('the answer is not JSON')
+    throw new FeedError('the reply is not JSON')
   }
-  if (value === null || typeof value !== 'object') throw new FeedError('the answer is no object')
+  if (value === null || typeof value !== 'object') throw new FeedError('the reply is not an object')
   return value as Record<string, unknown>
 }
 
-/** The elements at the end of a path of names, one or many as they come. */
+/** The elements at a path of names, whether one or many. */
 function elements(from: unknown, ...path: string[]): Xml[] {
   return path.reduce<unknown[]>(
     (level, name) => level.flatMap((element) => (element as Xml | undefined)?.[name] ?? []),
@@ -116,7 +116,7 @@ function elements(from: unknown, ...path: string[]): Xml[] {
 
 function attribute(element: Xml | undefined, name: string): string {
   const value = element?.[`@${name}`]
-  if (typeof value !== 'string') throw new FeedError(`the answer has no ${name}`)
+  if (typeof value !== 'string') throw new FeedError(`the reply has no ${name}`)
   return value
 }
 
@@ -124,7 +124,7 @@ function dateIn(value: unknown): string {
   if (typeof value !== 'string' || !/^\d{4}-\d{2}-\d{2}$/.test(value)) {
     throw new FeedError('the date is missing')
   }
-  if (Number.isNaN(Date.parse(value))) throw new FeedError('the date is no date')
+  if (Number.isNaN(Date.parse(value))) throw new FeedError('the date is invalid')
   return value
 }
 
@@ -133,7 +133,7 @@ function codeIn(value: unknown): string {
   return value
 }
 
-/** What is no number becomes NaN, which the refresher refuses with the whole set. */
+/** Non-numeric values become NaN, for which the whole set is refused. */
 function numbersIn(value: unknown): Record<string, number> {
   if (value === null || typeof value !== 'object') throw new FeedError('the rates are missing')
   const entries = Object.entries(value).map(([code, rate]): [string, number] => [

@@ -18,7 +18,7 @@ export function ratesRoutes({ rates }: { rates: Rates }) {
         tags: ['App'],
         operationId: 'readCurrencyRates',
         summary: 'Currency rates',
-        description: 'Refreshed by the server from a public source.',
+        description: 'The server refreshes them from a public source.',
       },
     },
   )

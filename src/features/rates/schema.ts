@@ -3,7 +3,7 @@ import type { Db } from '../../platform/db/db.ts'
 
 export type RatesDb = Db<ReturnType<typeof rateTables>>
 
-/** Currency rates as they were published. */
+/** Published currency rates. */
 export function rateTables(columns: Columns) {
   const { table, text, real, ms, json, uniqueIndex, primaryKey } = columns
 
@@ -33,14 +33,14 @@ export function rateTables(columns: Columns) {
     (t) => [primaryKey({ columns: [t.setId, t.code] })],
   )
 
-  /** What is known of each rates provider, and which set is served (of the row named `current`). */
+  /** The state of each rates provider; the row `current` names the served set. */
   const rateFeeds = table('rate_feeds', {
     provider: text().primaryKey(),
     setId: text().references(() => rateSets.id),
     etag: text(),
     lastModified: text(),
     succeededAt: ms(),
-    /** Rates that jumped and wait for a second publication to confirm them: code → rate. */
+    /** Rates that jumped and await confirmation by a second publication: code → rate. */
     held: json<{ date: string; rates: Record<string, number> }>(),
   })
 

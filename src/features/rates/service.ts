@@ -12,7 +12,7 @@ import { completed, type Peg, ratesFor } from './table.ts'
 
 type RatesDeps = {
   db: RatesDb
-  /** Null when the operator has switched refreshing off. */
+  /** Null if refreshing is off. */
   feed: Feed | null
   baseCode: string
   pegs: Peg[]
@@ -36,13 +36,13 @@ export type Rates = ReturnType<typeof createRates>
 
 const RETRIES = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
 const STALE_AFTER = 4 * DAY_MS
-/** By then of a working day, in UTC, the day's rates have been published. */
+/** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY = 15
 
 export function createRates({ db, feed, baseCode, pegs, now, newId, log }: RatesDeps) {
   const { rateSets, rates, rateFeeds } = db.tables
   const served = db.cached('rates', loadServed)
-  /** The rates that are served; the same object until they change. */
+  /** The served rates; the same object until they change. */
   const { read } = served
   let warnedOn: string | null = null
   let lastAttempt: (RefreshOutcome & { at: string }) | null = null
@@ -61,7 +61,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return (state?.succeededAt ?? new Date(0)) < lastPublication(now())
   }
 
-  /** Where the rates come from, when that last worked, what waits to be confirmed, and how it went last. */
+  /** The provider, its last success, held rates, and the last attempt. */
   async function describeFeed() {
     if (feed === null) return { provider: null, succeededAt: null, held: null, last: null }
     const { provider } = feed
@@ -70,7 +70,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     return { provider, succeededAt, held: state?.held ?? null, last: lastAttempt }
   }
 
-  /** Tries again after 1, 5, 15 and 60 minutes, until the provider answers with something good. */
+  /** Retries after 1, 5, 15 and 60 minutes until it succeeds. */
   async function refreshWithRetries(signal: AbortSignal) {
     for (const wait of [...RETRIES, null]) {
       const { outcome } = await refresh(signal)
@@ -89,7 +89,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     log.warn('the currency rates are older than 4 days')
   }
 
-  /** Asks the provider once and stores what is good. The last good set is served in any case. */
+  /** Requests the rates once and stores valid ones. On failure the last good set stays. */
   async function refresh(signal: AbortSignal): Promise<RefreshOutcome> {
     if (feed === null) return { outcome: 'failed', reason: 'RATES_PROVIDER is off' }
     const state = await feedState(db.read, feed.provider)
@@ -97,11 +97,11 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     const fetched = await fetchRates(feed, validators, signal)
     const outcome = await keep(feed.provider, fetched)
     lastAttempt = { at: now().toISOString(), ...outcome }
-    log.info({ provider: feed.provider, ...outcome }, 'currency rates asked for')
+    log.info({ provider: feed.provider, ...outcome }, 'currency rates were requested')
     return outcome
   }
 
-  /** Fills empty tables with the set of the seed as part of the change. */
+  /** Fills empty tables with the seed as part of the change. */
   async function seed(tx: Tx, set: RateSet) {
     await store(tx, set, set.rates)
   }
@@ -129,7 +129,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
     })
   }
 
-  /** Stores a set under its provider and date, and serves it from now on. */
+  /** Stores a set by provider and date, and makes it the served one. */
   async function store(tx: Tx, set: RateSet, good: Record<string, number>) {
     const { provider, baseCode: base, date, publishedAt } = set
     const [row] = await tx
@@ -204,7 +204,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   }
 }
 
-/** The last time before `at` by which a provider must have published: a working day at 15:00 UTC. */
+/** The last expected publication before `at`: a working day at 15:00 UTC. */
 function lastPublication(at: Date): Date {
   const day = new Date(at)
   day.setUTCHours(PUBLISHED_BY, 0, 0, 0)

@@ -1,12 +1,12 @@
 import { AppError } from '../../lib/errors.ts'
 import type { RateSet } from './model.ts'
 
-/** A currency whose rate is fixed by law: one `base` is `rate` units of `quote`. */
+/** A currency with a fixed rate: one `base` is `rate` units of `quote`. */
 export type Peg = { quote: string; base: string; rate: number; authority: string }
 
 const DIGITS = 12
 
-/** The rates for one unit of `base`: as published, completed by the pegs, rounded to 12 digits. */
+/** The rates for one unit of `base`, including pegs, rounded to 12 digits. */
 export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> {
   const published = completed(set, pegs)
   const unit = published[base]
@@ -19,7 +19,7 @@ export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string
   return Object.fromEntries(codes.map((code) => [code, rounded((published[code] ?? 0) / unit)]))
 }
 
-/** All rates of a set: its base, what was published, and what is pegged to either. */
+/** All rates of a set: its base, the published rates, and their pegs. */
 export function completed(set: RateSet, pegs: Peg[]): Record<string, number> {
   const all: Record<string, number> = { [set.baseCode]: 1, ...set.rates }
   for (const { quote, base, rate } of pegs) {

@@ -20,7 +20,7 @@ const Preview = closedObject({
   }),
 })
 
-/** The app settings: edited, published, rolled back, and seen as somebody gets them. */
+/** Edits, publishes, rolls back and previews the app settings. */
 export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAct }) {
   const edition = async () => {
     const { version, settings: content } = await settings.edition()

@@ -8,13 +8,13 @@ import { languagesOf, optionalHeader } from '../../platform/http/request-headers
 import type { Audience, Trait } from './conditions.ts'
 
 export type AudienceDeps = {
-  /** The header in which a proxy says the country; null where none does. */
+  /** The header in which a proxy sends the country; null for none. */
   countryHeader: string | null
   countryOf: CountryOf
   checkSession: (accessToken: string, sealed: boolean) => Promise<Session>
 }
 
-/** Reads who asks out of a request, and tells which headers that depends on. */
+/** Reads the audience from a request, and names the headers that it depends on. */
 export function createAudienceReader({ countryHeader, countryOf, checkSession }: AudienceDeps) {
   const headers: Record<Trait, string[]> = {
     platform: ['App-Platform'],
@@ -46,7 +46,7 @@ export function createAudienceReader({ countryHeader, countryOf, checkSession }:
     return traits.flatMap((trait) => headers[trait])
   }
 
-  /** The person's where somebody is signed in, so that all of their devices get the same; else the device's. */
+  /** The user's id if signed in, so that all of the user's devices get the same values; else the device's id. */
   async function idOf(request: Request): Promise<string | null> {
     const token = tokenIn(request.headers.get('authorization'))
     const session = token && (await checkSession(token, isSealed(request)).catch(nullIfRefused))
@@ -56,7 +56,7 @@ export function createAudienceReader({ countryHeader, countryOf, checkSession }:
   }
 }
 
-/** An old token must not keep an app from its settings; what cannot be looked up now is no answer. */
+/** A refused token must not block the settings, but a failed check must not look like a refusal. */
 function nullIfRefused(error: unknown): null {
   if (error instanceof AppError && ['unauthenticated', 'token_expired'].includes(error.code))
     return null

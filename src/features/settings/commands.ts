@@ -24,7 +24,7 @@ const settingsGet = dataCommand({
     const all = flat(await settings.read())
     const unknown = keys.filter((key) => !Object.hasOwn(all, key))
     if (unknown.length > 0) {
-      throw new AppError('not_found', `There is not a setting ${unknown.join(', ')}.`)
+      throw new AppError('not_found', `There is no setting ${unknown.join(', ')}.`)
     }
     return keys.length === 0 ? all : Object.fromEntries(keys.map((key) => [key, all[key]]))
   },
@@ -51,7 +51,7 @@ const settingsSet = dataCommand({
 
 const settingsUnset = dataCommand({
   name: 'settings unset',
-  summary: 'Remove settings of the app’s own, such as features.newPaywall',
+  summary: 'Remove custom settings, such as features.newPaywall',
   arguments: '<key...>',
   options: [noteOption],
   input: (keys, options) => ({ keys, by: readNote(options) }),
@@ -62,14 +62,14 @@ const settingsUnset = dataCommand({
 
 const settingsExport = dataCommand({
   name: 'settings export',
-  summary: 'Print all settings with their rules as JSON that import takes back',
+  summary: 'Print all settings with their rules as JSON for "settings import"',
   work: ({ settings }: Needs) => settings.read(),
   print: prettyJson,
 })
 
 const settingsImport = dataCommand({
   name: 'settings import',
-  summary: 'Publish the settings of a JSON file in the place of those that stand',
+  summary: 'Replace all settings with those of a JSON file',
   arguments: '<file>',
   options: [noteOption],
   input: async ([file], options) => ({ edited: await readJsonFile(file), by: readNote(options) }),
@@ -80,7 +80,7 @@ const settingsImport = dataCommand({
 
 const settingsRollback = dataCommand({
   name: 'settings rollback',
-  summary: 'Publish an earlier version of the settings again: see settings get --history',
+  summary: 'Publish an earlier version again; "settings get --history" lists them',
   arguments: '<version>',
   input: ([version]) => readVersion(version),
   work: async ({ settings }: Needs, version: number) => flat(await settings.rollBack(version)),
@@ -88,7 +88,7 @@ const settingsRollback = dataCommand({
   changes: (_settings, version) => ({ version }),
 })
 
-/** `true`, `false` and whole numbers are what they look like; the field's own type decides the rest. */
+/** Parses `true`, `false` and whole numbers; the field's type decides the rest. */
 function parsePair(pair: string): [string, unknown] {
   const at = pair.indexOf('=')
   if (at < 1) throw new UsageError(`Write ${pair} as key=value.`)

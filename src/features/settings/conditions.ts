@@ -9,7 +9,7 @@ const VERSION = '^\\d{1,9}(\\.\\d{1,9}){0,3}$'
 const FeatureValue = t.Union([t.Boolean(), t.Number(), t.String({ maxLength: 10_000 })])
 const version = t.String({ pattern: VERSION, error: 'must be a version such as 2.4.0' })
 
-/** Who is meant: everything that is said must hold, and a list holds for each of its members. */
+/** Whom a rule applies to: every given condition must match; a list matches any of its members. */
 const Condition = closedObject({
   platform: t.Optional(oneOf(PLATFORMS, { description: 'what the app runs on' })),
   minVersion: t.Optional(version),
@@ -22,12 +22,12 @@ const Condition = closedObject({
       maxItems: 250,
     }),
   ),
-  /** So many of a hundred people, always the same ones. */
+  /** A percentage of users, always the same ones. */
   percent: t.Optional(t.Number({ minimum: 0, maximum: 100 })),
 })
 type Condition = Static<typeof Condition>
 
-/** A setting of the app's own: the value of the first rule that holds, else `value`. */
+/** A custom setting: the value of the first matching rule, else `value`. */
 const Feature = closedObject({
   value: FeatureValue,
   rules: t.Array(closedObject({ when: Condition, value: FeatureValue }), { maxItems: 20 }),
@@ -42,7 +42,7 @@ export type Features = Static<typeof Features>
 
 export type FeatureValues = Record<string, Static<typeof FeatureValue>>
 
-/** What is known of who asks. `id`: of the person, else of the device. */
+/** The requester, as far as known. `id`: of the user, else of the device. */
 export type Audience = {
   platform: string | null
   version: string | null
@@ -52,7 +52,7 @@ export type Audience = {
   id: string | null
 }
 
-/** Of whom nothing is known. */
+/** A requester about whom nothing is known. */
 export const ANYONE: Audience = {
   platform: null,
   version: null,
@@ -61,10 +61,10 @@ export const ANYONE: Audience = {
   id: null,
 }
 
-/** What rules look at. */
+/** What rules can depend on. */
 export type Trait = 'platform' | 'version' | 'language' | 'country' | 'id'
 
-/** The value of each setting for somebody. */
+/** The value of each setting for an audience. */
 export function valuesFor(features: Features, audience: Audience): FeatureValues {
   const entries = Object.entries(features)
   return Object.fromEntries(
@@ -75,7 +75,7 @@ export function valuesFor(features: Features, audience: Audience): FeatureValues
   )
 }
 
-/** What of somebody the values depend on; nothing where no rule exists. */
+/** The traits that the values depend on; empty without rules. */
 export function traitsOf(features: Features): Trait[] {
   const conditions = Object.values(features).flatMap(({ rules }) => rules.map(({ when }) => when))
   const asks = (...names: (keyof Condition)[]) =>
@@ -108,14 +108,14 @@ function isAtMost(version: string | null, most: string): boolean {
   return version !== null && compareVersions(version, most) <= 0
 }
 
-/** `pt` means every Portuguese, `pt-BR` that of Brazil; the first language of somebody counts. */
+/** `pt` matches all Portuguese, `pt-BR` only Brazilian. Only the user's first language counts. */
 function matchesLanguage([own]: string[], wanted: string[]): boolean {
   if (own === undefined) return false
   const tag = own.toLowerCase()
   return wanted.some((one) => tag === one.toLowerCase() || tag.startsWith(`${one.toLowerCase()}-`))
 }
 
-/** Where somebody stands among a hundred, from 0, another place for every setting. Nobody knows: the last one. */
+/** The user's or device's stable place from 0 to 100, different for each setting. Unknown ids come last. */
 function rolloutBucket(name: string, id: string | null): number {
   if (id === null) return 99.999
   const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')

@@ -46,28 +46,28 @@ const fields = {
   }),
 }
 
-/** The settings as they are kept and edited. */
+/** The settings as stored and edited. */
 export const StoredSettings = closedObject({ ...fields, features: Features })
 export type StoredSettings = Static<typeof StoredSettings>
 
-/** The settings that are the same for everybody. */
+/** The settings that are the same for all users. */
 export type AppSettings = Omit<StoredSettings, 'features'>
 
-/** The settings as an app gets them. */
+/** The settings in the reply to an app. */
 export const AppSettingsReply = closedObject(
   {
     ...fields,
     features: t.Optional(
       t.Record(t.String(), t.Union([t.Boolean(), t.Number(), t.String()]), {
         description:
-          'settings of this app alone, as they are for who asks; missing where there are none',
+          'custom settings of this app, evaluated for the request; absent if there are none',
         examples: [{ newPaywall: true }],
       }),
     ),
   },
   'AppSettings',
-  'what every copy of the app should know',
+  'the settings of the app',
 )
 
-/** The tag of everything that apps read before anybody signs in. */
-export const appTags = { App: 'What every copy of the app reads, without a token' }
+/** The tag of everything that apps read without signing in. */
+export const appTags = { App: 'What apps read without signing in' }

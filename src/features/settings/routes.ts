@@ -38,7 +38,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
         operationId: 'readAppSettings',
         summary: 'App settings',
         description:
-          'What every copy of the app should know before anybody signs in. Send `App-Platform`, `App-Version` and `Device-Id` where settings depend on them.',
+          'The settings that an app reads before a user signs in. Send `App-Platform`, `App-Version` and `Device-Id` if settings depend on them.',
       },
     },
   )
@@ -50,7 +50,7 @@ export function settingsRoutes({ settings, ...deps }: AudienceDeps & { settings:
   }
 }
 
-/** `values`: those of the app's own settings for who asks, as JSON; empty where nobody gets others than the next. */
+/** `values`: the custom settings for this request as JSON; empty when everyone gets the same values. */
 function replyWith({ features, ...fixed }: StoredSettings, values: string) {
   const own: FeatureValues = values === '' ? valuesFor(features, ANYONE) : JSON.parse(values)
   return Object.keys(own).length === 0 ? fixed : { ...fixed, features: own }

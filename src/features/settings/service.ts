@@ -14,7 +14,7 @@ import { checkEdit } from './validation.ts'
 type SettingsDeps = {
   db: SettingsDb & PublicationsDb
   now: () => Date
-  /** Moves the counter that tells apps of changed settings, as part of the change. */
+  /** Increments the version that tells apps about changed settings, as part of the change. */
   bumpVersion: (tx: Tx) => Promise<void>
 }
 
@@ -22,27 +22,27 @@ const FIELDS = Object.keys(StoredSettings.properties)
 
 export type Settings = ReturnType<typeof createSettings>
 
-/** The app settings, one row a top-level field. */
+/** The app settings, one row per top-level field. */
 export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   const publications = createPublications({ db, now }, 'settings')
   const { settings } = db.tables
   const current = db.cached('settings', load)
-  /** The settings as they stand; the same object until they change. */
+  /** The current settings; the same object until they change. */
   const { read } = current
   const { list: history, find } = publications
   return { read, set, unset, publish, rollBack, edition, find, history, seed }
 
-  /** Changes single fields by their dotted keys, such as `ios.latestVersion`; all of them or none. */
+  /** Changes fields by dotted keys, such as `ios.latestVersion`; all or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
     return change(by, (before) => patched(before, changes))
   }
 
-  /** Removes settings of the app's own by their keys, such as `features.newPaywall`. */
+  /** Removes custom settings by their keys, such as `features.newPaywall`. */
   function unset(keys: string[], by = BY_COMMAND): Promise<StoredSettings> {
     return change(by, (before) => without(before, keys))
   }
 
-  /** Puts `edited` in the place of what stands. Throws `conflict` when that is not the base of `by` any more. */
+  /** Replaces the settings. Throws `conflict` if they have changed since the base of `by`. */
   function publish(edited: unknown, by: Publishing): Promise<StoredSettings> {
     return change(by, () => edited)
   }
@@ -53,7 +53,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
     return change({ ...by, note: by.note || `Back to version ${version}` }, () => earlier)
   }
 
-  /** The settings with the number of their version, to be edited. */
+  /** The settings with their version, for editing. */
   async function edition() {
     return { version: await publications.current(), settings: await read() }
   }
@@ -86,19 +86,19 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
 
   async function load(from: Reader): Promise<StoredSettings> {
     const rows = await from.select().from(settings)
-    // The ETag of the reply depends on the order, and each engine has its own.
+    // The ETag depends on the order, which differs between engines.
     const inOrder = rows.toSorted((a, b) => FIELDS.indexOf(a.key) - FIELDS.indexOf(b.key))
     const stored = Object.fromEntries(inOrder.map(({ key, value }) => [key, withNumbers(value)]))
     return check(StoredSettings, withFeatures(stored), 'settings')
   }
 }
 
-/** Earlier versions had none. */
+/** Earlier versions had no features. */
 function withFeatures(settings: unknown): unknown {
   return { features: {}, ...(settings as object) }
 }
 
-/** Earlier versions took text for build numbers. */
+/** Earlier versions stored build numbers as text. */
 function withNumbers(value: unknown): unknown {
   if (value === null || typeof value !== 'object') return value
   const numberOf = (part: unknown) => Math.max(0, Math.floor(Number(part)) || 0)
@@ -135,7 +135,7 @@ function without(before: StoredSettings, keys: string[]): unknown {
     return !isThere
   })
   if (unknown.length === 0) return { ...before, features }
-  const message = 'is not a setting of features, and no other can be removed'
+  const message = 'is not a custom setting; only those can be removed'
   throw unknownSettings(unknown.map((path) => ({ path, message })))
 }
 

@@ -9,7 +9,7 @@ import { StoredSettings } from './model.ts'
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']
 const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
 
-/** The settings after an edit. Throws `validation_failed`; what stood before and was not changed is not judged again. */
+/** Validates an edit and returns the settings. Unchanged links and addresses are not checked again. */
 export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
   const bad: ErrorDetail[] = []
   for (const { path, after } of differencesBetween(before, edited)) {
@@ -27,7 +27,7 @@ export function checkEdit(before: StoredSettings, edited: unknown): StoredSettin
   throw new AppError('validation_failed', 'The settings are invalid.', { details: bad })
 }
 
-/** An app that is the latest and not supported could never be used again. */
+/** If the latest version were unsupported, no version could be used. */
 function unsupportedLatest(platform: 'ios' | 'android', settings: StoredSettings): ErrorDetail[] {
   const { latestVersion, supportedVersion, ...builds } = settings[platform]
   const isNewer = compareVersions(supportedVersion, latestVersion)
@@ -39,7 +39,7 @@ function unsupportedLatest(platform: 'ios' | 'android', settings: StoredSettings
   return [{ path: `${path}.supportedBuildNumber`, message: 'must not be above latestBuildNumber' }]
 }
 
-/** An app reads a setting as one type, whatever rule has set it. */
+/** All values of a setting must have one type, because apps expect one. */
 function mixedTypes(features: Features): ErrorDetail[] {
   return Object.entries(features).flatMap(([name, { value, rules }]) =>
     rules.flatMap((rule, at) =>
@@ -48,7 +48,7 @@ function mixedTypes(features: Features): ErrorDetail[] {
         : [
             {
               path: `settings.features.${name}.rules.${at}.value`,
-              message: `must be of the type of the value without a rule: ${typeof value}`,
+              message: `must be of the same type as the default value: ${typeof value}`,
             },
           ],
     ),
@@ -59,7 +59,7 @@ function isMailbox(text: string): boolean {
   return text === '' || mailboxOf(text) !== null
 }
 
-/** What apps may be told to open: a page, a page of a store, or nothing. */
+/** Allows links to pages and stores, and empty ones. */
 function isLink(value: unknown): boolean {
   if (value === '' || typeof value !== 'string') return true
   return LINK_SCHEMES.includes(URL.parse(value)?.protocol ?? '')

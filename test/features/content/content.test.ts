@@ -172,7 +172,7 @@ test('a catalogue that makes no sense is refused, with every fault named', async
   const error = await app.services.plans.replace([free, wrong, year]).catch((thrown) => thrown)
   expect(error.details).toEqual([
     { path: 'plans.1.currency', message: 'must be an ISO 4217 code such as usd' },
-    { path: 'plans.2.paymentPriceId', message: 'is that of another plan, too' },
+    { path: 'plans.2.paymentPriceId', message: 'is used by another plan too' },
   ])
 })
 

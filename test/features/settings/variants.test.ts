@@ -187,7 +187,7 @@ test('a rule has a value of the type of the setting', async () => {
   const rule = (value: string | number | boolean) => ({ when: {}, value })
   const mixed = { own: { value: 1, rules: [rule(2), rule('three'), rule(true)] } }
   const error = await publish(app, mixed).catch((thrown) => thrown)
-  const message = 'must be of the type of the value without a rule: number'
+  const message = 'must be of the same type as the default value: number'
   expect(error.details).toEqual([
     { path: 'settings.features.own.rules.1.value', message },
     { path: 'settings.features.own.rules.2.value', message },

@@ -1,10 +1,10 @@
 import { open } from 'node:fs/promises'
 
-/** Of a picture that does not say how large it is, as of the largest. */
+/** Assumed for a picture of unknown size: the maximum. */
 const UNKNOWN = 64_000_000
 const HEAD_BYTES = 64 * 1024
 
-/** How many pixels a picture says that it has, for a fair share of the image workers; nothing more relies on it. */
+/** The number of pixels that a picture claims, used only to share the image workers fairly. */
 export async function countPixels(path: string): Promise<number> {
   await using file = await open(path)
   const buffer = Buffer.alloc(HEAD_BYTES)
@@ -13,7 +13,7 @@ export async function countPixels(path: string): Promise<number> {
     const [width, height] = sizeOf(buffer.subarray(0, bytesRead)) ?? []
     return width && height ? width * height : UNKNOWN
   } catch (error) {
-    // The head ends in the middle of it.
+    // The head ends within the field.
     if (error instanceof RangeError) return UNKNOWN
     throw error
   }
@@ -48,7 +48,7 @@ function sizeOfJpeg(head: Buffer): [number, number] | null {
   return null
 }
 
-/** A HEIC tells the sizes of its tiles, thumbnails and pictures. */
+/** A HEIC file lists the sizes of its tiles, thumbnails and pictures. */
 function largestOfHeic(head: Buffer): [number, number] | null {
   let largest: [number, number] | null = null
   for (let at = head.indexOf('ispe'); at >= 0; at = head.indexOf('ispe', at + 4)) {

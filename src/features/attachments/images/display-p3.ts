@@ -7,7 +7,7 @@ const MATRIX = [
 /** Steps of linear light: the darkest of sRGB are 1 / 3,295 apart. */
 const STEPS = 16_384
 
-/** Converts pixels of 8 bits a channel from Display P3 to sRGB, in place. What sRGB cannot show is clipped. */
+/** Converts pixels, 8 bits per channel, from Display P3 to sRGB in place. Clips colours outside sRGB. */
 export function convertDisplayP3(pixels: Uint8Array, channels: 3 | 4) {
   const [[rr, rg], [gr, gg], [br, bg, bb]] = MATRIX
   const linear = Float32Array.from({ length: 256 }, (_, value) => decode(value / 255) * STEPS)
@@ -29,7 +29,7 @@ function clip(light: number): number {
   return light <= 0 ? 0 : light >= STEPS ? STEPS : (light + 0.5) | 0
 }
 
-/** The transfer function of both (IEC 61966-2-1), of values from 0 to 1. */
+/** The transfer function of both spaces (IEC 61966-2-1), for values from 0 to 1. */
 function decode(value: number): number {
   return value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4
 }

@@ -1,7 +1,7 @@
 import type { Decoded, Fault, Handle, Libheif } from 'libheif-js/libheif-wasm/libheif.js'
 import { convertDisplayP3 } from './display-p3.ts'
 
-/** Upright pixels of 8 bits a channel, in memory of the decoder: dispose of it before the next picture. */
+/** Upright pixels, 8 bits per channel, in the decoder's memory. Dispose of it before the next picture. */
 export type DecodedHeic = Disposable & {
   data: Uint8Array
   width: number
@@ -11,10 +11,10 @@ export type DecodedHeic = Disposable & {
 
 type IsTooLarge = (width: number, height: number) => boolean
 
-/** Enough for the 48 megapixels of a phone; a lie about the size of a picture ends here. */
+/** Enough for the 48 megapixels of a phone, and a limit for files that lie about their size. */
 const MAX_MEMORY_BYTES = 400 * 1024 * 1024
 const WASM_PAGE = 65_536
-/** Larger than any profile of a camera. */
+/** Larger than the profile of any camera. */
 const MAX_PROFILE_BYTES = 64 * 1024
 
 const { grow } = WebAssembly.Memory.prototype
@@ -22,8 +22,8 @@ let library: Promise<Libheif> | null = null
 let isMemoryRefused = false
 
 /**
- * Decodes the primary picture of a HEIC file, turned, mirrored and cropped as the file says: its Exif orientation
- * repeats that and must not be applied again. Throws when the picture is `too large` or cannot be read.
+ * Decodes the primary picture of a HEIC file and applies its rotation, mirroring and cropping. The Exif orientation
+ * repeats these and must not be applied again. Throws if the picture is `too large` or unreadable.
  */
 export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Promise<DecodedHeic> {
   library ??= loadLibrary()
@@ -31,7 +31,7 @@ export async function decodeHeic(file: Uint8Array, isTooLarge: IsTooLarge): Prom
   try {
     return decodePrimary(await library, file, isTooLarge)
   } catch (error) {
-    // After an abort an instance cannot be used any more.
+    // An aborted instance cannot be used again.
     library = null
     throw isMemoryRefused ? new Error('too large') : error
   }
@@ -49,7 +49,7 @@ function decodePrimary(heif: Libheif, file: Uint8Array, isTooLarge: IsTooLarge):
   const channels = heif.heif_image_handle_has_alpha_channel(handle) ? 4 : 3
   const { heif_chroma_interleaved_RGB: rgb, heif_chroma_interleaved_RGBA: rgba } = heif.heif_chroma
   const space = heif.heif_colorspace.heif_colorspace_RGB
-  // Before there are pixels: what it allocates may move the memory that they lie in.
+  // Before decoding, because its allocations may move the memory of the pixels.
   const isDisplayP3 = hasDisplayP3(heif, handle)
   const decoded = unwrap(heif.heif_js_decode_image2(handle, space, channels === 4 ? rgba : rgb))
   held.adopt(decoded.image, heif.heif_image_release)
@@ -71,7 +71,7 @@ async function loadLibrary(): Promise<Libheif> {
   return heif
 }
 
-/** The library grows its memory up to 2 GiB, and takes no option for less. */
+/** The library grows its memory up to 2 GiB and has no option to limit it. */
 function limitMemory() {
   WebAssembly.Memory.prototype.grow = function (pages) {
     isMemoryRefused = this.buffer.byteLength + pages * WASM_PAGE > MAX_MEMORY_BYTES
@@ -85,7 +85,7 @@ function unwrap<T extends object>(value: T | Fault): T {
   return value
 }
 
-/** Rows are padded: they are moved together, in place. */
+/** Removes the padding of rows, in place. */
 function withoutPadding({ channels }: Decoded, rowBytes: number, height: number): Uint8Array {
   const [plane] = channels
   const { data, stride } = plane ?? { data: new Uint8Array(), stride: 0 }
@@ -97,15 +97,15 @@ function withoutPadding({ channels }: Decoded, rowBytes: number, height: number)
   return data.subarray(0, rowBytes * height)
 }
 
-/** Whether the embedded ICC profile is the one of phones by Apple. */
+/** Whether the embedded ICC profile is Display P3, as on Apple phones. */
 function hasDisplayP3(heif: Libheif, { $$: { ptr } }: Handle): boolean {
   const size = heif._heif_image_handle_get_raw_color_profile_size(ptr)
   if (size === 0 || size > MAX_PROFILE_BYTES) return false
-  // An error takes 12 bytes: two numbers and a pointer.
+  // An error struct takes 12 bytes: two numbers and a pointer.
   const error = heif._malloc(size + 16)
   heif._heif_image_handle_get_raw_color_profile(error, ptr, error + 16)
   const profile = Buffer.from(heif.HEAPU8.slice(error + 16, error + 16 + size))
   heif._free(error)
-  // In its text each letter has one byte or two.
+  // Its text may be in one or two bytes per character.
   return profile.toString('latin1').replaceAll('\0', '').includes('Display P3')
 }

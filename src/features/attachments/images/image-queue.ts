@@ -16,34 +16,34 @@ type ImageQueueDeps = {
   log: Log
 }
 
-/** For whom a picture is made: an IP, and the user who uploads it; null for a variant, for which nobody has to sign in. */
+/** Who a picture is made for: an IP, and the uploading user; null for a variant, which needs no sign-in. */
 export type Requester = { ip: string; userId: string | null }
 
 type ImageQueue = ReturnType<typeof createImageQueue>
 export type MakeImage = ImageQueue['make']
 
-/** Ten seconds a picture, whatever its shape (`docs/faults.md`, row 111). */
+/** Ten seconds per picture (`docs/faults.md`, row 111). */
 const LIMITS: JobLimits = { time: 10_000, output: MAX_FILE_BYTES, memory: 512 * 1024 * 1024 }
-/** A worker goes after so many pictures or so much memory, before what it may leak adds up. */
+/** A worker is replaced after this many pictures or this much memory, in case it leaks. */
 const JOBS_PER_WORKER = 500
 const MEMORY_PER_WORKER = 256 * 1024 * 1024
 const IDLE_TIMEOUT_MS = 60_000
-/** Pictures that wait: in all, of one person or IP, and for how long, in ms. */
+/** Waiting pictures: in total, and per user or IP. */
 const QUEUE = { queueLimit: 64, queueShare: 16 }
 const MAX_WAIT_MS = 60_000
-/** What the smallest picture costs, in pixels, and what a small one costs at most: a larger one takes more than half a second. */
+/** The minimum cost, and the maximum cost of a small picture; larger ones take over half a second. */
 const MIN_PIXELS = 1_000_000
 const SMALL_PIXELS = 8_000_000
-/** What a worker makes at the least: a picture that takes longer than its pixels tell is charged for its time. */
+/** The slowest expected rate; a picture that takes longer is charged for its time. */
 const PIXELS_PER_MS = 8_000
-/** A PNG with a palette takes as long as another picture of so many times its pixels. */
+/** A PNG with a palette takes this many times as long as other pictures. */
 const PALETTE_FACTOR = 4
-/** The holder of the places of all variants. */
+/** All variants share the places of one holder. */
 const VARIANTS_HOLDER = ['variants']
 
 /**
- * Makes pictures in processes of their own, which the first ones start and idleness ends. One place more
- * than there are cores, and no one has them all: who floods leaves one to others.
+ * Makes pictures in worker processes, which start on demand and end when idle. There is one place more than
+ * there are cores, and no holder gets all of them.
  */
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const places = { places: cores + 1, share: cores }
@@ -58,7 +58,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   let isStopped = false
   return { make, isFailing, countUnfinished, stop }
 
-  /** Throws `unavailable` when too many wait or the worker died over this picture, and `insufficient_storage`. */
+  /** Throws `unavailable` if too many wait or the worker crashed, or `insufficient_storage`. */
   async function make(job: ImageJob, requester: Requester): Promise<ImageResult> {
     unfinished++
     try {
@@ -77,7 +77,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     const worker = acquireWorker()
     const wasUsed = worker.usage().jobs > 0
     let result = await makeWith(worker, job)
-    // It may have ended before this picture: only a new one shows whether the picture is the reason.
+    // A used worker may have crashed for another reason: try a new one.
     if (result.kind === 'crashed' && wasUsed && !isStopped) {
       result = await makeWith(startWorker(), job)
     }
@@ -87,7 +87,7 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     throw busy()
   }
 
-  /** All variants together count as one of those who upload, and take turns among themselves: who is signed in goes first. */
+  /** All variants together count as one uploader and share its turns, so signed-in users come first. */
   async function takeTurn({ ip, userId }: Requester, cost: number, patience: AbortSignal) {
     if (userId !== null) return takePlace([`ip ${ip}`, `user ${userId}`], cost, patience)
     using turns = new DisposableStack()
@@ -102,12 +102,12 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
     return result
   }
 
-  /** Whether the last picture was lost with its worker. */
+  /** Whether the last job crashed its worker. */
   function isFailing(): boolean {
     return failing
   }
 
-  /** Pictures that wait or are being made. */
+  /** Pictures that are waiting or being made. */
   function countUnfinished(): number {
     return unfinished
   }

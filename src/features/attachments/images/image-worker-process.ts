@@ -2,26 +2,26 @@ import { readFileSync, statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 import type { ImageJob, ImageResult } from './image.ts'
 
-/** Messages between the two processes: file paths and figures, never bytes of files. */
+/** Messages between the processes: file paths and numbers, never file contents. */
 export type ToWorker = { job: ImageJob }
 export type FromWorker = { result: ImageResult }
 
 export type ImageWorker = ReturnType<typeof startImageWorker>
 
-/** The worker ended by itself while it made a picture. */
+/** The worker exited during a job. */
 type Crash = { kind: 'crashed' }
 
-/** What one picture may take: ms, bytes of its result, bytes of the worker's memory. */
+/** The limits of a job: ms, bytes of the result, bytes of the worker's memory. */
 export type JobLimits = { time: number; output: number; memory: number }
 
 const POLL_INTERVAL_MS = 100
 
-/** Starts a process that makes one picture at a time. It may crash, hang or leak: it is watched and ended. */
+/** Starts a process that makes one picture at a time, and kills it if it crashes, hangs or leaks. */
 export function startImageWorker(command: string[], limits: JobLimits) {
   let current: PromiseWithResolvers<ImageResult | Crash> | null = null
   let jobs = 0
   let peak = 0
-  // The system tells of an end a moment after it: a worker that was told to end takes no more jobs.
+  // The exit is reported with a delay: a worker that was told to stop takes no more jobs.
   let isEnding = false
   const process: Subprocess<'ignore', 'inherit', 'inherit'> = Bun.spawn(command, {
     stdio: ['ignore', 'inherit', 'inherit'],
@@ -32,7 +32,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   })
   return { make, usage, isAlive, stop }
 
-  /** Makes a picture within the limits; beyond one of them the process is ended. */
+  /** Makes a picture. The process is killed if it exceeds a limit. */
   async function make(job: ImageJob): Promise<ImageResult | Crash> {
     const done = Promise.withResolvers<ImageResult | Crash>()
     const end = (result: ImageResult) => {
@@ -53,7 +53,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
       process.send({ job } satisfies ToWorker)
       const result = await done.promise
       peak = Math.max(peak, memoryOf(process.pid))
-      // It may have grown and been finished between two looks.
+      // It may have exceeded the limit between two polls.
       const isTooLarge = result.kind === 'made' && result.size > limits.output
       return isTooLarge ? { kind: 'too_large' } : result
     } catch {
@@ -64,7 +64,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
     }
   }
 
-  /** How many pictures it has made, and how much memory it has had at most, in bytes. */
+  /** The number of jobs and the peak memory in bytes. */
   function usage() {
     return { jobs, peak }
   }
@@ -80,7 +80,7 @@ export function startImageWorker(command: string[], limits: JobLimits) {
   }
 }
 
-/** Resident memory of a process in bytes; 0 where the system does not tell. */
+/** Resident memory of a process in bytes; 0 if unknown. */
 function memoryOf(pid: number): number {
   try {
     const kibibytes = /^VmRSS:\s+(\d+) kB/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1]

@@ -4,12 +4,12 @@ import { type DecodedHeic, decodeHeic } from './heic.ts'
 
 export type ImageFormat = 'jpeg' | 'png' | 'webp'
 
-/** One picture to make out of another. Paths are absolute; `output` does not exist yet. */
+/** A picture to make from another. Paths are absolute; `output` does not exist yet. */
 export type ImageJob = {
   input: string
   output: string
   format: ImageFormat
-  /** 1 to 100. For PNG anything under 90 means a palette, else it stays lossless. */
+  /** 1 to 100. A PNG below 90 gets a palette, else it is lossless. */
   quality: number
 } & (
   | { /** The long side of the result has at most this many pixels. */ longSide: number }
@@ -24,10 +24,10 @@ export type ImageResult =
   | { kind: 'too_slow' }
 
 const MAX_PIXELS = 64_000_000
-/** A picture of one long row costs as much as a large one, and in memory more. */
+/** A single long row costs as much time as a large picture, and more memory. */
 const MAX_SIDE = 16_384
 const LARGE_HEIC = 24_000_000
-/** Before the process is ended from outside. */
+/** Shorter than the limit after which the process is killed. */
 const TIMEOUT_SECONDS = 9
 const LOSSLESS_QUALITY = 90
 /** Of 0 to 6: a photograph takes 24 ms instead of 62 by the default 4, at the same size and 0.3 dB less. */
@@ -35,7 +35,7 @@ const WEBP_EFFORT = 1
 /** Of 1 to 10: four megapixels of large gradients take 1.5 s instead of 11 by the default 7, and a sixth more bytes. */
 const PALETTE_EFFORT = 1
 
-/** Runs in the image worker only: nothing else loads sharp. */
+/** Loads sharp. Runs only in the image worker. */
 export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageResult>> {
   const { default: sharp } = await import('sharp')
   sharp.block({ operation: ['VipsForeignLoad'] })
@@ -75,7 +75,7 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
   }
 }
 
-/** The file decoded, where it is HEIC; libvips comes without a decoder for it. */
+/** Decodes a HEIC file, for which libvips has no decoder; null for other files. */
 async function openHeic(path: string): Promise<DecodedHeic | null> {
   const brand = await Bun.file(path).slice(4, 8).text()
   return brand === 'ftyp' ? await decodeHeic(await readFile(path), isTooLarge) : null
@@ -101,7 +101,7 @@ function encode(image: Sharp, job: ImageJob, optimiseCoding: boolean): Sharp {
   return image.png(hasPalette(job) ? { palette: true, quality, effort: PALETTE_EFFORT } : {})
 }
 
-/** libvips says what went wrong in words only. */
+/** libvips reports errors as text only. */
 function kindOf(message: string): 'too_large' | 'too_slow' | 'no_space' | 'unreadable' {
   if (/^timeout/i.test(message)) return 'too_slow'
   if (/pixel limit|too large/i.test(message)) return 'too_large'

@@ -31,12 +31,12 @@ const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
-/** For how long a refusal stands, in ms: a picture stays as it is, but may have met a busy machine, and an owner makes room. */
+/** How long failures are cached: a picture may have met a busy machine, and owners free space. */
 const UNREADABLE_FOR_MS = 10 * 60 * 1000
 const NO_SPACE_FOR_MS = 60 * 1000
 const MAX_REFUSALS = 5_000
 
-/** Pictures in the widths that apps show them in, each made once and kept beside its original. */
+/** Pictures in the widths that apps need, each made once and stored beside its original. */
 export function createVariants({ db, files, staging, quota, makeImage, now }: VariantsDeps) {
   const { variants, attachments } = db.tables
   const inFlight = new Map<string, Promise<void>>()
@@ -45,8 +45,8 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   return { open, listOf, keysOf, drop }
 
   /**
-   * The variant of a picture; the first one who asks has it made, others wait for the same job. `onMake` is
-   * called when it has to be made, and returns the IP that it is made for.
+   * Opens a variant of a picture. The first request makes it; parallel requests wait for the same job. `onMake`
+   * is called if it has to be made, and returns the IP of the requester.
    */
   async function open(row: Row, { width: asked, format }: VariantOptions, onMake: () => string) {
     if (!isImage(row.itemType)) {
@@ -55,7 +55,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       })
     }
     const itemType = format ? `image/${format}` : row.itemType
-    // A picture is never blown up: all widths beyond its own are the same file.
+    // Pictures are never enlarged: all larger widths share one file.
     const width = Math.min(asked, WIDTHS.find((one) => one >= (row.width ?? asked)) ?? asked)
     const key = `${row.key}.w${width}.${itemType.slice('image/'.length)}`
     const opened = hot.get(key) ?? (await openStored(key))
@@ -71,11 +71,11 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     await making
     const made = await openStored(key)
     if (made) return { ...made, itemType, etag: key }
-    // The original was deleted meanwhile, or another variant took its room at once.
+    // The original was deleted, or the variant was evicted immediately.
     throw (await files.open(row.key)) ? noSpace() : new AppError('not_found', 'Not found.')
   }
 
-  /** Remembers what a picture was made in vain for: who asks again gets the same answer at once. */
+  /** Caches a failure, so that the next request fails without a job. */
   function refuse(key: string, error: unknown): never {
     const code = error instanceof AppError ? error.code : null
     const isOfPicture = code === 'image_unreadable' || code === 'image_too_large'
@@ -96,7 +96,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
       .orderBy(asc(variants.key))
   }
 
-  /** The keys of the variants of a picture, whose rows go with it. */
+  /** The keys of a picture's variants, whose rows are deleted with it. */
   async function keysOf(tx: Tx, original: string): Promise<string[]> {
     const rows = await tx.select().from(variants).where(eq(variants.original, original))
     return rows.map(({ key }) => key)
@@ -107,7 +107,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     await files.remove(key)
   }
 
-  /** Small variants, such as avatars, are asked for again and again: they stay in memory. */
+  /** Keeps small variants, such as avatars, in memory. */
   async function openStored(key: string): Promise<Opened | null> {
     const stored = await files.open(key)
     if (stored === null || stored.size > CACHED_FILE_BYTES) return stored
@@ -133,7 +133,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     }
   }
 
-  /** The original may have been deleted meanwhile: then the variant goes as well, as it does where there is no room. */
+  /** Stores the row, or drops the file if the original was deleted or there is no room. */
   async function keepRow(row: Row, variant: typeof variants.$inferInsert) {
     try {
       const gone = await db.write(async (tx) => {
@@ -148,7 +148,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
   }
 }
 
-/** The key of the original that a stored file is, or is a variant of. */
+/** The key of the original of a file, which may be a variant. */
 export function originalOf(key: string): string {
   return key.split('.').slice(0, 2).join('.')
 }

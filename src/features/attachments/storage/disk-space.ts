@@ -6,13 +6,13 @@ import { freeSpace } from '../../../lib/free-space.ts'
 
 export type DiskSpace = ReturnType<typeof createDiskSpace>
 
-/** Keeps `minFreeBytes` of the disk that `folder` is on free: whatever is written is reserved before. */
+/** Keeps `minFreeBytes` free on the disk of `folder`: every write reserves its space first. */
 export function createDiskSpace(folder: string, minFreeBytes: number) {
-  /** Reserved by writes under way, in bytes. */
+  /** Bytes reserved by current writes. */
   let reserved = 0
   return { probe, check, reserve }
 
-  /** Throws unless a file can be stored now: enough room, and a disk that takes it. Writes under way do not count. */
+  /** Throws unless there is enough space and the disk is writable. Ignores reservations. */
   async function probe() {
     await makeFolder(folder)
     if ((await freeBytes()) < minFreeBytes) throw noSpace()
@@ -21,18 +21,18 @@ export function createDiskSpace(folder: string, minFreeBytes: number) {
     await rm(path)
   }
 
-  /** Throws `insufficient_storage` when `bytes` more would go below the floor. */
+  /** Throws `insufficient_storage` if `bytes` more would leave less than `minFreeBytes`. */
   async function check(bytes: number) {
     await makeFolder(folder)
     if ((await freeBytes()) - reserved - bytes < minFreeBytes) throw noSpace()
   }
 
   /**
-   * Reserves `bytes` for a write that begins at once, or throws `insufficient_storage`. Dispose of it when they are
-   * on the disk. What is still on its way to us reserves nothing: a sender who stalls would hold it for long.
+   * Reserves `bytes` for an immediate write, or throws `insufficient_storage`. Dispose of it after the write.
+   * Bytes that have not arrived reserve nothing, or a stalled sender would hold space.
    */
   async function reserve(bytes: number): Promise<Disposable> {
-    // Before the disk is asked, so that two at once cannot both count on the same room.
+    // Reserve before asking the disk, so that two writes cannot claim the same space.
     reserved += bytes
     let isHeld = true
     const release = () => {

@@ -3,13 +3,13 @@ import type { UrlSigner } from './signed-url.ts'
 export type FileUrls = ReturnType<typeof createFileUrls>
 
 /**
- * Where files are served: public ones for ever, under `publicUrl` where a CDN fetches them from us, private ones under
- * a signature that expires.
+ * The URLs of files: permanent for public files, under `publicUrl` if a CDN serves them, and signed with an
+ * expiry for private files.
  */
 export function createFileUrls({ sign, verify }: UrlSigner, publicUrl: string | null = null) {
   return { of, isSigned: verify }
 
-  /** The URL of a file, under `baseUrl`, and when it ends; null for never. */
+  /** The URL of a file and when it expires; null for never. */
   function of(
     { key, type }: { key: string; type: string },
     baseUrl: string,

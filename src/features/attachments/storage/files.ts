@@ -4,29 +4,29 @@ import { dirname, join } from 'node:path'
 import type { BunFile } from 'bun'
 import { makeFolder, renameDurably, syncPath } from '../../../lib/durable-file.ts'
 
-/** Where attachments are kept: whatever it is, it does these things. */
+/** The storage of attachments: the local disk or S3. */
 export type Files = {
-  /** Gives a temporary file its key. When this returns, content and name survive a power cut. */
+  /** Stores a temporary file under its key. Afterwards content and name survive a power cut. */
   keep: (temporaryPath: string, key: string) => Promise<void>
-  /** The file of a key with its size in bytes, or null when there is none. */
+  /** The file of a key and its size in bytes, or null if there is none. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
-  /** For so many ms from now what is removed is only hidden, for a backup; 0 ends that. */
+  /** For this many ms removed files are only hidden, for a backup; 0 ends that. */
   holdRemovals: (ms: number) => Promise<void>
-  /** All that is stored, sorted by key. */
+  /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>
-  /** Drops copies of which `areStored` does not return the key: another instance has removed the file. */
+  /** Deletes cached copies whose keys `areStored` does not return: another instance removed the files. */
   sweepCopies: (areStored: (keys: string[]) => Promise<Set<string>>) => Promise<void>
-  /** Throws `unavailable` unless files can be read and kept. */
+  /** Throws `unavailable` unless files can be read and stored. */
   probe: () => Promise<void>
 }
 
-/** Uploads and pictures made of them are no larger. */
+/** The size limit of uploads and variants. */
 export const MAX_FILE_BYTES = 25 * 1024 * 1024
-/** Whoever has opened a file has begun to read it by then, and reads to its end, in ms. */
+/** By then a reader of an opened file has started, and can read to the end after the removal. */
 const READ_START_DELAY_MS = 20
 
-/** On the local disk: under `folder`, each key on the prefix of its first letter. */
+/** Stores files on the local disk, in folders by the first letter of the key. */
 export function createFiles(folder: string): Files {
   const hidden = new Set<string>()
   let heldUntil = 0
@@ -40,7 +40,7 @@ export function createFiles(folder: string): Files {
     await renameDurably(temporaryPath, path)
   }
 
-  /** A link that somebody planted is not followed. Asked synchronously: a thread costs ten times the answer. */
+  /** Does not follow symbolic links. Synchronous, because a thread costs ten times as much. */
   async function open(key: string) {
     if (hidden.has(key)) return null
     const path = pathOf(key)
@@ -56,7 +56,7 @@ export function createFiles(folder: string): Files {
     hidden.delete(key)
   }
 
-  /** What is hidden when the process dies is an orphan. */
+  /** If the process dies, hidden files are deleted later as orphans. */
   async function holdRemovals(ms: number) {
     heldUntil = Date.now() + ms
     if (ms === 0) await removeHidden()
@@ -73,7 +73,7 @@ export function createFiles(folder: string): Files {
 
   async function* list() {
     for (const prefix of (await readdir(folder).catch(() => [])).toSorted()) {
-      // The others are for work under way.
+      // Longer names are working folders.
       if (prefix.length !== 1) continue
       for (const key of (await readdir(join(folder, prefix)).catch(() => [])).toSorted()) {
         const found = await stat(pathOf(key)).catch(() => null)

@@ -5,53 +5,53 @@ import type { DiskSpace } from './disk-space.ts'
 import { MAX_FILE_BYTES } from './files.ts'
 
 type S3Settings = {
-  /** Such as `https://s3.eu-central-1.amazonaws.com`. The bucket goes into the path. */
+  /** Such as `https://s3.eu-central-1.amazonaws.com`; the bucket is part of the path. */
   endpoint: string
   region: string
   bucket: string
-  /** The folder of all keys inside of the bucket; empty for none. */
+  /** The folder of all keys in the bucket; empty for none. */
   prefix: string
   accessKeyId: string
   secretAccessKey: string
   sessionToken?: string
-  /** For how long a request may make no progress, in ms. */
+  /** The longest time without progress, in ms. */
   deadlineMs?: number
 }
 
 export type S3Client = ReturnType<typeof createS3Client>
 
-/** Watches one try of a request: `signal` aborts it unless `moved` is called in time. */
+/** Watches one attempt of a request: `signal` aborts it unless `moved` is called in time. */
 type Watch = { signal: AbortSignal; moved: () => void }
 
 const DEADLINE_MS = 10_000
-/** A try may take so many times the deadline in all: a store that sends a byte now and then makes progress without end. */
+/** The longest attempt in deadlines: a store that sends a byte now and then always makes progress. */
 const MAX_DEADLINES = 12
 const MAX_ATTEMPTS = 3
 const BACKOFF_MS = 200
-/** Nothing may decompress a body on the way: its length would no longer be the announced one. */
+/** A decompressed body would not have the announced length. */
 const PLAIN = { 'accept-encoding': 'identity' }
-/** As far as clocks may differ, in seconds. */
+/** The tolerated difference between clocks. */
 const URL_LIFETIME_SECONDS = 15 * 60
-/** What may still wait to be sent when the last byte was handed over, and the slowest line, in bytes a ms. */
+/** What may still be buffered after the last byte was written, and the slowest supported line. */
 const SEND_BUFFER_BYTES = 4 * 1024 * 1024
 const MIN_BYTES_PER_MS = 250
-/** Refusals of a request that may be accepted the next time. */
+/** Errors that a retry may resolve. */
 const TRANSIENT = /^(408|429) |BadDigest$|RequestTimeout$|OperationAborted$|SlowDown$/
-/** HEAD does not tell whether it is the object or the bucket. */
+/** A reply to HEAD does not say whether the object or the bucket is missing. */
 const NOT_FOUND = /^(GET|DELETE) NoSuchKey$|^HEAD /
 const MAX_ERROR_BYTES = 16 * 1024
 const ERROR = /<Code>([^<]*)(?:.*?<Message>([^<]*))?/s
 
 /**
- * Objects of a bucket. What fails for a reason that may pass is tried three times; what fails in the end is
- * `unavailable`, with the store's answer as the cause.
+ * Reads and writes objects of a bucket. Transient failures are tried three times; then `unavailable` is thrown,
+ * with the store's reply as the cause.
  */
 export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }: S3Settings) {
   const s3 = new Bun.S3Client(account)
   const folder = prefix === '' ? '' : `${prefix}/`
   return { put, get, head, remove, list }
 
-  /** Stores a local file, whole or not at all. */
+  /** Stores a local file atomically. */
   async function put(key: string, path: string): Promise<void> {
     const { size } = await stat(path)
     const headers = { 'content-md5': await md5Of(path), 'content-length': String(size) }
@@ -61,7 +61,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     )
   }
 
-  /** Writes an object into a local file and syncs it: its size in bytes, or null when there is none. */
+  /** Downloads an object to a local file and syncs it. Returns its size, or null if it does not exist. */
   function get(key: string, path: string, reserve: DiskSpace['reserve']): Promise<number | null> {
     return withRetries(deadlineMs, async (watch) => {
       const reply = await send('GET', key, watch)
@@ -110,7 +110,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     throw new StoreFault('S3 does not say where the listing goes on', false)
   }
 
-  /** The reply of a request that went well, or null when there is no such object. */
+  /** The successful reply, or null if the object does not exist. */
   async function send(
     method: 'PUT' | 'GET' | 'HEAD' | 'DELETE',
     key: string,
@@ -130,7 +130,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
   }
 }
 
-/** A failure of the store, of the network to it, or its refusal. */
+/** A failure or refusal of the store, or of the network. */
 class StoreFault extends Error {
   readonly isTransient: boolean
 
@@ -141,7 +141,7 @@ class StoreFault extends Error {
   }
 }
 
-/** The error itself stays out of the cause: it holds the URL, and with it the signature. */
+/** Leaves the original error out of the cause, because its URL holds the signature. */
 function throwFault(error: unknown): never {
   const { code, message: told } = error as { code?: unknown; message: string }
   const message = told.replace(/(https?:[^\s"?]*)\?[^\s"]*/g, '$1')
@@ -149,7 +149,7 @@ function throwFault(error: unknown): never {
   throw new StoreFault(isNamed ? `${code}: ${message}` : message, true)
 }
 
-/** Does `work` until it succeeds, three times at most. Each try ends when nothing moves for `deadline` ms, or at its longest. */
+/** Runs `work` up to three times. An attempt ends after `deadline` ms without progress, or at its maximum. */
 async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<T>): Promise<T> {
   for (let tries = 1; ; tries++) {
     if (tries > 1) await Bun.sleep(BACKOFF_MS * 4 ** (tries - 2) * (0.5 + Math.random()))
@@ -172,13 +172,13 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
     } finally {
       clearTimeout(timer)
       clearTimeout(longest)
-      // Whatever else the store sends is not taken.
+      // Ignore anything else that the store sends.
       controller.abort()
     }
   }
 }
 
-/** The chunks of a file on their way out. A `BunFile` as a body would be read into memory whole for TLS. */
+/** The chunks of a file. With TLS, a `BunFile` as the body would be read into memory completely. */
 async function* readChunks(path: string, { moved }: Watch): AsyncGenerator<Uint8Array> {
   for await (const chunk of Bun.file(path).stream()) {
     moved()
@@ -186,7 +186,7 @@ async function* readChunks(path: string, { moved }: Watch): AsyncGenerator<Uint8
   }
 }
 
-/** The size that the store announces of an object. What is larger than any file of ours, or was changed on the way, is none. */
+/** The announced size of an object. Throws if it exceeds our limit or the body was encoded. */
 function lengthOf({ headers }: Response, key: string): number {
   const announced = headers.get('content-length')
   const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity'
@@ -194,7 +194,7 @@ function lengthOf({ headers }: Response, key: string): number {
   throw new StoreFault(`S3 does not answer with a file of ours for ${key}`, false)
 }
 
-/** Ends where more arrives than was announced. */
+/** Stops when more arrives than was announced. */
 async function* limitChunks({ body }: Response, announced: number, { moved }: Watch) {
   let size = 0
   try {

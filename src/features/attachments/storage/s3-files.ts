@@ -17,14 +17,14 @@ type S3FilesDeps = {
   now?: () => number
 }
 
-/** A file may be read by its name for so long after it was opened, in ms. */
+/** How long after opening it a file may still be read by name. */
 const IN_USE_MS = 60 * 1000
 const SWEPT_AT_ONCE = 500
 const PARTIAL = '.part'
-/** Originals and their variants. Whatever else lies in the bucket belongs to others. */
+/** Originals and variants. Other objects in the bucket are not ours. */
 const KEY = /^[a-z0-9]{26}\.[a-z0-9]{2,5}(\.w\d+\.[a-z]+)?$/
 
-/** On S3, read through a cache on the local disk. */
+/** Stores files on S3, and reads them through a cache on the local disk. */
 export function createS3Files({ client, space, now = Date.now, ...cached }: S3FilesDeps): Files {
   const cache = createFileCache(cached.cacheFolder, cached.cacheBytes, now)
   const downloads = new Map<string, Promise<void>>()
@@ -38,7 +38,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     cache.add(temporaryPath, key)
   }
 
-  /** Whoever opens the same key meanwhile waits for the same download. */
+  /** Parallel requests for a key share one download. */
   async function open(key: string) {
     if (hidden.has(key)) return null
     const found = cache.find(key)
@@ -63,7 +63,7 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     else await removeNow(key)
   }
 
-  /** A download that began earlier may still put the file into the cache. */
+  /** Waits for a running download, which would put the file back into the cache. */
   async function removeNow(key: string) {
     try {
       await client.remove(key)
@@ -74,14 +74,14 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
     }
   }
 
-  /** What is hidden when the process dies is an orphan. */
+  /** If the process dies, hidden files are deleted later as orphans. */
   async function holdRemovals(ms: number) {
     heldUntil = now() + ms
     if (ms === 0) await removeHidden()
     else setTimeout(removeHidden, ms).unref()
   }
 
-  /** Where the store fails, the rest are orphans too. */
+  /** If the store fails, the remaining files are deleted later as orphans. */
   async function removeHidden() {
     if (now() < heldUntil) return
     try {
@@ -100,9 +100,9 @@ export function createS3Files({ client, space, now = Date.now, ...cached }: S3Fi
   }
 }
 
-/** Copies of files, of which those used longest ago go when they exceed `maxBytes`. Valid ones outlive the process. */
+/** A cache of files on disk that evicts the least recently used beyond `maxBytes`. It survives restarts. */
 function createFileCache(folder: string, maxBytes: number, now: () => number) {
-  /** In the order of use. */
+  /** In order of use. */
   const entries = new Map<string, { size: number; usedAt: number }>()
   let bytes = 0
   let eviction: Timer | undefined
@@ -119,7 +119,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     evict()
   }
 
-  /** The file itself is asked, at the cost of a system call, since others may have removed it. */
+  /** Asks the file system each time, because other processes may have removed the file. */
   function find(key: string) {
     const path = join(folder, key)
     const found = lstatSync(path, { throwIfNoEntry: false })
@@ -134,7 +134,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     rmSync(join(folder, key), { force: true })
   }
 
-  /** Asks for a few at a time. What is in use stays until the next time. */
+  /** Checks a few keys at a time. Files in use stay until the next sweep. */
   async function sweep(areStored: (keys: string[]) => Promise<Set<string>>) {
     const keys = readdirSync(folder).filter((name) => KEY.test(name))
     for (let at = 0; at < keys.length; at += SWEPT_AT_ONCE) {
@@ -159,7 +159,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     entries.delete(key)
   }
 
-  /** What is in use stays, even beyond the limit, and is looked at again later. */
+  /** Files in use stay, even beyond the limit, and are checked again later. */
   function evict() {
     clearTimeout(eviction)
     for (const key of entries.keys()) {
@@ -169,7 +169,7 @@ function createFileCache(folder: string, maxBytes: number, now: () => number) {
     if (bytes > maxBytes) eviction = setTimeout(evict, IN_USE_MS).unref()
   }
 
-  /** Partial files that are young may belong to a process that still serves. */
+  /** Recent partial files may belong to a process that is still serving. */
   function load() {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     const found = readdirSync(folder)

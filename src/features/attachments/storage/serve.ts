@@ -7,7 +7,7 @@ type Served = {
   row: { key: string; fileName: string; itemType: string; type: string; createdAt: Date }
   file: Blob
   size: number
-  /** Of a variant: what it is, and its tag. */
+  /** The type and tag of a variant. */
   itemType?: string
   etag?: string
 }
@@ -45,7 +45,7 @@ export function serveFile(
   return rawReply(set, file.slice(first, last + 1), part, 206)
 }
 
-/** RFC 9110 §14: one range of bytes; several, or none that can be read, mean the whole. */
+/** Parses a single byte range (RFC 9110 §14). Several or invalid ranges mean the whole file. */
 export function rangeOf(
   header: string | null,
   size: number,
@@ -62,7 +62,7 @@ export function rangeOf(
   return first < size ? { first, last } : 'unsatisfiable'
 }
 
-/** RFC 6266: pictures are shown, all else is saved; the true name goes percent-encoded. */
+/** RFC 6266: pictures are shown inline, other files downloaded; the full name is percent-encoded. */
 function disposition(itemType: string, fileName: string): string {
   const how = isImage(itemType) ? 'inline' : 'attachment'
   const ascii = fileName.replace(/[^\w. -]/g, '_')

@@ -4,7 +4,7 @@ const LIFETIME_MS = 15 * 60 * 1000
 
 export type UrlSigner = ReturnType<typeof createUrlSigner>
 
-/** Signs the URLs of private files with HMAC-SHA256; each lives 15 minutes. */
+/** Signs URLs of private files with HMAC-SHA256 for 15 minutes. */
 export function createUrlSigner(key: Uint8Array, now: () => Date) {
   return { sign, verify }
 

@@ -5,23 +5,23 @@ import type { Requester } from '../images/image-queue.ts'
 export type AdmitUpload = ReturnType<typeof createAdmission>
 
 const MIB = 1024 * 1024
-/** Bytes of uploads in flight: two of the largest of one user, and more where people share an address. */
+/** Bytes in flight: two of the largest uploads per user, and more per address, which users may share. */
 const USER_SHARE = 128 * MIB
 const ADDRESS_SHARE = 512 * MIB
-/** What a small upload counts as: connections are limited too, to 32 of one user and 128 of an address. */
+/** The minimum charge also limits connections: 32 per user and 128 per address. */
 const MIN_CHARGE = 4 * MIB
-/** Uploads that wait for others of the same user or address: in all, and of one. */
+/** Uploads that wait for others of the same user or address: in total, and per user or address. */
 const QUEUE = { queueLimit: 1_000, queueShare: 32 }
 const MAX_WAIT_MS = 60_000
 
-/** Limits what one user and one address have in flight, so that no one fills the disk with unfinished uploads. */
+/** Limits the bytes in flight per user and address, so that unfinished uploads cannot fill the disk. */
 export function createAdmission() {
   const rules = { total: Number.POSITIVE_INFINITY, ...QUEUE, onFull: tooManyUploads }
   const byUser = createBudget({ ...rules, share: USER_SHARE })
   const byAddress = createBudget({ ...rules, share: ADDRESS_SHARE })
   return admit
 
-  /** Waits until an upload of `size` bytes may begin. Dispose of it once the files are stored or refused. */
+  /** Waits until an upload of `size` bytes may start. Dispose of it once the files are stored or refused. */
   async function admit(
     { userId, ip }: Requester & { userId: string },
     size: number,

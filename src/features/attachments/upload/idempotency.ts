@@ -5,39 +5,38 @@ import type { Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
 import type { Row } from './prepare-upload.ts'
 
-/** What is kept of an upload in order to answer it again. */
+/** The part of a row that is stored to repeat a reply. */
 export type Stored = Pick<Row, 'key' | 'type' | 'fileName' | 'itemType'>
 
-/** Notes the answer, as part of the change that stores the files. */
+/** Records the reply, as part of the change that stores the files. */
 export type Remember = (tx: Tx, rows: Row[]) => Promise<void>
 
 export type IdempotencyStore = ReturnType<typeof createIdempotencyStore>
 
 const LIFETIME_MS = DAY_MS
-/** Answers of one user, of up to ten files each; a phone sends an upload again long before so many others. */
+/** Stored replies per user; a phone retries an upload long before it sends this many others. */
 const MAX_PER_USER = 100
-/** At once: an earlier version kept any number of them. */
+/** Per upload, because an earlier version kept any number of replies. */
 const MAX_DROPPED_AT_ONCE = 50
 
 type Running = { fingerprint: string; stored: Promise<Stored[]> }
 
 /**
- * An upload that comes again under the same key within 24 hours gets the first answer, and stores nothing, unless
- * 100 others of the user came since.
- * What is not the same upload (`fingerprint`) is refused with `validation_failed`.
+ * Repeats the reply to an upload with the same key for 24 hours, or until the user has sent 100 others.
+ * Another upload (by `fingerprint`) with the same key is refused with `validation_failed`.
  */
 export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: () => Date }) {
   const { uploadRetries } = db.tables
   const inFlight = new Map<string, Running>()
   return { isKnown, once, list, sweep }
 
-  /** Whether an upload was, or is being, stored under this key. */
+  /** Whether an upload with this key was stored or is being stored. */
   async function isKnown(userId: string, retryKey: string | null): Promise<boolean> {
     if (retryKey === null) return false
     return inFlight.has(`${userId} ${retryKey}`) || (await find(userId, retryKey)) !== null
   }
 
-  /** Does `work` unless it was done, or is being done, under this key. Without a key it is always done. */
+  /** Runs `work` once per key, and always without a key. */
   async function once(
     userId: string,
     retryKey: string | null,
@@ -66,7 +65,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     if (done && (done.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
     if (done) return done.answer as Stored[]
     return work(async (tx, rows) => {
-      // Another instance may have stored it meanwhile.
+      // Another instance may have stored it in between.
       const [other] = await tx.select().from(uploadRetries).where(isSame(userId, retryKey))
       if (other && other.expiresAt > now()) {
         if ((other.fingerprint ?? fingerprint) !== fingerprint) throw otherUpload()
@@ -113,7 +112,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     return done && done.expiresAt > now() ? done : null
   }
 
-  /** The keys under which a user's uploads are known for a day, for the export. */
+  /** A user's stored idempotency keys, for the export. */
   async function list(userId: string) {
     const rows = await db.read
       .select()
@@ -133,7 +132,7 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
   }
 }
 
-/** Undoes a change that would store what is stored already. */
+/** Rolls back a change that would store an upload twice. */
 class StoredElsewhere extends Error {
   readonly answer: Stored[]
 
@@ -146,7 +145,7 @@ class StoredElsewhere extends Error {
 function otherUpload(): AppError {
   return new AppError(
     'validation_failed',
-    'Another upload had this Idempotency-Key: take a new one for each upload.',
+    'Another upload had this Idempotency-Key: use a new one for each upload.',
     { details: [{ path: 'Idempotency-Key', message: 'was used for another upload' }] },
   )
 }

@@ -2,7 +2,7 @@ import { isUtf8 } from 'node:buffer'
 import { open } from 'node:fs/promises'
 import type { Staged } from './staging.ts'
 
-/** Media types that we take, by content, and the extension under which each is stored; HEIC never is. */
+/** The accepted media types and the extension of each. HEIC is always converted. */
 const EXTENSIONS: Record<string, string> = {
   'image/jpeg': 'jpg',
   'image/png': 'png',
@@ -27,16 +27,16 @@ export function isImage(itemType: string): boolean {
   return itemType.startsWith('image/')
 }
 
-/** The media type of a file, told from its bytes alone, or null when it is none that we take. */
+/** Detects the media type from the content; null if it is not accepted. */
 export async function sniff({ path, size, head }: Staged): Promise<string | null> {
   if (size === 0) return null
   const { fileTypeFromBuffer } = await import('file-type')
   const type = await fileTypeFromBuffer(head).catch(() => undefined)
-  // The brand of what other cameras than Apple's make.
+  // The brand of cameras other than Apple's.
   if (type?.mime === 'image/heif') return 'image/heic'
   if (type) return type.mime in EXTENSIONS ? type.mime : null
   if (!(await isText(path))) return null
-  // Parsing holds the loop: a longer JSON is text as well.
+  // Parsing blocks the event loop, so longer JSON is treated as text.
   return size <= MAX_JSON_BYTES && isJson(await Bun.file(path).text())
     ? 'application/json'
     : 'text/plain'
@@ -44,7 +44,7 @@ export async function sniff({ path, size, head }: Staged): Promise<string | null
 
 /**
  * Whether a file is UTF-8 without control characters but tab, line feed, carriage return and escape (colours in logs).
- * Read in slices, so that no file holds the loop or lies in memory whole.
+ * Reads in slices, so that no file blocks the event loop or is completely in memory.
  */
 async function isText(path: string): Promise<boolean> {
   await using file = await open(path)
@@ -62,7 +62,7 @@ async function isText(path: string): Promise<boolean> {
   }
 }
 
-/** Where the last whole character of the first `length` bytes ends, if the next slice goes on with it. */
+/** Where the last complete character in the first `length` bytes ends. */
 function endOfCharacters(bytes: Buffer, length: number): number {
   for (let at = length - 1; at >= 0 && at >= length - 3; at--) {
     const byte = bytes[at] as number
@@ -73,7 +73,7 @@ function endOfCharacters(bytes: Buffer, length: number): number {
   return length
 }
 
-/** A plain loop takes an eighth of the time of `some`. */
+/** A plain loop is eight times as fast as `some`. */
 function hasControls(bytes: Buffer): boolean {
   for (let at = 0; at < bytes.length; at++) {
     const byte = bytes[at] as number

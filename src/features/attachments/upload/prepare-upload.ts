@@ -8,7 +8,7 @@ import { extensionOf, isImage, sniff } from './media-types.ts'
 import type { Upload } from './receive-uploads.ts'
 import type { Staging } from './staging.ts'
 
-/** What the sender wants to become of an upload. */
+/** How the sender wants an upload to be stored. */
 export type UploadOptions = {
   type: 'supportTicket' | 'publicAsset'
   compression: boolean
@@ -16,7 +16,7 @@ export type UploadOptions = {
 }
 
 export type Row = AttachmentsDb['tables']['attachments']['$inferSelect']
-/** A file ready to be kept, and the row that will tell of it. */
+/** A file that is ready to be stored, and its row. */
 export type PreparedUpload = { path: string; row: Row }
 
 type PreparerDeps = {
@@ -29,7 +29,7 @@ type PreparerDeps = {
 const COMPRESSED = { quality: 80, longSide: 2_560 }
 const FULL_QUALITY = { quality: 90, longSide: 8_192 }
 
-/** Tells what an upload is, by its content, and makes of it what was asked for. */
+/** Detects the type of an upload and converts it as requested. */
 export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps) {
   return prepare
 
@@ -59,7 +59,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
     return { path: made.path, row }
   }
 
-  /** The file as it will be kept: its own bytes, or a picture made of it. */
+  /** The file to store: the upload itself, or a picture made from it. */
   async function convert(
     upload: Upload,
     itemType: string,
@@ -75,7 +75,7 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
         'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.',
       )
     }
-    // Browsers and most people who read tickets cannot open HEIC.
+    // Browsers and most readers of tickets cannot open HEIC.
     const isHeic = itemType === 'image/heic'
     const isKept = type === 'supportTicket' && !compression && targetType === null && !isHeic
     if (isKept) return unchanged
@@ -96,14 +96,14 @@ export function createPreparer({ staging, makeImage, now, newKey }: PreparerDeps
   }
 }
 
-/** The sender's name for the file, fit to be shown: no path, no control characters, the true extension. */
+/** Cleans the sender's file name: no path, no control characters, the extension of the content. */
 export function cleanName(name: string, extension: string): string {
   const base = name
     .replace(/^.*[/\\]/s, '')
     .replace(/[\p{C}\u2028\u2029]/gu, '')
     .trim()
   const stem = base.slice(0, base.length - extname(base).length).replace(/^\.+/, '')
-  // Cut by characters: half an emoji is none.
+  // Cut by code points, so that no emoji is split.
   const short = [...stem.toWellFormed()].slice(0, 100).join('')
   return `${short || 'file'}.${extension}`
 }
@@ -119,7 +119,7 @@ function wrongKind(type: UploadOptions['type']): AppError {
   )
 }
 
-/** Why no picture was made. */
+/** The error for a picture that was not made. */
 export function imageRefusal(kind: Exclude<ImageResult['kind'], 'made'>): AppError {
   if (kind === 'no_space') return noSpace()
   if (kind === 'unreadable') {

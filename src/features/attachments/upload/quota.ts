@@ -10,25 +10,25 @@ type Variant = AttachmentsDb['tables']['variants']['$inferSelect']
 
 export type Quota = ReturnType<typeof createQuota>
 
-/** Bytes of the variants of one picture: six of a photo in WebP and JPEG, or a large one in PNG. */
+/** Per picture: enough for six variants of a photo in WebP and JPEG, or a large one in PNG. */
 const MAX_VARIANT_BYTES = 8 * 1024 * 1024
 
 /**
- * How much a user may store: `maxBytes` in `maxCount` files. Variants count, but others ask for them: they give way to
- * what the owner uploads, and the largest of them to new ones.
+ * Limits a user to `maxBytes` in `maxCount` files. Variants count too, but visitors request them, so they are
+ * evicted for the owner's uploads, and the largest ones for new variants.
  */
 export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
   const { attachments, variants } = db.tables
   return { check, take, takeVariant }
 
-  /** Refuses an upload before a byte of it is read, where there is no room for even one. */
+  /** Refuses an upload before reading it if the quota is full. */
   async function check(userId: string) {
     await ensureRoom(db.read, userId, 1, 1)
   }
 
   /**
-   * Refuses `rows` where they are too much, as part of the change that stores them. Returns the keys of variants that
-   * are gone for them: their files are to be dropped after it.
+   * Refuses `rows` beyond the quota, as part of the change that stores them. Returns the keys of evicted variants,
+   * whose files the caller drops after the change.
    */
   async function take(tx: Tx, userId: string, rows: Row[]): Promise<string[]> {
     const size = rows.reduce((sum, { size }) => sum + size, 0)
@@ -36,7 +36,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return await evict(tx, await variantsOf(tx, userId), left)
   }
 
-  /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of those that are gone for it. */
+  /** Stores the row of a variant, or throws `insufficient_storage`. Returns the keys of evicted variants. */
   async function takeVariant(tx: Tx, { key, userId }: Row, variant: Variant): Promise<string[]> {
     const { bytes } = await sumOf(tx, userId)
     const limit = Math.min(MAX_VARIANT_BYTES, maxBytes - bytes)
@@ -50,7 +50,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return gone
   }
 
-  /** Removes the first of `rows` until the others take `limit` bytes at most; returns the keys. */
+  /** Deletes variants in order until the rest fit into `limit` bytes. Returns their keys. */
   async function evict(tx: Tx, rows: Variant[], limit: number): Promise<string[]> {
     let used = rows.reduce((sum, { size }) => sum + size, 0)
     const gone: string[] = []
@@ -63,7 +63,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     return gone
   }
 
-  /** The variants of all pictures of a user, the largest first. */
+  /** The variants of all pictures of a user, largest first. */
   async function variantsOf(from: Reader, userId: string): Promise<Variant[]> {
     return from
       .select({ key: variants.key, original: variants.original, size: variants.size })
@@ -73,7 +73,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
       .orderBy(desc(variants.size), variants.key)
   }
 
-  /** How many bytes are left to variants after so many more files. */
+  /** Throws `quota_exceeded` unless the files fit. Returns the bytes that remain for variants. */
   async function ensureRoom(from: Reader, userId: string, files: number, size: number) {
     const own = await sumOf(from, userId)
     const left = maxBytes - own.bytes - size

@@ -16,13 +16,13 @@ import type { Staged, Staging } from './staging.ts'
 
 const MAX_REQUEST_BYTES = 64 * 1024 * 1024
 const MAX_PARTS = 50
-/** A phone in a tunnel may pause; a sender who stalls for longer gives his place to others. */
+/** A phone in a tunnel may pause; senders who stall for longer are cut off. */
 const SLOWEST = { bytesPerSecond: MIN_RATE, grace: 30 }
 
-/** A file as it was sent: staged on disk, with the name that the sender gave it. */
+/** A staged file with the sender's file name. */
 export type Upload = Staged & { fileName: string }
 
-/** The bytes that an upload may bring: those it announces, else as many as are allowed. Throws when it announces more. */
+/** The announced size of an upload, else the limit. Throws if more is announced. */
 export function sizeOf(request: Request): number {
   rejectEncodedBody(request)
   const limit = isForm(request) ? MAX_REQUEST_BYTES : MAX_FILE_BYTES
@@ -30,12 +30,12 @@ export function sizeOf(request: Request): number {
   return announcedLength(request) ?? limit
 }
 
-/** The files of a request, staged: a multipart form, or one raw body. Nothing stays when it throws. */
+/** Stages the files of a request: a multipart form or one raw body. Leaves nothing behind if it throws. */
 export async function receiveUploads(
   request: Request,
   staging: Pick<Staging, 'check' | 'receive' | 'discard'>,
 ): Promise<Upload[]> {
-  // What cannot fit is refused before a byte is taken.
+  // Refuse an upload that cannot fit before reading it.
   await staging.check(sizeOf(request))
   const chunks = chunksAtMinimumRate(request, SLOWEST)
   if (isForm(request)) return await receiveForm(request, chunks, staging)
@@ -59,10 +59,10 @@ async function receiveForm(
   parser.on('file', (_field, stream, fileName) => {
     parts.push(stream)
     stream.on('limit', () => stream.destroy(fileTooLarge()))
-    // The parser only emits the fault of a form that breaks off; a reader would wait for ever.
+    // The parser does not forward the error of a form that breaks off; its reader would wait forever.
     stream.on('error', (error) => stream.destroy(error))
     const arrival = receive(stream, MAX_FILE_BYTES, fileTooLarge)
-    // A fault must be noted at once: the parser would wait for ever for a stream nobody reads.
+    // Destroy the parser immediately: it would wait forever for a stream without a reader.
     arrival.catch((error: Error) => {
       fault ??= error
       parser.destroy(error)
@@ -75,12 +75,12 @@ async function receiveForm(
     await pipeline(limited(chunks), parser)
     return await Promise.all(arriving)
   } catch (error) {
-    // A part that was cut off ends with the request; its reader would wait for ever.
+    // Destroy parts that were cut off; their readers would wait forever.
     for (const part of parts) part.destroy(error)
     const settled = await Promise.allSettled(arriving)
     await discard(settled.flatMap((one) => (one.status === 'fulfilled' ? [one.value] : [])))
     const cause = fault ?? error
-    // What the disk says is not the sender's fault.
+    // Errors of the disk are not the sender's.
     const isOurs = cause instanceof AppError || (cause as { syscall?: string }).syscall
     throw isOurs ? cause : malformed('The form is damaged or incomplete.')
   }

@@ -5,16 +5,16 @@ import { HOUR_MS } from '../../../lib/durations.ts'
 import { newKey } from '../../../lib/ids.ts'
 import { type DiskSpace, noSpace } from '../storage/disk-space.ts'
 
-/** A file that has arrived but is not stored yet. `head` is its first bytes, for telling its kind; `hash` its SHA-256. */
+/** A received file. `head`: its first bytes, to detect the type. `hash`: its SHA-256. */
 export type Staged = { path: string; size: number; head: Uint8Array; hash: string }
 
 export type Staging = ReturnType<typeof createStaging>
 
 const HEAD_BYTES = 4_100
-/** Temporary files older than this belong to nobody, in ms. */
+/** Older temporary files are abandoned. */
 const ABANDONED_AFTER_MS = HOUR_MS
 
-/** The folder in which uploads arrive and pictures are made, on the same disk as what is kept. */
+/** The folder for incoming uploads and pictures in the making, on the disk of the stored files. */
 export function createStaging(folder: string, space: DiskSpace) {
   return { check: space.check, receive, newPath, discard, sweep }
 
@@ -39,7 +39,7 @@ export function createStaging(folder: string, space: DiskSpace) {
         hasher.update(chunk)
         if (size > limit) throw tooLarge()
         using _room = await space.reserve(chunk.byteLength)
-        // writeFile on a handle goes on after a short write; a bare write would lose the rest.
+        // writeFile on a handle continues after a short write; write does not.
         await file.writeFile(chunk)
       }
       return { path, size, head: Buffer.concat(head), hash: hasher.digest('base64url') }
@@ -58,7 +58,7 @@ export function createStaging(folder: string, space: DiskSpace) {
     for (const { path } of staged) await rm(path, { force: true })
   }
 
-  /** Removes what uploads that broke off have left. */
+  /** Deletes what aborted uploads left behind. */
   async function sweep(now: Date) {
     for (const name of await readdir(folder).catch(() => [])) {
       const path = join(folder, name)
