@@ -13,7 +13,7 @@ type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFre
 /** What is wrong with the way to the store of `FILES_URL`; null for nothing. */
 export function exposedStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
   if (!filesUrl || isPrivateOnTheWay(new URL(filesUrl.endpoint))) return null
-  return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: whoever is on the way can read and replace files. Take an https endpoint.`
+  return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
 /**
