@@ -1,4 +1,3 @@
-import type { Config } from '../config.ts'
 import { createLiveLines, type LiveLines } from '../lib/live-lines.ts'
 import type { Timer, TimerRun } from '../lib/timer.ts'
 import type { OpenDb } from '../platform/db/db.ts'
@@ -28,25 +27,19 @@ export type Services = Awaited<ReturnType<typeof createServices>>
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
   const { parts, services } = createFeatures({ ...platform, secrets: deps.secrets }, deps)
-  const { config, db, now, log } = platform
-  const { users, billing, outbox, rates, space, files, imageQueue } = services
+  const { users, rates, space, files } = services
   const monitoring = createMonitoring({
-    config,
-    db,
+    ...platform,
+    ...services,
     version: BUILD,
     servingSince: deps.servingSince ?? null,
     people: users.directory,
-    billing,
-    outbox,
-    rates: isRefreshed(config) ? rates : { ...rates, isStale: null },
+    rates: rates.isRefreshed ? rates : { ...rates, isStale: null },
     probeStorage: async () => {
       await space.probe()
       await files.probe()
     },
-    imageQueue,
     host: deps.host ?? NO_HOST_STATE,
-    now,
-    log,
   })
   // The newest sample is the last known time: a clock in doubt must not write one.
   const samples: Timer = {
@@ -67,8 +60,4 @@ export async function createServices(deps: ServicesDeps) {
     timerRuns: deps.timerRuns ?? new Map<string, TimerRun | null>(),
     backups: deps.backups ?? null,
   }
-}
-
-function isRefreshed({ ratesProvider }: Config): boolean {
-  return ratesProvider !== 'off'
 }
