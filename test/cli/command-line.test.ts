@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { Command } from '../../src/cli/command.ts'
 import { commands } from '../../src/cli/commands.ts'
 import { createProgram } from '../../src/cli/program.ts'
@@ -118,6 +118,14 @@ test('the README lists every command, and no other', async () => {
     .filter((line) => line.startsWith('| `'))
     .flatMap((line) => (line.split(' | ')[0] ?? '').split(' · ').flatMap(namesIn))
   expect(listed.toSorted()).toEqual(commands.map(({ name }) => name).toSorted())
+})
+
+test('the map of the README names every folder of src', async () => {
+  const text = await Bun.file(README).text()
+  const map = text.slice(text.indexOf('\n## The map'), text.indexOf('\n## License'))
+  const files = new Bun.Glob('src/**/*.{ts,tsx}').scan(join(import.meta.dir, '..', '..'))
+  const folders = new Set((await Array.fromAsync(files)).map((path) => basename(dirname(path))))
+  expect([...folders].filter((name) => !map.includes(` ${name}/`) && name !== 'src')).toEqual([])
 })
 
 test('the shell completes commands, their groups and their options', async () => {
