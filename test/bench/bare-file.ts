@@ -1,4 +1,4 @@
-/** The best bare program for a file: a route of Bun.serve that answers it, with the same headers. */
+/** The best bare program for a file: a Bun.serve route that returns it with the same headers. */
 const [port, path = ''] = process.argv.slice(2)
 
 Bun.serve({

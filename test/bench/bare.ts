@@ -3,8 +3,8 @@ import { createHash, timingSafeEqual } from 'node:crypto'
 import { importJWK, jwtVerify } from 'jose'
 
 /**
- * The best bare program for the same work: Bun.serve, bun:sqlite, nothing between. Its database, its
- * key and its tokens are those of a data directory that homeport has made.
+ * The best bare program for the same work: Bun.serve and bun:sqlite, nothing else. Its database, its
+ * key and its tokens are those of a data directory that Homeport created.
  */
 const [port, path, key, webhookToken] = process.argv.slice(2) as [string, string, string, string]
 
@@ -64,7 +64,7 @@ function readSettings(request: Request): Response {
   return new Response(settingsBody, { headers })
 }
 
-/** The user of a token whose session stands, or null. */
+/** The user of a token whose session is still open, or null. */
 async function userOf(request: Request): Promise<string | null> {
   const token = request.headers.get('authorization')?.slice('Bearer '.length) ?? ''
   const { payload } = await jwtVerify(token, publicKey, {

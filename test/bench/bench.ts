@@ -14,9 +14,9 @@ type Case = {
   name: string
   connections: number
   request: (token: string) => string
-  /** Of the bare program's rate. */
+  /** Relative to the bare program's rate. */
   goal: number
-  /** What PocketBase is asked beside it, and the goal against that. */
+  /** The same request for PocketBase, and the goal relative to it. */
   rival?: { name: string; request: (pocketBase: PocketBase) => string; goal: number }
 }
 
@@ -65,7 +65,7 @@ try {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** The programs run side by side on data of their own; only one has work at a time. */
+/** The programs run side by side, each with its own data; only one is loaded at a time. */
 async function benchCase({ name, connections, request, goal, rival }: Case) {
   const dataDirs = [join(folder, `${name}-homeport`), join(folder, `${name}-bare`)] as const
   const tokens = [await makeData(dataDirs[0]), await makeData(dataDirs[1])] as const
@@ -118,7 +118,7 @@ async function benchStart() {
   console.log(`executable: ${(size / 1e6).toFixed(0)} MB`)
 }
 
-/** Resident memory, in bytes, once reads and events have come at full rate and then nothing for a minute. */
+/** Resident memory in bytes, a minute after reads and events at full rate. */
 async function memoryAfterLoad(dataDir: string, token: string): Promise<number> {
   const server = await startHomeport(dataDir, 4803)
   for (const { connections, request } of cases) {
@@ -130,7 +130,7 @@ async function memoryAfterLoad(dataDir: string, token: string): Promise<number> 
   return memory
 }
 
-/** A data directory with one signed-in user; answers the access token. */
+/** Creates a data directory with one signed-in user and returns the access token. */
 async function makeData(dataDir: string): Promise<string> {
   const server: Running = await startHomeport(dataDir, 4800)
   const reply = await fetch(`http://127.0.0.1:${server.port}/api/auth/register/v1`, {
@@ -146,7 +146,7 @@ async function makeData(dataDir: string): Promise<string> {
 function webhook(): string {
   const event = {
     id: 'EVENT-{{id}}',
-    // Stored and not folded, which is what the bare program does; the fold has a case of its own.
+    // Stored but not applied, like the bare program; applying events has its own case.
     type: 'TEST',
     event_timestamp_ms: 1_783_000_000_000,
     app_user_id: 'user-{{id}}',

@@ -11,10 +11,10 @@ const CUSTOMERS = 100_000
 const PERIOD = 30 * 24 * 60 * 60 * 1000
 const START = Date.UTC(2026, 0, 1)
 const PERIODS = EVENTS / CUSTOMERS
-/** A time between the last two events of every line of the log. */
+/** A time between the last two events of every purchase in the log. */
 const BEFORE_THE_LAST = START + (PERIODS - 1.5) * PERIOD
 
-/** What the fold costs, on a log of a million events of a hundred thousand customers. */
+/** The cost of applying events, on a log of a million events of a hundred thousand customers. */
 export async function benchBilling(dataDir: string, token: string, pocketBase: PocketBase | null) {
   const { sub } = JSON.parse(Buffer.from(token.split('.')[1] ?? '', 'base64url').toString())
   writeLog(join(dataDir, 'homeport.db'), sub)
@@ -113,7 +113,7 @@ export function eventOf(user: string, transaction: string, period: number) {
   }
 }
 
-/** New events of customers and lines that are there; a TEST is stored and not folded. */
+/** New events of existing customers and purchases; a TEST is stored but not applied. */
 function webhook(type: string): string {
   return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body(type))
 }

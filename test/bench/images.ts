@@ -17,7 +17,7 @@ const SETTINGS: Setting[] = [
   },
 ]
 
-/** Uploads of a 12 MP JPEG that become WebP, against sharp alone with the same options. */
+/** Uploads of a 12 MP JPEG converted to WebP, compared to sharp alone with the same options. */
 export async function benchImages(folder: string, rounds: number, token: string, dataDir: string) {
   const photo = join(folder, 'photo.jpg')
   await makePhoto(photo, 4_000, 3_000)
@@ -28,7 +28,7 @@ export async function benchImages(folder: string, rounds: number, token: string,
     for (let round = 0; round <= rounds; round++) {
       const uploading = await timed(() => upload(server.port, token, query, photo))
       const converting = await timed(() => convert(photo, quality, longSide))
-      // The first round starts the worker and warms both up.
+      // The first round starts the worker and is a warm-up for both.
       if (round > 0) ours.push(uploading)
       if (round > 0) bare.push(converting)
     }
@@ -43,7 +43,7 @@ export async function benchImages(folder: string, rounds: number, token: string,
   await server.stop()
 }
 
-/** Eight uploads side by side, against eight conversions side by side. */
+/** Eight concurrent uploads, compared to eight concurrent conversions. */
 async function benchEight(server: Running, token: string, photo: string, rounds: number) {
   const [setting] = SETTINGS as [Setting]
   const { query, quality, longSide } = setting
@@ -58,7 +58,7 @@ async function benchEight(server: Running, token: string, photo: string, rounds:
   console.log(`image, 12 MP to WebP, 8 at once: ${median(ratios).toFixed(2)} of bare (goal 0.9)`)
 }
 
-/** A cached variant and a whole file, against a route of Bun.serve that answers the same file. */
+/** A cached variant and a whole file, compared to a Bun.serve route that returns the same file. */
 async function benchServing(server: Running, token: string, photo: string, folder: string) {
   const { url } = await upload(server.port, token, 'compression=true', photo)
   const { pathname } = new URL(url)

@@ -9,7 +9,7 @@ import { onSqlite } from '../support/databases.ts'
 import { makeLargeData, sizeOf } from './scale/large-data.ts'
 
 onSqlite('it is made in the file of the database')(
-  'data that was made in bulk is what the services would have made of it',
+  'bulk data equals what the services would have written',
   async () => {
     const dataDir = join(await mkdtemp(join(tmpdir(), 'homeport-large-')), 'data')
     const size = sizeOf(0.0003)

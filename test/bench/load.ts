@@ -1,18 +1,18 @@
 import { connect } from 'bun'
 
-/** What the load generator is told on its command line, as JSON. */
+/** The load generator's command line argument, as JSON. */
 export type Load = {
   port: number
   connections: number
   seconds: number
   /**
-   * A whole HTTP/1.1 request. In it, `{{id}}` becomes a number of 12 digits that is new for every request,
-   * `{{member}}` one of 100,000 such numbers, each in its turn, and `{{time}}` the time in ms.
+   * A complete HTTP/1.1 request. `{{id}}` becomes a 12-digit number that is new for every request,
+   * `{{member}}` one of 100,000 such numbers in turn, and `{{time}}` the time in ms.
    */
   request: string
-  /** How long ago `{{time}}` is, in ms; now without it. */
+  /** How long ago `{{time}}` is, in ms; default: now. */
   age?: number
-  /** A JSON file of requests instead, each sent once; the load ends when they are used up. */
+  /** A JSON file of requests instead, each sent once; the load ends after the last. */
   file?: string
 }
 
@@ -26,14 +26,14 @@ export type LoadResult = {
   failed: number
 }
 
-/** The marks of a request, and how many digits each is filled in with. */
+/** The placeholders of a request, and their number of digits. */
 const DIGITS = { '{{id}}': 12, '{{member}}': 12, '{{time}}': 13 }
 type Mark = keyof typeof DIGITS
 const MARK = /\{\{(?:id|member|time)\}\}/g
 const MEMBERS = 100_000
 
 /**
- * Keeps each connection busy with one request after the other, over bare sockets: the generator must
+ * Keeps each connection busy with one request at a time, over bare sockets: the generator must
  * cost less than what it measures.
  */
 async function generate(load: Load): Promise<LoadResult> {
@@ -58,7 +58,7 @@ async function generate(load: Load): Promise<LoadResult> {
       socket: {
         open: send,
         data(socket, chunk) {
-          // Once the head is known the rest is only counted: large replies must not be copied here.
+          // After the head only the length is counted, so that large replies are not copied.
           if (missing === null) {
             head = head.length === 0 ? Buffer.from(chunk) : Buffer.concat([head, chunk])
             const size = replySize(head)
@@ -119,7 +119,7 @@ async function requestsIn(file: string): Promise<Buffer[]> {
   return requests.map((text) => Buffer.from(text))
 }
 
-/** The length of the reply at the start of `bytes`, or null while its head is incomplete. */
+/** The length of the reply at the start of `bytes`, or null if its head is incomplete. */
 export function replySize(bytes: Buffer): number | null {
   const headEnd = bytes.indexOf('\r\n\r\n')
   if (headEnd < 0) return null
@@ -127,7 +127,7 @@ export function replySize(bytes: Buffer): number | null {
   return headEnd + 4 + Number(length?.[1] ?? 0)
 }
 
-/** Length of a text once its marks are filled in: what a Content-Length must count. */
+/** A text's length with placeholders filled in, for the Content-Length. */
 export function filledLength(text: string): number {
   return Buffer.byteLength(text.replace(MARK, (mark) => '0'.repeat(DIGITS[mark as Mark])))
 }

@@ -9,7 +9,7 @@ import { createReplyReader } from './mixed/reply-reader.ts'
 const servers: Bun.Server<undefined>[] = []
 afterEach(() => Promise.all(servers.splice(0).map((server) => server.stop(true))))
 
-test('the mix has the shares that it should have, at the rate that it should have', () => {
+test('the mix has the configured shares and rate', () => {
   const arrivals = scheduleArrivals({ rate: 1_000, seconds: 100, seed: 1 })
   expect(arrivals.length / 100_000).toBeCloseTo(1, 1)
   const shares = KINDS.map(
@@ -19,20 +19,20 @@ test('the mix has the shares that it should have, at the rate that it should hav
   for (const [at, share] of wanted.entries()) expect(shares[at]).toBeCloseTo(share, 0)
 })
 
-test('the same seed gives the same schedule, another one another', () => {
+test('the same seed gives the same schedule, another seed a different one', () => {
   const schedule = (seed: number) => scheduleArrivals({ rate: 100, seconds: 1, seed })
   expect(schedule(7)).toEqual(schedule(7))
   expect(schedule(7)).not.toEqual(schedule(8))
 })
 
-test('a server that stalls makes all requests slow that were due meanwhile', async () => {
+test('a stall delays every request that was due during it', async () => {
   const stall = Bun.sleep(300)
   const server = serve(async () => {
     await stall
     return new Response()
   })
   const { all } = await load(server, { seconds: 0.6, max: 64 })
-  // Due evenly, half of them in the stall: a closed loop would have seen one slow request.
+  // Half of the requests are due during the stall; a closed loop would see one slow request.
   expect(all.count).toBe(60)
   expect(all.max).toBeGreaterThan(280)
   expect(all.p50).toBeLessThan(150)
@@ -43,12 +43,12 @@ test('the wait for a connection is part of the latency', async () => {
     await Bun.sleep(20)
     return new Response()
   })
-  // Ten come at once, and there is one connection.
+  // Ten requests at once share one connection.
   const { all } = await load(server, { seconds: 0.1, rate: 1e6, count: 10, max: 1 })
   expect(all.max).toBeGreaterThan(190)
 })
 
-test('what is not answered with 200 or 304 has failed, and so has what is not answered', async () => {
+test('requests without a reply, or with one other than 200 or 304, count as failed', async () => {
   let count = 0
   const server = serve(async () => {
     const status = [200, 304, 503][count++]
@@ -60,7 +60,7 @@ test('what is not answered with 200 or 304 has failed, and so has what is not an
   expect(failed).toBe(2)
 })
 
-test('a reply is whole when its length or its last chunk is there', () => {
+test('a reply is complete once its length or its last chunk has arrived', () => {
   const reader = createReplyReader()
   const take = (text: string) => {
     const reply = reader.take(Buffer.from(text))
@@ -74,7 +74,7 @@ test('a reply is whole when its length or its last chunk is there', () => {
   expect(take('2\r\nde\r\n0\r\n\r\n')).toBe('200 abcde')
 })
 
-test('the search ends within a tenth below of what a server can do', () => {
+test('the search ends at most a tenth below the maximum rate', () => {
   for (const capacity of [65, 100, 750, 5_000]) {
     const judge = (rate: number): Tried => ({ rate, isSustained: rate <= capacity })
     const tried = ladder(64).map(judge)
@@ -88,12 +88,12 @@ test('the search ends within a tenth below of what a server can do', () => {
   }
 })
 
-test('a lower rate that was too slow by chance ends no search', () => {
+test('a lower rate that was too slow by chance does not end the search', () => {
   const tried = [64, 91, 128].map((rate) => ({ rate, isSustained: rate !== 91 }))
   expect([highestSustained(tried), rateBetween(tried)]).toEqual([128, null])
 })
 
-test('the search finds nothing where no rate is sustained', () => {
+test('the search returns null if no rate is sustained', () => {
   const failing = [64, 91].map((rate) => ({ rate, isSustained: false }))
   expect([highestSustained(failing), rateBetween(failing)]).toEqual([null, null])
 })

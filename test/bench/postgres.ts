@@ -5,13 +5,13 @@ import { http, load, ROUNDS, SECONDS } from './rounds.ts'
 import { type Running, startHomeport, WEBHOOK_TOKEN } from './servers.ts'
 
 const CONNECTIONS = 32
-/** More are told to wait: hashing a password takes a core for a while. */
+/** With more, the server refuses some, because hashing a password takes a core for a while. */
 const SIGN_INS = 8
 const SIGN_IN = { email: 'bench@example.com', password: 'a long password' }
 
-/** One and two instances on a PostgreSQL server of the same machine, in ratio to one on SQLite. */
+/** One and two instances on a local PostgreSQL server, relative to one on SQLite. */
 export async function benchPostgres(folder: string) {
-  // As durable as SQLite is here.
+  // As durable as SQLite here.
   await using server = await startPostgres({ fsync: 'on', full_page_writes: 'on' })
   const shared = { DATABASE_URL: server.url, SECRET_KEY: 'the secret key of this bench only' }
   const sqlite = await startHomeport(join(folder, 'beside-postgres'), 4811)
@@ -39,7 +39,7 @@ export async function benchPostgres(folder: string) {
         await loadAll(instances.slice(0, 1), connections, request(tokens[1])),
         await loadAll(instances, connections, request(tokens[1])),
       ]
-      // The first round warms all up.
+      // The first round is a warm-up.
       if (round === 0) continue
       rates.push(measured.map(({ perSecond }) => perSecond))
       slowest.push(measured.map(({ p99 }) => p99))
@@ -56,7 +56,7 @@ export async function benchPostgres(folder: string) {
   for (const one of [sqlite, ...instances]) await one.stop()
 }
 
-/** The same load in all, spread over some servers. */
+/** The same total load, spread over several servers. */
 async function loadAll(servers: Running[], all: number, request: string) {
   const connections = all / servers.length
   const results = await Promise.all(

@@ -2,16 +2,16 @@ import { join } from 'node:path'
 import { filledLength, type Load, type LoadResult } from './load.ts'
 import { median } from './median.ts'
 
-/** Interleaved rounds of each case, and seconds of load in each. */
+/** Interleaved rounds per case, and seconds of load per round. */
 export const ROUNDS = 5
 export const SECONDS = 3
 
-/** Loads two servers in turns and prints the ratio of their medians beside its goal, with both figures. */
+/** Loads two servers alternately and prints the ratio of their medians beside its goal, with both figures. */
 export async function compare(name: string, goal: number, ours: Load, theirs: Load) {
   const results: { ours: LoadResult; theirs: LoadResult }[] = []
   for (let round = 0; round <= ROUNDS; round++) {
     const measured = { ours: await load(ours), theirs: await load(theirs) }
-    // The first round warms both up.
+    // The first round is a warm-up for both.
     if (round > 0) results.push(measured)
   }
   const ratio = median(results.map((one) => one.ours.perSecond / one.theirs.perSecond))
@@ -29,7 +29,7 @@ export async function load(what: Load): Promise<LoadResult> {
   return result
 }
 
-/** A request by hand; the generator fills in the marks of its body: see `Load`. */
+/** A raw request; the generator fills in its placeholders: see `Load`. */
 export function http(method: string, path: string, token?: string, body?: string): string {
   const head = [`${method} ${path} HTTP/1.1`, 'Host: 127.0.0.1']
   if (token !== undefined) head.push(`Authorization: Bearer ${token}`)

@@ -10,12 +10,12 @@ import { cpuTime, type Running, startHomeport } from './servers.ts'
 const PATH = '/api/user/profile/v1'
 const PORT = 4805
 const GOAL = 0.6
-/** More than can be sent in one round: none may be sent twice. */
+/** More than one round can send, because none may be sent twice. */
 const MESSAGES = 15_000
 
 type Measured = { perSecond: number; cpu: number }
 
-/** The same requests to the same server, plain and sealed, in turns. */
+/** The same requests to the same server, alternately plain and sealed. */
 export async function benchSealed(folder: string, dataDir: string, token: string) {
   const server = await startHomeport(dataDir, PORT)
   const jwk = await readKeyForPayloads(`http://127.0.0.1:${PORT}`)
@@ -24,7 +24,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   const what = { port: PORT, connections: 32, seconds: SECONDS }
 
   await compareModes('profile GET', { ...what, request: http('GET', PATH, token) }, async () => {
-    // A message that only reads may come again while it is fresh.
+    // A sealed read may be repeated while it is fresh.
     return { ...what, request: await sealedRequest('GET', null) }
   })
   await compareModes(
@@ -55,7 +55,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
     console.log(
       `sealed ${name}: ${ratio.toFixed(2)} of plain (goal ${GOAL}) — ${whenSealed} against ${whenPlain}`,
     )
-    console.log(`  CPU of a message more than plain: ${cost.toFixed(3)} ms`)
+    console.log(`  extra CPU per message compared to plain: ${cost.toFixed(3)} ms`)
   }
 
   async function sealedRequest(method: string, body: string | null): Promise<string> {
@@ -74,7 +74,7 @@ export async function benchSealed(folder: string, dataDir: string, token: string
   }
 }
 
-/** Requests a second, and the CPU time of the server for each, in ms. */
+/** Requests per second, and the server's CPU time for each, in ms. */
 async function measure({ pid }: Running, what: Load): Promise<Measured> {
   const before = await cpuTime(pid)
   const { perSecond, requests } = await load(what)

@@ -31,7 +31,7 @@ export async function startHomeport(
   return running(server, port, performance.now() - startedAt)
 }
 
-/** Starts the bare program on a data directory that homeport has made and left. */
+/** Starts the bare program on a data directory that Homeport created and closed. */
 export async function startBare(dataDir: string, port: number): Promise<Running> {
   const startedAt = performance.now()
   const { d: _private, ...key } = await Bun.file(
@@ -47,7 +47,7 @@ export async function startBare(dataDir: string, port: number): Promise<Running>
   return running(server, port, performance.now() - startedAt)
 }
 
-/** Runs a command of the executable to its end; `peak` is the most memory that it and its children had, in MB. */
+/** Runs a command of the executable; `peak` is the peak memory of it and its children, in MB. */
 export async function runHomeport(dataDir: string, args: string[]) {
   const command = Bun.spawn([EXECUTABLE, ...args], {
     cwd: dirname(dataDir),
@@ -55,7 +55,7 @@ export async function runHomeport(dataDir: string, args: string[]) {
     stdout: 'pipe',
     stderr: 'inherit',
   })
-  // Not its maxRSS, which begins with the memory of whoever has started it.
+  // Not its maxRSS, which includes its parent's memory at the start.
   let peak = 0
   const looks = setInterval(async () => {
     peak = Math.max(peak, await memoryOfAll(command.pid).catch(() => 0))
@@ -73,7 +73,7 @@ async function memoryOfAll(pid: number): Promise<number> {
   return all.reduce((sum, bytes) => sum + bytes, 0)
 }
 
-/** The processes that a process has started and not yet seen end (Linux). */
+/** The running child processes of a process (Linux). */
 export async function childrenOf(pid: number): Promise<number[]> {
   const text = await Bun.file(`/proc/${pid}/task/${pid}/children`).text()
   return text.trim().split(' ').filter(Boolean).map(Number)
@@ -87,7 +87,7 @@ function running(server: Subprocess, port: number, readyAfter: number): Running 
   return { port, pid: server.pid, readyAfter, stop }
 }
 
-/** Asks until the reply is a good one: a server that was just started is up. */
+/** Retries until the reply is successful, which means the server is up. */
 export async function untilOk(url: string) {
   for (let tries = 0; tries < 5_000; tries++) {
     const reply = await fetch(url).catch(() => null)
@@ -103,7 +103,7 @@ export async function residentMemory(pid: number): Promise<number> {
   return Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1] ?? 0) * 1024
 }
 
-/** CPU time that a process has used, all of its threads together, in ms. */
+/** CPU time of a process, all threads together, in ms. */
 export async function cpuTime(pid: number): Promise<number> {
   const stat = await Bun.file(`/proc/${pid}/stat`).text()
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')

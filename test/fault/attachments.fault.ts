@@ -12,7 +12,7 @@ beforeAll(buildExecutable, 60_000)
 
 const QUIET = { LOG_LEVEL: 'warn' }
 
-test('100: a bomb of 256 megapixels is refused by its header within 100 ms', async () => {
+test('100: a decompression bomb of 256 megapixels is refused by its header within 100 ms', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -29,7 +29,7 @@ test('100: a bomb of 256 megapixels is refused by its header within 100 ms', asy
   await server.stop()
 }, 60_000)
 
-test('101, 102: ten 48-megapixel photos at once leave the API small and quick', async () => {
+test('101, 102: ten concurrent 48-megapixel photos keep the API small and fast', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -56,7 +56,7 @@ test('101, 102: ten 48-megapixel photos at once leave the API small and quick', 
   await server.stop()
 }, 180_000)
 
-test('102: forty text files of 25 MiB at once leave the API small and quick', async () => {
+test('102: forty concurrent text files of 25 MiB keep the API small and fast', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_BYTES: String(2 ** 31) })
   const people = await Promise.all(
@@ -80,7 +80,7 @@ test('102: forty text files of 25 MiB at once leave the API small and quick', as
   await server.stop()
 }, 180_000)
 
-test('111: a picture of one row or one column is refused by its header', async () => {
+test('111: an image of one row or one column is refused by its header', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -103,7 +103,7 @@ test('111: a picture of one row or one column is refused by its header', async (
   await server.stop()
 }, 60_000)
 
-test('111: no shape of a picture takes longer than ten seconds, nor much memory', async () => {
+test('111: no image dimensions take more than ten seconds or much memory', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -131,7 +131,7 @@ test('111: no shape of a picture takes longer than ten seconds, nor much memory'
 }, 120_000)
 
 test.each([1, 6])(
-  '102: the pictures of others are made within a second while %p guests flood',
+  "102: other users' images take less than a second while %p guests flood",
   async (guests) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
@@ -171,7 +171,7 @@ test.each([1, 6])(
   120_000,
 )
 
-test('107: a thousand mutants of pictures leave the server up and nothing behind', async () => {
+test('107: a thousand mutated images neither crash the server nor leave files behind', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_COUNT: '5000' })
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -197,7 +197,7 @@ test('107: a thousand mutants of pictures leave the server up and nothing behind
   await server.stop()
 }, 180_000)
 
-test('116, 117: 100 uploads that break off and 100 that are killed leave no row without a file', async () => {
+test('116, 117: 100 interrupted and 100 killed uploads leave no row without a file', async () => {
   await using homeport = await installExecutable()
   let server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -228,7 +228,7 @@ test('116, 117: 100 uploads that break off and 100 that are killed leave no row 
   await server.stop()
 }, 180_000)
 
-test('43: a phone that sends 12 KB a second succeeds with 2 MB', async () => {
+test('43: a phone that sends 12 KB per second uploads 2 MB', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken: token } = await register(server, 'ann@example.com')
@@ -240,7 +240,7 @@ test('43: a phone that sends 12 KB a second succeeds with 2 MB', async () => {
   await server.stop()
 }, 300_000)
 
-/** Sends a file by a process of its own, and returns the status. */
+/** Sends a file from a separate process and returns the status. */
 function curlForm({ url }: Server, token: string, file: string, ...more: string[]) {
   const target = `${url}/api/user/attachments/v1?type=supportTicket`
   const silent = ['-s', '-o', '/dev/null', '-w', '%{http_code}']
@@ -249,7 +249,7 @@ function curlForm({ url }: Server, token: string, file: string, ...more: string[
   return new Response(Bun.spawn(words, { stdout: 'pipe' }).stdout).text()
 }
 
-/** An upload whose body never ends; it is over when it is aborted or the server is gone. */
+/** An endless upload; it settles when it is aborted or the server exits. */
 async function slowUpload(server: Server, token: string, signal: AbortSignal) {
   const body = new ReadableStream({
     async pull(controller) {

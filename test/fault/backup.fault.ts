@@ -3,8 +3,8 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-/** Guessing a passphrase is made slow, and so is each of these. */
-test('a backup with a passphrase can be read with that alone', async () => {
+/** Slow, because age makes each passphrase attempt slow. */
+test('a backup with a passphrase can be read only with it', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   await run(['init'])
@@ -18,7 +18,7 @@ test('a backup with a passphrase can be read with that alone', async () => {
   }
 }, 60_000)
 
-test('14: a hundred changed bytes of an archive are found, each', async () => {
+test('14: each of a hundred changed bytes in an archive is detected', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])

@@ -10,7 +10,7 @@ const QUIET = { LOG_LEVEL: 'warn' }
 const START = Date.UTC(2026, 0)
 const HOUR = 3_600_000
 
-test('82: a late event costs what lies behind it, not what its line has had', async () => {
+test("82: the cost of a late event depends on later events, not on the purchase's history", async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const id = await userIdOf(server)
@@ -38,7 +38,7 @@ test('82: a late event costs what lies behind it, not what its line has had', as
   await isAsRebuilt(homeport)
 }, 300_000)
 
-test('82: the first purchase of 20,000 events comes last, and nobody waits for it', async () => {
+test('82: the first of 20,000 events arrives last, and no request waits for it', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const id = await userIdOf(server)
@@ -58,7 +58,7 @@ test('82: the first purchase of 20,000 events comes last, and nobody waits for i
   await isAsRebuilt(homeport)
 }, 300_000)
 
-test('82: a customer with 5,000 lines is read and handed over without holding anybody up', async () => {
+test('82: a customer with 5,000 purchases is read and transferred without delaying other requests', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { accessToken } = await register(server, 'ann@example.com')

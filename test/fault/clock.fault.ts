@@ -15,7 +15,7 @@ const DAY = 24 * 60 * 60 * 1000
 beforeAll(buildExecutable, 60_000)
 
 withFaketime(
-  '34: the clock jumps by days and decades: tokens are judged by it, nothing fails, jobs run once',
+  '34: after clock jumps of days and decades tokens follow the clock, nothing fails, and jobs run once',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -32,7 +32,7 @@ withFaketime(
     for (const [jump, status] of [
       ['+0', 200],
       ['+1d', 401],
-      // It is not older than it may be.
+      // The backup is not overdue.
       ['-1d', 200],
       ['+0', 200],
       ['+20y', 401],
@@ -58,7 +58,7 @@ withFaketime(
 )
 
 withFaketime(
-  '35: what was used once is not taken again when the clock is set back',
+  '35: used codes and messages stay refused when the clock is set back',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -102,7 +102,7 @@ withFaketime(
 )
 
 withFaketime(
-  'a start with a clock that is 120 days ahead deletes no guest, also when it is restarted so',
+  'two starts with a clock 120 days ahead delete no guest',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
@@ -110,7 +110,7 @@ withFaketime(
     const guest = await asker(first)('POST', '/api/auth/guest/v1')
     await untilSampled()
     expect(await first.stop()).toBe(0)
-    // Shortly before the minute in which the guests of 90 days ago are deleted.
+    // Shortly before the job that deletes guests idle for 90 days.
     const night = new Date(Date.now() + 120 * DAY)
     for (const _start of [1, 2]) {
       night.setUTCHours(3, 39, 40)
@@ -136,12 +136,12 @@ async function untilSampled() {
 }
 
 withFaketime(
-  'a year ahead: the backup of the night is written within a minute, and no guest is deleted',
+  'after a jump of a year the nightly backup is written within a minute, and no guest is deleted',
   async () => {
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
     const now = new Date()
-    // Twelve hours away by any clock but the one that jumps.
+    // Twelve hours away, unless the clock jumps.
     const schedule = `${now.getUTCMinutes()} ${(now.getUTCHours() + 12) % 24} * * *`
     const server = await homeport.start({ ...clock.environment, BACKUP_SCHEDULE: schedule })
     const guest = await asker(server)('POST', '/api/auth/guest/v1')

@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 
 const HEAD = 'POST /api/auth/login/v1 HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\n'
 
-test('33: out of file descriptors it lives, and answers again within 5 s', async () => {
+test('33: the server survives a lack of file descriptors and answers again within 5 s', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({}, ['prlimit', '--nofile=128:128'])
   const sockets = await openMany(server, 500, () => {})
@@ -27,7 +27,7 @@ test('33: out of file descriptors it lives, and answers again within 5 s', async
   expect(await server.stop()).toBe(0)
 }, 30_000)
 
-test('38: a body of a gigabyte that is announced is refused unread', async () => {
+test('38: an announced body of a gigabyte is refused unread', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const before = await residentMemory(server.process.pid)
@@ -43,7 +43,7 @@ test('38: a body of a gigabyte that is announced is refused unread', async () =>
   await server.stop()
 }, 30_000)
 
-test('41: 500 clients that send a header a second are closed, and others are served', async () => {
+test('41: 500 clients that send one header per second are closed, and others are served', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 500, (socket) =>
@@ -58,7 +58,7 @@ test('41: 500 clients that send a header a second are closed, and others are ser
   await server.stop()
 }, 40_000)
 
-test('42: 1,000 clients that send a byte a second are closed, and nobody else notices', async () => {
+test('42: 1,000 clients that send one byte per second are closed, and others are served', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const sockets = await openMany(server, 1_000, (socket) =>
@@ -92,7 +92,7 @@ test('44: 5,000 idle connections cost little', async () => {
   await server.stop()
 }, 60_000)
 
-test('46: headers of more than 16 KB are refused, and the server goes on', async () => {
+test('46: headers over 16 KB are refused, and the server keeps serving', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   for (const size of [17_000, 100_000, 1_000_000]) {
@@ -128,7 +128,7 @@ function closeAll(sockets: Socket[]) {
   for (const socket of sockets) socket.destroy()
 }
 
-/** How long it takes, in ms, until the server has closed all of them. */
+/** Time in ms until the server has closed all of them. */
 async function untilClosed(sockets: Socket[], limit: number): Promise<number> {
   const start = performance.now()
   for (const socket of sockets) socket.resume()
@@ -139,7 +139,7 @@ async function untilClosed(sockets: Socket[], limit: number): Promise<number> {
   return took
 }
 
-/** What is answered until the connection is closed, or within two seconds. */
+/** Everything received until the connection closes, or within two seconds. */
 function answerTo({ port }: Server, request: string): Promise<string> {
   const { promise, resolve } = Promise.withResolvers<string>()
   let text = ''

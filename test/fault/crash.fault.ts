@@ -15,12 +15,12 @@ const MB = 1024 * 1024
 const KILLS = 200
 const POWER_CUTS = 50
 const disk = await makeDisk()
-/** A disk of its own in a file is mounted, which takes root. */
+/** Mounting a disk image needs root. */
 const withDisk = test.skipIf(disk === null)
 const withStrace = test.skipIf(disk === null || Bun.which('strace') === null)
 
 const group = await makeGroup()
-/** A control group of its own is made, which takes root. */
+/** Creating a control group needs root. */
 const withMemoryLimit = test.skipIf(group === null)
 
 beforeAll(buildExecutable, 60_000)
@@ -30,7 +30,7 @@ afterAll(async () => {
   if (group) await rmdir(group.folder)
 })
 
-test(`1: after ${KILLS} kills under load nothing that was acknowledged is lost, and it is ready within 2 s`, async () => {
+test(`1: ${KILLS} kills under load lose nothing acknowledged, and the server is ready within 2 s`, async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   let token = ''
@@ -55,7 +55,7 @@ test(`1: after ${KILLS} kills under load nothing that was acknowledged is lost, 
 }, 600_000)
 
 withDisk(
-  `2: ${POWER_CUTS} power cuts under load lose nothing that was acknowledged`,
+  `2: ${POWER_CUTS} power cuts under load lose nothing acknowledged`,
   async () => {
     await using homeport = await installExecutable()
     let written = 0
@@ -69,7 +69,7 @@ withDisk(
 )
 
 withStrace(
-  '3: where fsync does nothing, the same power cuts lose what was acknowledged',
+  '3: with fsync disabled, the same power cuts lose acknowledged data',
   async () => {
     await using homeport = await installExecutable()
     const pretend = injecting('retval=0:when=20+')
@@ -87,7 +87,7 @@ withStrace(
 )
 
 withStrace(
-  '4: when fsync fails nothing more is acknowledged, and the server ends; what was is there',
+  '4: when fsync fails the server exits, acknowledges nothing more and loses nothing acknowledged',
   async () => {
     await using homeport = await installExecutable()
     const failing = injecting('error=EIO:when=60+')
@@ -112,7 +112,7 @@ withStrace(
 )
 
 withMemoryLimit(
-  '32: where the system gives no more memory the server is killed; what was acknowledged is there',
+  '32: out of memory the server is killed and loses nothing acknowledged',
   async () => {
     await using homeport = await installExecutable()
     const enter = ['sh', '-c', `echo $$ > ${group?.folder}/cgroup.procs && exec "$0" "$@"`]
@@ -123,7 +123,7 @@ withMemoryLimit(
     const { folder, limit, usage } = group as Group
     const used = Number(await Bun.file(join(folder, usage)).text())
     await Bun.write(join(folder, limit), String(used + 8 * MB))
-    // Each needs some memory of its own to hash the password.
+    // Each hashes a password, which needs memory.
     const signIns = Array.from({ length: 64 }, () =>
       signIn(server, 'ann@example.com').catch(() => null),
     )
@@ -144,13 +144,13 @@ withMemoryLimit(
   60_000,
 )
 
-/** Runs a program with something else in the place of its fsyncs. */
+/** Runs a program with its fsyncs replaced. */
 function injecting(what: string): string[] {
   const quiet = ['-f', '-qq', '-o', '/dev/null']
   return ['strace', ...quiet, '-e', `inject=fsync,fdatasync:${what}`]
 }
 
-/** A disk that may be so damaged that nothing can be read has lost as well. */
+/** An unreadable disk counts as a loss. */
 function lossIn(acknowledged: Acknowledged, dataDir: string): string {
   try {
     const { lost } = lostOf(acknowledged, dataDir)
@@ -160,7 +160,7 @@ function lossIn(acknowledged: Acknowledged, dataDir: string): string {
   }
 }
 
-/** Expects everything to be there, and returns how much that is. */
+/** Expects everything acknowledged to exist, and returns how much that is. */
 function expectAll(acknowledged: Acknowledged, dataDir: string): number {
   expect(lostOf(acknowledged, dataDir)).toEqual({
     lost: [],
@@ -170,7 +170,7 @@ function expectAll(acknowledged: Acknowledged, dataDir: string): number {
   return Object.values(acknowledged).flat().length
 }
 
-/** Lets the server write onto a new disk, under `wrapper`, and takes from it what it has not synced. */
+/** Lets the server write to a new disk under `wrapper`, and drops everything not synced. */
 async function cutPower(homeport: Homeport, name: string, wrapper: string[]) {
   const [image, mounted] = [join(FOLDER, 'image'), join(FOLDER, 'mounted')]
   Bun.spawnSync(['umount', mounted])
@@ -182,7 +182,7 @@ async function cutPower(homeport: Homeport, name: string, wrapper: string[]) {
   const pids = wrapper.length === 0 ? [server.process.pid] : childrenOf(server.process.pid)
   for (const pid of pids) process.kill(pid, 'SIGSTOP')
   load.stop()
-  // What the file system has not given to its disk is not in the copy.
+  // The copy lacks what the file system has not yet written.
   await Bun.$`cp --sparse=always ${image} ${image}.cut`.quiet()
   for (const pid of pids) process.kill(pid, 'SIGKILL')
   await server.stop('SIGKILL')
@@ -196,7 +196,7 @@ function childrenOf(pid: number): number[] {
   return stdout.toString().trim().split('\n').map(Number)
 }
 
-/** An empty file system in a file, or null where none can be mounted. */
+/** An empty file system in a file, or null if it cannot be mounted. */
 async function makeDisk(): Promise<string | null> {
   const path = join(FOLDER, 'empty')
   await mkdir(join(FOLDER, 'mounted'))
@@ -209,7 +209,7 @@ async function makeDisk(): Promise<string | null> {
 
 type Group = { folder: string; limit: string; usage: string }
 
-/** A group of processes whose memory can be limited, in either version of the kernel's interface. */
+/** A control group with a memory limit, in either version of the kernel's interface. */
 async function makeGroup(): Promise<Group | null> {
   for (const [parent, limit, usage] of [
     ['/sys/fs/cgroup/memory', 'memory.limit_in_bytes', 'memory.usage_in_bytes'],

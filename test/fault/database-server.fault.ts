@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 const SECRET_KEY = 'a key of more than thirty-two characters'
 
 test.each(['stopped', 'frozen'] as const)(
-  'a restart while the PostgreSQL server is %s leaves a server that recovers',
+  'after a restart while the PostgreSQL server is %s the server recovers',
   async (state) => {
     await using database = await startPostgres()
     await using homeport = await installExecutable()
@@ -32,7 +32,7 @@ test.each(['stopped', 'frozen'] as const)(
   60_000,
 )
 
-test('a start waits for a PostgreSQL server that is not up yet', async () => {
+test('the start waits for a PostgreSQL server that is not up yet', async () => {
   await using database = await startPostgres()
   await using homeport = await installExecutable()
   await database.stop('SIGQUIT')

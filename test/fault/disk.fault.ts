@@ -10,10 +10,10 @@ import { watchServer } from '../support/watch.ts'
 const MB = 1e6
 const disks: string[] = []
 const probe = Bun.spawnSync(['mount', '-t', 'tmpfs', '-o', 'size=1m', 'tmpfs', await makeFolder()])
-/** Small disks are mounted, which takes root. */
+/** Mounting small disks needs root. */
 const onOwnDisk = test.skipIf(probe.exitCode !== 0)
 
-/** The kernel is told that a file system is damaged. */
+/** Only ext4 lets the test report a damaged file system to the kernel. */
 const onFailingDisk = test.skipIf(probe.exitCode !== 0 || !existsSync('/sys/fs/ext4'))
 
 beforeAll(buildExecutable, 60_000)
@@ -25,7 +25,7 @@ afterAll(async () => {
 })
 
 onOwnDisk(
-  '5: on a full disk writes get 503 or 507, reads go on, and all is well once there is room',
+  '5: on a full disk writes get 503 or 507 and reads work; the server recovers once there is space',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -38,7 +38,7 @@ onOwnDisk(
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify({ profile: { name: 'x'.repeat(100) } }),
       })
-    // What is left of the log's last page may still take some.
+    // The last page of the write-ahead log may still have room.
     const refused: number[] = []
     for (let at = 0; at < 200 && refused.length < 20; at++) {
       const { status } = await rename()
@@ -73,7 +73,7 @@ onOwnDisk(
 )
 
 onOwnDisk(
-  '5: on a full disk the log is not copied, without a word: the server tells of it',
+  '5: on a full disk the checkpoint process stays silent; the server reports the failure',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('16m')
@@ -91,7 +91,7 @@ onOwnDisk(
 )
 
 onOwnDisk(
-  '6: twenty uploads onto a disk too small for them leave whole files or nothing',
+  '6: twenty uploads to a disk too small for them leave complete files or none',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('12m')
@@ -120,7 +120,7 @@ onOwnDisk(
 )
 
 onOwnDisk(
-  '7: forty uploads at once do not take the disk below its floor, and webhooks go on',
+  '7: forty concurrent uploads keep the minimum of free space, and webhooks work',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('400m')
@@ -166,7 +166,7 @@ onOwnDisk(
 )
 
 onFailingDisk(
-  '8: on a disk that turns read-only writes get 503 and reads go on; once it is well nothing is lost',
+  '8: on a disk that becomes read-only writes get 503, reads work, and nothing is lost',
   async () => {
     await using homeport = await installExecutable()
     const folder = await makeFolder()
@@ -185,7 +185,7 @@ onFailingDisk(
       return (await asker(server)('GET', '/api/user/profile/v1', { headers })).status
     }
     expect((await deliver(server, 'E1')).status).toBe(200)
-    // What the kernel does when it finds the file system damaged.
+    // The kernel does the same when it detects a damaged file system.
     await Bun.write(`/sys/fs/ext4/${device}/trigger_fs_error`, '1')
     for (let at = 0; at < 20; at++) {
       expect([(await deliver(server, `F${at}`)).status, await read()]).toEqual([503, 200])
@@ -206,7 +206,7 @@ onFailingDisk(
 )
 
 onOwnDisk(
-  'a full or read-only disk is told in one sentence at the start',
+  'the start reports a full or read-only disk in one sentence',
   async () => {
     await using homeport = await installExecutable()
     const disk = await mountDisk('4m')
@@ -244,7 +244,7 @@ async function mountDisk(size: string): Promise<string> {
   return folder
 }
 
-/** Leaves no room at all. */
+/** Leaves no free space at all. */
 async function fill(disk: string) {
   const { bavail, bsize } = await statfs(disk)
   Bun.spawnSync([
@@ -256,7 +256,7 @@ async function fill(disk: string) {
   ])
 }
 
-/** A text file that is sent over so many ms at least. Refusals may come before all of it is sent. */
+/** Sends a text file over at least that many ms. A refusal may arrive before the end. */
 async function upload({ url }: Server, token: string, size: number, over = 0) {
   const parts = over === 0 ? 1 : 20
   const part = Buffer.alloc(size / parts, 'x')

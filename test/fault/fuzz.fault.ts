@@ -4,7 +4,7 @@ import { fuzz } from '../support/fuzz.ts'
 
 const COUNT = 50_000
 
-test(`58: ${COUNT} requests made from the document and spoilt get no 5xx, and replies that it describes`, async () => {
+test(`58: ${COUNT} corrupted requests from the OpenAPI document get no 5xx and only documented replies`, async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off', LOG_LEVEL: 'error' })
   const seed = Math.floor(Math.random() * 2 ** 31)
   const { statuses, faults } = await fuzz(app, COUNT, seed)
@@ -12,7 +12,7 @@ test(`58: ${COUNT} requests made from the document and spoilt get no 5xx, and re
   expect({ seed, faults }).toEqual({ seed, faults: [] })
 }, 600_000)
 
-test('55: no pattern of the document takes long over 64 KB that almost match', async () => {
+test('55: no pattern of the OpenAPI document is slow on 64 KB that almost match', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off', LOG_LEVEL: 'error' })
   const { json } = await app.ask('GET', '/docs/json')
   const patterns = new Set(patternsOf(json))

@@ -6,7 +6,7 @@ import { watchWorkers } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('111: a HEIC of any shape keeps to the time and memory of other pictures', async () => {
+test('111: HEIC images of any dimensions stay within the limits of other images', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ LOG_LEVEL: 'warn' })
   const { accessToken: token } = await register(server, 'ann@example.com')

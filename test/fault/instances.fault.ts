@@ -15,7 +15,7 @@ const TYPES = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION']
 
 beforeAll(buildExecutable, 60_000)
 
-test('connections that are killed every 0.7 s for a minute lose nothing', async () => {
+test('killing connections every 0.7 s for a minute loses nothing', async () => {
   await using two = await startTwoExecutables()
   const { postgres } = two
   await underLoad(two, 'killed connections', 64, async () => {
@@ -27,7 +27,7 @@ test('connections that are killed every 0.7 s for a minute lose nothing', async 
   })
 }, 180_000)
 
-test('a server that is restarted three times under load loses nothing', async () => {
+test('restarting the PostgreSQL server three times under load loses nothing', async () => {
   await using two = await startTwoExecutables()
   const { postgres } = two
   await underLoad(two, 'restarts', 64, async () => {
@@ -40,7 +40,7 @@ test('a server that is restarted three times under load loses nothing', async ()
   })
 }, 180_000)
 
-test('a server that is silent for 10 s is answered for with 503 in time', async () => {
+test('while the PostgreSQL server is unresponsive for 10 s requests get 503 in time', async () => {
   await using two = await startTwoExecutables()
   const { postgres } = two
   await underLoad(two, 'silence', 64, async () => {
@@ -51,7 +51,7 @@ test('a server that is silent for 10 s is answered for with 503 in time', async 
   })
 }, 180_000)
 
-test('events of one purchase that come during stalls are answered with 200 or 503', async () => {
+test('events of one purchase get 200 or 503 during stalls', async () => {
   await using two = await startTwoExecutables()
   const statuses: Record<string, number> = {}
   const sent: Promise<void>[] = []
@@ -102,7 +102,7 @@ test('200 clients on pools of 3 connections are all answered', async () => {
   await underLoad(two, 'full pools', 200, () => Bun.sleep(20_000), false)
 }, 180_000)
 
-test('an instance that is killed loses nothing, and the other serves on', async () => {
+test('killing an instance loses nothing, and the other keeps serving', async () => {
   await using two = await startTwoExecutables()
   const [killed, other] = two.servers
   const load = await startMixedLoad(two.urls, 64)
@@ -125,7 +125,7 @@ test('an instance that is killed loses nothing, and the other serves on', async 
   expect(lost).toEqual({ events: [], emails: [], keys: [], names: [] })
 }, 60_000)
 
-/** Does `fault` under load; then all must be well again soon, and nothing wrong or lost. */
+/** Causes `fault` under load. The servers must recover soon, with nothing wrong or lost. */
 async function underLoad(
   { urls, postgres, databaseUrl, filesDir }: Two,
   name: string,

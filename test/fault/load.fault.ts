@@ -8,7 +8,7 @@ beforeAll(buildExecutable, 60_000)
 
 const UNLIMITED = { RATE_LIMITS: 'off', LOG_LEVEL: 'warn' }
 
-test('60: 500 sign-ins of a known and 500 of an unknown address take the same time', async () => {
+test('60: 500 sign-ins with a known and 500 with an unknown address take the same time', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   await register(server, 'known@example.com')
@@ -21,7 +21,7 @@ test('60: 500 sign-ins of a known and 500 of an unknown address take the same ti
   await server.stop()
 }, 300_000)
 
-test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', async () => {
+test('64: 200 concurrent sign-ins keep the event loop responsive and memory bounded', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const emails = await registerTwenty(server)
@@ -40,7 +40,7 @@ test('64: 200 parallel sign-ins leave the loop responsive and memory bounded', a
   await server.stop()
 }, 120_000)
 
-test('64: 300 sign-ins at once are all served', async () => {
+test('64: 300 concurrent sign-ins are all served', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const emails = await registerTwenty(server)
@@ -65,7 +65,7 @@ test('64: 300 sign-ins at once are all served', async () => {
   await server.stop()
 }, 120_000)
 
-test('59: a forgotten password of a known and of an unknown address take the same time', async () => {
+test('59: resetting the password of a known and of an unknown address takes the same time', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   await register(server, 'known@example.com')
@@ -73,14 +73,14 @@ test('59: a forgotten password of a known and of an unknown address take the sam
     const reply = await post(server, 'password', { email: `${name}@example.com` }, '/forgot')
     expect(reply.status).toBe(200)
   }
-  // What is left to do after a reply is over before the next one is timed.
+  // Let work after the reply finish before the next request is timed.
   const { known, unknown } = await compareTimes(300, ask, 15)
   console.log(`59: known ${known.toFixed(3)} ms, unknown ${unknown.toFixed(3)} ms`)
   expect(Math.abs(known - unknown)).toBeLessThan(0.2)
   await server.stop()
 }, 120_000)
 
-test('84: 2,000 wrong webhook tokens take the same time, however much of them is right', async () => {
+test('84: 2,000 wrong webhook tokens take the same time however many characters match', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const tokens = { near: `${WEBHOOK_TOKEN.slice(0, -1)}x`, far: 'x'.repeat(WEBHOOK_TOKEN.length) }
@@ -101,7 +101,7 @@ test('84: 2,000 wrong webhook tokens take the same time, however much of them is
   await server.stop()
 }, 60_000)
 
-test('97: 500 events a second for a minute are all answered 200, within 100 ms', async () => {
+test('97: 500 events per second for a minute all get 200 within 100 ms', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(UNLIMITED)
   const times: number[] = []
@@ -143,11 +143,11 @@ test('97: 500 events a second for a minute are all answered 200, within 100 ms',
   }
 }, 180_000)
 
-/** Medians of what `ask` takes for either name, in ms. */
+/** Median time of `ask` for either name, in ms. */
 async function compareTimes(rounds: number, ask: (name: string) => Promise<void>, rest = 0) {
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let at = 0; at < rounds; at++) {
-    // In turns, and each first half of the time, so that the machine's moods hit both alike.
+    // Alternately, each first half of the time, so that load on the machine affects both equally.
     const order = at % 2 === 0 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)
     for (const name of order) {
       const start = performance.now()

@@ -9,9 +9,9 @@ beforeAll(buildExecutable, 60_000)
 const WARM_UP = 20_000
 const REQUESTS = 100_000
 const AT_ONCE = 32
-/** The server gives memory back once it was quiet for a while. */
+/** The server releases memory after a quiet while. */
 const REST = 45_000
-/** Replies that depend on who asks are kept by what they say. */
+/** Replies that depend on the client are cached by content. */
 const GREETING = { value: 'hi', rules: [{ when: { percent: 50 }, value: 'hello' }] }
 
 test.each([
@@ -103,7 +103,7 @@ function eventOf(at: number) {
   }
 }
 
-/** Language tags that are well formed, such as `qkz-Abcd-AB`. */
+/** Well-formed language tags, such as `qkz-Abcd-AB`. */
 function tagOf(at: number): string {
   const letter = (place: number) => String.fromCharCode(97 + (Math.floor(at / 26 ** place) % 26))
   return `${letter(0)}${letter(1)}${letter(2)}-${letter(3).toUpperCase()}bcd-AB`

@@ -13,7 +13,7 @@ const MB = 1024 * 1024
 
 beforeAll(buildExecutable, 60_000)
 
-test('10: a database with a garbage header is refused, told how to go on, and left as it is', async () => {
+test('10: a database with a garbage header is refused with advice and left unchanged', async () => {
   await using homeport = await installExecutable()
   await homeport.run(['init'])
   const path = join(homeport.folder, 'data', 'homeport.db')
@@ -25,7 +25,7 @@ test('10: a database with a garbage header is refused, told how to go on, and le
   expect(await Bun.file(path).bytes()).toEqual(bytes)
 }, 20_000)
 
-test('13: without the log of a killed server it starts with an older state, and is consistent', async () => {
+test("13: without a killed server's write-ahead log the start finds an older, consistent state", async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   for (let at = 0; at < 50; at++) await deliver(server, `E${at}`)
@@ -44,7 +44,7 @@ test('13: without the log of a killed server it starts with an older state, and 
   expect(lostOf({ events: ['E0'], emails: [], keys: [] }, dataDir).integrity).toEqual(['ok'])
 }, 20_000)
 
-test('18: the log that a long reader has kept is short again within a minute', async () => {
+test('18: the write-ahead log that a long-running reader kept shrinks within a minute', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ RATE_LIMITS: 'off' })
   const { accessToken } = await register(server, 'ann@example.com')
@@ -69,7 +69,7 @@ test('18: the log that a long reader has kept is short again within a minute', a
   await server.stop()
 }, 180_000)
 
-test('25: killed at any moment of a migration, the schema is the old or the new one', async () => {
+test('25: a migration killed at any moment leaves the old or the new schema', async () => {
   await using homeport = await installExecutable()
   const migrations = readMigrations('sqlite')
   const dataDir = join(homeport.folder, 'data')
@@ -97,7 +97,7 @@ test('25: killed at any moment of a migration, the schema is the old or the new 
   expect(await server.stop()).toBe(0)
 }, 120_000)
 
-test('30: told to stop twice, or by any signal, it ends at once and whole', async () => {
+test('30: two stop signals of any kind end the server at once with consistent data', async () => {
   await using homeport = await installExecutable()
   const dataDir = join(homeport.folder, 'data')
   for (let round = 0; round < 30; round++) {

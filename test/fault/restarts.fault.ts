@@ -16,7 +16,7 @@ const ways = [
 ] as const
 
 test.each(ways)(
-  'asked %s by an agent that keeps connections, 20 restarts lose nothing',
+  '20 restarts lose no request of an agent that keeps connections open: %s',
   async (way, startProxy) => {
     await using migration = await migrateSockets()
     await using homeport = await installExecutable()

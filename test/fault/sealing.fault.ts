@@ -12,7 +12,7 @@ beforeAll(buildExecutable, 60_000)
 const PROFILE = '/api/user/profile/v1'
 const QUIET = { LOG_LEVEL: 'warn', RATE_LIMITS: 'off' }
 
-test('125: what asks for other work than ECDH-ES is refused within 5 ms', async () => {
+test('125: messages with an algorithm other than ECDH-ES are refused within 5 ms', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
@@ -33,7 +33,7 @@ test('125: what asks for other work than ECDH-ES is refused within 5 ms', async 
   }
 }, 60_000)
 
-test('a flood of sealed requests from one address leaves 3,000 rows behind at most', async () => {
+test('a flood of sealed requests from one address stores at most 3,000 rows', async () => {
   await using app = await createTestApp()
   const { post, seal } = await messagesFor(app)
   const header = { cty: 'application/json' }
@@ -49,7 +49,7 @@ test('a flood of sealed requests from one address leaves 3,000 rows behind at mo
   expect(await db.read.$count(db.tables.sealedRequests)).toBe(3_000)
 }, 60_000)
 
-test('130: whatever is wrong inside of a message, the refusal takes the same time', async () => {
+test('130: refusing a message takes the same time whatever is wrong inside it', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
@@ -72,7 +72,7 @@ test('130: whatever is wrong inside of a message, the refusal takes the same tim
   const medians = Object.entries(times).map(([kind, list]) => [kind, median(list)] as const)
   for (const [kind, ms] of medians) console.log(`130: ${kind}: ${ms.toFixed(3)} ms`)
   const figures = medians.map(([, ms]) => ms)
-  // The figure asked for is 0.5 ms, but all of the decryption takes a fifth of that.
+  // The required figure is 0.5 ms, but the whole decryption takes only a fifth of that.
   expect(Math.max(...figures) - Math.min(...figures)).toBeLessThan(0.05)
 }, 120_000)
 
@@ -83,7 +83,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
   await client.register({ email: 'ann@example.com', password: PASSWORD })
   const stopWatching = watchServer(server, async () => {}, 20)
   const data = randomFillSync(new Uint8Array(10 * 1024 * 1024))
-  // A PDF by its first bytes, so that it is kept as it is.
+  // A PDF by its first bytes, so that it is stored unchanged.
   data.set(new TextEncoder().encode('%PDF-1.7\n'))
   const upload = () =>
     client.uploadAttachments({ type: 'supportTicket', files: [{ name: 'a.pdf', data }] })
@@ -98,7 +98,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
       headers: { env: 'production', 'content-type': 'application/jose' },
       body: gigabyte(length),
     }).catch(() => null)
-    // Bun may close the connection before all was sent: then there is no reply to read.
+    // Bun may close the connection before everything is sent; then there is no reply to read.
     if (reply) expect(reply.status).toBe(length === null ? 400 : 413)
   }
   const { peak } = await stopWatching()
@@ -110,7 +110,7 @@ test('131: sealed uploads of 10 MiB are stored; a gigabyte is refused; memory is
   expect((await client.readProfile()).loginType).toBe('email')
 }, 120_000)
 
-test('131: strangers who hold all places and send nothing lose them after 10 s', async () => {
+test('131: anonymous clients that occupy all slots and send nothing lose them after 10 s', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, TRUSTED_PROXIES: '127.0.0.1' })
   const client = createClient({ baseUrl: server.url, env: 'production' })
@@ -126,7 +126,7 @@ test('131: strangers who hold all places and send nothing lose them after 10 s',
   for (const stranger of strangers) stranger.end()
 }, 120_000)
 
-test('132: 32 clients lose no operation in a minute in which the key changes every second', async () => {
+test('132: 32 clients lose no operation while the key changes every second for a minute', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const clients = await Promise.all(
@@ -183,7 +183,7 @@ function changed(message: string, at: number): string {
   return message.slice(0, index) + other + message.slice(index + 1)
 }
 
-/** Announces the largest sealed upload from an address, and sends a byte of it. */
+/** Announces the largest sealed upload from an address and sends one byte. */
 function stall({ port }: Server, address: string) {
   const head = [
     'POST /api/user/attachments/v1?type=supportTicket HTTP/1.1',
@@ -205,7 +205,7 @@ function stall({ port }: Server, address: string) {
   })
 }
 
-/** As many bytes as are taken: with a length announced, or in chunks without one. */
+/** Sends as many bytes as the server accepts, with a Content-Length or in chunks. */
 function gigabyte(length: number | null): Blob | ReadableStream {
   const chunk = new Uint8Array(1024 * 1024).fill(65)
   if (length !== null) return new Blob(Array.from({ length: length / chunk.length }, () => chunk))

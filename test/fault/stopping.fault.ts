@@ -4,7 +4,7 @@ import { buildExecutable, installExecutable } from '../support/executable.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('29: told to stop, it cuts a stuck client after ten seconds', async () => {
+test('29: a stopping server cuts a stuck client after ten seconds', async () => {
   await using homeport = await installExecutable()
   const again = await homeport.start()
   const stuck = connect(again.port, '127.0.0.1')

@@ -1,4 +1,4 @@
-/** `status` is 0 where nobody answered. */
+/** `status` is 0 without a reply. */
 // biome-ignore lint/suspicious/noExplicitAny: replies of every shape
 export type Reply = { status: number; json: any; bytes: Uint8Array; tag: string }
 
@@ -13,18 +13,18 @@ export type Request = {
 
 export type Asking = ReturnType<typeof createAsking>
 
-/** In ms: a request that takes longer hangs, and a client that was refused waits, longer each time. */
+/** In ms: a request that takes longer counts as hanging; refused clients wait longer each time. */
 const HANGS_AFTER = 60_000
 const FIRST_PAUSE = 100
 const LONGEST_PAUSE = 1_000
-/** Nobody waits longer than this for a server that is away, in ms. */
+/** The longest wait for an unavailable server, in ms. */
 const GIVES_UP_AFTER = 120_000
 
 const UNAVAILABLE = [0, 429, 503, 507]
 
 /**
- * Clients that do not give up: what was not answered, or refused for a while, is sent again. `wrong` collects
- * what should never happen, and `failures` counts what was refused or got no answer.
+ * Clients that retry every unanswered or temporarily refused request. `wrong` collects
+ * what should never happen, and `failures` counts refused and unanswered requests.
  */
 export function createAsking(url: string) {
   const wrong: string[] = []
@@ -56,7 +56,7 @@ export function createAsking(url: string) {
     }
   }
 
-  /** The first answer that is one; `isRepeated` says that an earlier try may have had its effect. */
+  /** The first conclusive reply; `isRepeated` says that an earlier attempt may have taken effect. */
   async function persist(request: Request): Promise<Reply & { isRepeated: boolean }> {
     const startedAt = performance.now()
     for (let pause = FIRST_PAUSE, isRepeated = false; ; pause *= 2, isRepeated = true) {
@@ -66,7 +66,7 @@ export function createAsking(url: string) {
       seen.lastFailureAt = performance.now()
       seen.lastFailure = `${request.method} ${request.path}: ${reply.status}`
       if (performance.now() - startedAt > GIVES_UP_AFTER) {
-        wrong.push(`${request.method} ${request.path} is answered ${reply.status} for two minutes`)
+        wrong.push(`${request.method} ${request.path} got ${reply.status} for two minutes`)
         return { ...reply, isRepeated }
       }
       await Bun.sleep(Math.min(pause, LONGEST_PAUSE))

@@ -8,11 +8,11 @@ const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 const TYPES = ['RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'BILLING_ISSUE']
 
-/** The provider: it delivers each event until it is acknowledged. `events` are the ids of those that were. */
+/** The billing provider: delivers each event until it is acknowledged. `events` are the ids of acknowledged ones. */
 export function createBilling(asking: Asking, people: People) {
   const { wrong, persist } = asking
   const events = new Set<string>()
-  // Long ago, so that no clock takes an event for one of the future.
+  // Long ago, so that no clock places an event in the future.
   const start = Date.now() - 100 * DAY
   let lastEvent: ReturnType<typeof eventOf> | null = null
   let isUp = Promise.withResolvers<void>()
@@ -25,7 +25,7 @@ export function createBilling(asking: Asking, people: People) {
     apply(person, event)
   }
 
-  /** Two events, of which the later one comes first. */
+  /** Delivers two events, the later one first. */
   async function deliverSwapped(person: Person) {
     const first = eventOf(person)
     apply(person, first)
@@ -35,11 +35,11 @@ export function createBilling(asking: Asking, people: People) {
     apply(person, second)
   }
 
-  /** An event that was acknowledged comes once more. */
+  /** Delivers an acknowledged event again. */
   async function repeat() {
     if (!lastEvent) return
     const { code } = await post(lastEvent)
-    if (code !== 'duplicate') wrong.push(`${lastEvent.id} came twice, and was answered ${code}`)
+    if (code !== 'duplicate') wrong.push(`${lastEvent.id} was delivered twice, and got ${code}`)
   }
 
   async function readSubscription(person: Person) {
@@ -55,7 +55,7 @@ export function createBilling(asking: Asking, people: People) {
       )
   }
 
-  /** Nothing is delivered until it comes back; then all that has waited is. */
+  /** Delivers nothing while the provider is down, then everything that has waited. */
   function goDown() {
     isUp = Promise.withResolvers()
   }
@@ -71,7 +71,7 @@ export function createBilling(asking: Asking, people: People) {
   async function send(event: ReturnType<typeof eventOf>) {
     const { code, isRepeated } = await post(event)
     if (code === 'duplicate' && !isRepeated)
-      wrong.push(`${event.id} is new, and called a duplicate`)
+      wrong.push(`${event.id} is new, but was called a duplicate`)
     if (events.has(event.id)) wrong.push(`${event.id} was sent twice by this program`)
     events.add(event.id)
     lastEvent = event

@@ -3,10 +3,10 @@ import { join } from 'node:path'
 import type { Billing } from './billing.ts'
 import type { World } from './world.ts'
 
-/** What goes wrong, until it is well again: `run` throws when the server did not do as it should. */
+/** A fault, until the server has recovered: `run` throws if the server misbehaves. */
 export type Fault = {
   name: string
-  /** The server's process ends by it, and another one starts. */
+  /** Ends the server's process; another one starts. */
   endsProcess?: true
   run: () => Promise<void>
 }
@@ -15,7 +15,7 @@ export type Fault = {
 const LASTS = 5_000
 const LASTS_LONG = 15_000
 
-/** All faults that can be done here, and of those that cannot why. */
+/** All faults possible on this machine, and why others are not. */
 export function faultsOf(world: World, billing: Billing) {
   const { engine, disk, clock, postgres } = world
   let isAhead = false
@@ -23,23 +23,23 @@ export function faultsOf(world: World, billing: Billing) {
     { name: 'kill -9', endsProcess: true, run: kill },
     { name: 'restart', endsProcess: true, run: restart },
     { name: 'migration to the same version', endsProcess: true, run: migrate },
-    { name: 'stopped for 5 s', run: pause },
+    { name: 'process paused for 5 s', run: pause },
     { name: 'image worker killed', run: killImageWorker },
-    { name: 'foreign lock', run: () => world.lock(LASTS) },
+    { name: 'database locked by another program', run: () => world.lock(LASTS) },
     { name: 'backup', run: backUp },
-    { name: 'providers down', run: loseProviders },
+    { name: 'external providers down', run: loseProviders },
   ]
   const missing: string[] = []
   if (disk) faults.push({ name: 'full disk', run: () => fillDisk(disk) })
-  else missing.push('full disk: a file system of its own is mounted by root alone')
+  else missing.push('full disk: only root can mount a separate file system')
   if (clock) faults.push({ name: 'clock jump', run: jump })
   else missing.push("clock jump: Debian's libfaketime is not installed")
   if (postgres) {
     faults.push(
-      { name: 'backends killed', run: killBackends },
+      { name: 'database connections killed', run: killBackends },
       { name: 'PostgreSQL restarted', run: () => restartPostgres('SIGINT') },
       { name: 'PostgreSQL crashed', run: () => restartPostgres('SIGQUIT') },
-      { name: 'PostgreSQL silent for 5 s', run: silencePostgres },
+      { name: 'PostgreSQL unresponsive for 5 s', run: silencePostgres },
     )
   }
   return { faults, missing }
@@ -66,14 +66,14 @@ export function faultsOf(world: World, billing: Billing) {
     process.kill(world.pid(), 'SIGCONT')
   }
 
-  /** Again and again: each picture has a new one. */
+  /** Repeatedly, because each image gets a new worker. */
   async function killImageWorker() {
     for (const start = Date.now(); Date.now() - start < LASTS; await Bun.sleep(50)) {
       Bun.spawnSync(['pkill', '-KILL', '-P', String(world.pid()), '-f', 'image-worker'])
     }
   }
 
-  /** Taken under load, and checked whole. */
+  /** A backup under load, verified completely. */
   async function backUp() {
     const path = join(world.folder, 'backup.tar')
     await mustRun('backup', '--out', path)
@@ -81,7 +81,7 @@ export function faultsOf(world: World, billing: Billing) {
     await rm(path)
   }
 
-  /** Rates stay as they were; events wait with the billing provider, and come all at once. */
+  /** Rates stay unchanged; events wait at the billing provider and arrive all at once. */
   async function loseProviders() {
     world.rates.isDown = true
     billing.goDown()
@@ -103,7 +103,7 @@ export function faultsOf(world: World, billing: Billing) {
     await rm(`${ballast}.rest`, { force: true })
   }
 
-  /** Two hours ahead, and the next time two hours back. */
+  /** Alternately two hours ahead and two hours back. */
   async function jump() {
     isAhead = !isAhead
     await clock?.set(isAhead ? '+2h' : '-2h')

@@ -5,10 +5,10 @@ import type { People, Person } from './people.ts'
 export type Files = Awaited<ReturnType<typeof createFiles>>
 
 const PATH = '/api/user/attachments/v1'
-/** Of a log that comes with a support ticket, in bytes. */
+/** Size of a log attached to a support ticket, in bytes. */
 const LOG_SIZE = 20_000
 
-/** Logs, kept byte by byte, and pictures, which the server makes its own of. */
+/** Logs, which are stored unchanged, and images, which the server converts. */
 export async function createFiles(asking: Asking, people: People) {
   const { wrong, persist } = asking
   const photo = await noise(400, 300).jpeg({ quality: 80 }).toBuffer()
@@ -39,7 +39,7 @@ export async function createFiles(asking: Asking, people: People) {
     if (isGone || people.succeeded(reply, 'the deletion of a file')) person.files.delete(key)
   }
 
-  /** The same idempotency key with each try: one file, however often it is sent. */
+  /** Every attempt uses the same idempotency key, so the file is stored once. */
   async function upload(person: Person, query: string, type: string, body: Uint8Array) {
     const headers = { 'content-type': type, 'idempotency-key': crypto.randomUUID() }
     const reply = await people.askAs(person, {
@@ -56,11 +56,11 @@ export async function createFiles(asking: Asking, people: People) {
     const found = await people.askAs(person, { method: 'GET', path: `${PATH}/download?key=${key}` })
     if (!people.succeeded(found, 'the address of a file')) return
     const file = await persist({ method: 'GET', path: found.json.response.url })
-    // The clock may have jumped past the end of the address.
+    // The clock may have jumped past the expiry of the signed URL.
     if (file.status === 403 || file.status === 404) return
     if (!people.succeeded(file, 'a file')) return
     const wanted = person.files.get(key)
     const hash = Bun.CryptoHasher.hash('sha256', file.bytes, 'hex')
-    if (wanted && wanted !== hash) wrong.push(`${key} is not what was uploaded`)
+    if (wanted && wanted !== hash) wrong.push(`${key} differs from the upload`)
   }
 }

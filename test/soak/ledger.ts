@@ -8,8 +8,8 @@ type Parts = { asking: Asking; people: People; billing: Billing }
 export type Account = Awaited<ReturnType<typeof settle>>
 
 /**
- * Holds everything that was acknowledged against the database, the disk, and what the server answers: nothing may be
- * lost, nothing be there twice, and nothing that nobody sent. The server is stopped in the end.
+ * Compares everything acknowledged with the database, the disk and the server's replies: nothing may be
+ * lost, duplicated or added. Stops the server at the end.
  */
 export async function settle(world: World, everybody: Person[], parts: Parts) {
   const { asking, people, billing } = parts
@@ -28,10 +28,10 @@ export async function settle(world: World, everybody: Person[], parts: Parts) {
     await billing.readSubscription(person)
     await people.refresh(person)
   }
-  // The state of all lines is what their events make of it, folded anew.
+  // A rebuild must give every purchase the same state.
   const rebuilt = await world.run('events', 'rebuild', '--json')
   const { changed } = JSON.parse(rebuilt.stdout) as { changed: string[] }
-  if (changed.length > 0) asking.wrong.push(`${changed.length} lines are not what their events say`)
+  if (changed.length > 0) asking.wrong.push(`${changed.length} purchases differ from a rebuild`)
   const doctor = await world.run('doctor')
   if (doctor.exitCode !== 0) asking.wrong.push(`doctor: ${doctor.stdout}`)
   const exitCode = await world.stop('SIGTERM')
@@ -43,7 +43,7 @@ export async function settle(world: World, everybody: Person[], parts: Parts) {
   return account
 }
 
-/** How the values there differ from those that were acknowledged. */
+/** How the stored values differ from the acknowledged ones. */
 function compare(acknowledged: Iterable<string>, found: string[]) {
   const [wanted, there] = [new Set(acknowledged), new Set(found)]
   return {

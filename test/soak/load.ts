@@ -7,13 +7,13 @@ export type Load = Awaited<ReturnType<typeof startLoad>>
 
 type Act = { kind: string; share: number; run: (person: Person) => Promise<unknown> }
 
-/** More at once would only wait. */
+/** More concurrent actions would only wait. */
 const AT_ONCE = 150
 const SETTINGS = '/api/user/app_settings/v1'
 
 /**
- * `rate` acts a second, at fixed times, whatever became of those before, by so many people of whom each does one
- * thing at a time. Times, in ms, count from when an act was due to when it was done, all its tries together.
+ * Starts `rate` actions per second at fixed times, whatever happened to earlier ones. Each user does one
+ * thing at a time. Times, in ms, count from when an action was due until it was done, including retries.
  */
 export async function startLoad(
   parts: { asking: Asking; people: People; billing: Billing; files: Files },
@@ -27,12 +27,12 @@ export async function startLoad(
     { kind: 'subscription', share: 12, run: billing.readSubscription },
     { kind: 'event', share: 20, run: whenProviderIsUp(billing.deliver) },
     { kind: 'events out of order', share: 3, run: whenProviderIsUp(billing.deliverSwapped) },
-    { kind: 'event again', share: 2, run: whenProviderIsUp(billing.repeat) },
+    { kind: 'duplicate event', share: 2, run: whenProviderIsUp(billing.repeat) },
     { kind: 'renaming', share: 8, run: people.rename },
     { kind: 'refresh', share: 5, run: people.refresh },
     { kind: 'sign-in', share: 2, run: people.signIn },
     { kind: 'registration', share: 0.7, run: people.register },
-    { kind: 'coming and going', share: 0.3, run: comeAndGo },
+    { kind: 'register and delete', share: 0.3, run: comeAndGo },
     { kind: 'log', share: 2, run: files.uploadLog },
     { kind: 'picture', share: 1.2, run: files.uploadPicture },
     { kind: 'file', share: 3, run: files.read },
@@ -45,7 +45,7 @@ export async function startLoad(
   const idle: Person[] = []
   while (idle.length < count) {
     const person = await people.register()
-    if (!person) throw new Error(`nobody can register: ${wrong[0]}`)
+    if (!person) throw new Error(`no user can register: ${wrong[0]}`)
     idle.push(person)
   }
   const everybody = [...idle]
@@ -55,7 +55,7 @@ export async function startLoad(
   const timer = setInterval(startDue, 5)
   return { everybody, times, seen, stop }
 
-  /** Resolves once everything that was begun is done. */
+  /** Resolves once all started actions are done. */
   async function stop() {
     clearInterval(timer)
     await Promise.all(running)

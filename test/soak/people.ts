@@ -1,16 +1,16 @@
 import { PASSWORD } from '../support/app.ts'
 import type { Asking, Reply, Request } from './asking.ts'
 
-/** Somebody with one device. Whoever acts for them holds them, so what is known of them is exact. */
+/** A user with one device. Only one action uses it at a time, so its state is known exactly. */
 export type Person = {
   id: string
   email: string
   token: string
   refreshToken: string
   name: string
-  /** What the billing provider has told of their subscription. */
+  /** The subscription state that the billing provider has sent. */
   line: { events: number; expiresAt: number | null; willRenew: boolean }
-  /** By key: the SHA-256 of the bytes, or null where the server makes its own of them. */
+  /** By key: the SHA-256 of the bytes, or null if the server converts them. */
   files: Map<string, string | null>
 }
 
@@ -18,7 +18,7 @@ export type People = ReturnType<typeof createPeople>
 
 const PROFILE = '/api/user/profile/v1'
 
-/** People who sign in, rename themselves, come and go. `emails` are those of all who are there. */
+/** Users who register, sign in, change their names and delete their accounts. `emails` are those of existing users. */
 export function createPeople(asking: Asking) {
   const { wrong, persist } = asking
   const emails = new Set<string>()
@@ -50,7 +50,7 @@ export function createPeople(asking: Asking) {
     if (succeeded(reply, 'a sign-in')) keep(person, reply)
   }
 
-  /** A reply that was lost is asked for again by the same token, as an app does. */
+  /** After a lost reply, retries with the same token, as an app does. */
   async function refresh(person: Person) {
     const json = { refreshToken: person.refreshToken }
     const reply = await persist({ method: 'POST', path: '/api/auth/refresh/v1', json })
@@ -61,26 +61,26 @@ export function createPeople(asking: Asking) {
     const reply = await askAs(person, { method: 'GET', path: PROFILE })
     if (!succeeded(reply, 'a profile')) return
     const { name } = reply.json.response.profile
-    if (name !== person.name) wrong.push(`${person.email} is called ${name}, not ${person.name}`)
+    if (name !== person.name) wrong.push(`${person.email} has the name ${name}, not ${person.name}`)
   }
 
   async function rename(person: Person) {
     const name = `name ${crypto.randomUUID()}`
     const json = { profile: { name } }
     const reply = await askAs(person, { method: 'PATCH', path: PROFILE, json })
-    if (succeeded(reply, 'a renaming')) person.name = name
+    if (succeeded(reply, 'a change of name')) person.name = name
   }
 
-  /** Once an earlier try had its effect the token is void. */
+  /** The token is void once an earlier attempt took effect. */
   async function leave(person: Person) {
     const reply = await persist({ method: 'DELETE', path: PROFILE, token: person.token })
     const isGone = reply.isRepeated && reply.status === 401
     if (isGone || succeeded(reply, 'a deletion')) emails.delete(person.email)
     const again = await login(person.email)
-    if (again.status !== 401) wrong.push(`${person.email} is gone and may sign in`)
+    if (again.status !== 401) wrong.push(`${person.email} was deleted but can sign in`)
   }
 
-  /** Asks with the access token; one that has run out is replaced first. */
+  /** Sends a request with the access token, refreshing an expired one first. */
   async function askAs(person: Person, request: Omit<Request, 'token'>) {
     const reply = await persist({ ...request, token: person.token })
     if (reply.json?.code !== 'token_expired') return reply
@@ -101,7 +101,7 @@ export function createPeople(asking: Asking) {
 
   function succeeded({ status, json }: Reply, what: string): boolean {
     if (status === 200) return true
-    wrong.push(`${what} was answered ${status} ${JSON.stringify(json)}`)
+    wrong.push(`${what} got ${status} ${JSON.stringify(json)}`)
     return false
   }
 }

@@ -3,19 +3,19 @@ import { type Sample, type Slope, slopeOf } from './slopes.ts'
 
 const LISTED = 20
 
-/** The outcome as Markdown, for people and for the documents. */
+/** The outcome as Markdown, also for docs/measurements.md. */
 export function report(outcome: Outcome): string {
   const { engine, minutes, rate, seen, failures, isClean, wrong, errors } = outcome
   return [
-    `\n## ${minutes.toFixed(0)} minutes on ${engine}, ${rate} acts a second`,
-    `${seen.done} acts done, ${seen.skipped} left out because too many waited; ${failures} requests were refused or not answered, and sent again.`,
-    table(['acknowledged', 'count', 'lost', 'twice', 'never sent'], accountRows(outcome)),
+    `\n## ${minutes.toFixed(0)} minutes on ${engine}, ${rate} actions per second`,
+    `${seen.done} actions done, ${seen.skipped} skipped because too many waited; ${failures} requests were refused or unanswered, and retried.`,
+    table(['acknowledged', 'count', 'lost', 'duplicated', 'never sent'], accountRows(outcome)),
     table(
-      ['fault', 'times', 'requests refused', 'the last one after its end, at most'],
+      ['fault', 'times', 'requests refused', 'longest time from its end to the last one'],
       faultRows(outcome),
     ),
-    table(['act', 'count', 'p50 ms', 'p99 ms', 'longest s'], timeRows(outcome)),
-    table(['of the process', 'median', 'grows in an hour, within a process'], sampleRows(outcome)),
+    table(['action', 'count', 'p50 ms', 'p99 ms', 'longest s'], timeRows(outcome)),
+    table(['process', 'median', 'growth per hour within a process'], sampleRows(outcome)),
     table(['error in the log', 'times'], [...errors]),
     `Wrong: ${wrong.length}.`,
     ...wrong.slice(0, LISTED).map((text) => `- ${text}`),
@@ -25,7 +25,7 @@ export function report(outcome: Outcome): string {
 
 function accountRows({ account }: Outcome) {
   const { events, people, files, filesOnDisk } = account
-  const rows = { events, people, files, 'files on the disk, of rows': filesOnDisk }
+  const rows = { events, people, files, 'files on disk, by rows': filesOnDisk }
   return Object.entries(rows).map(([name, { acknowledged, lost, twice, unknown }]) => [
     name,
     acknowledged,
@@ -66,7 +66,7 @@ function middle(values: number[]): string {
 }
 
 function told(slope: Slope | null): string {
-  if (!slope) return 'no process was old enough'
+  if (!slope) return 'no process ran long enough'
   return `${slope.perHour.toFixed(2)} ± ${slope.error.toFixed(2)}`
 }
 

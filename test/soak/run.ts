@@ -13,10 +13,10 @@ import { type Engine, openWorld, type World } from './world.ts'
 export type SoakOptions = {
   engine: Engine
   minutes: number
-  /** Acts a second. */
+  /** Actions per second. */
   rate: number
   people: number
-  /** From one fault to the next, in ms. */
+  /** Time between faults, in ms. */
   pause: number
   signal: AbortSignal
   tell: (text: string) => void
@@ -24,7 +24,7 @@ export type SoakOptions = {
   only?: string[]
 }
 
-/** `failures` are requests that were refused or not answered; `recovery` is in ms after its end. */
+/** `failures` counts refused and unanswered requests; `recovery` is the time of the last one after the fault's end, in ms. */
 export type FaultSeen = { name: string; failures: number; recovery: number }
 
 export type Outcome = Awaited<ReturnType<typeof runSoak>>
@@ -33,7 +33,7 @@ const SAMPLE_EVERY = 5_000
 const MINUTE = 60_000
 const ROUNDS = 4
 
-/** Load, faults one after the other, samples of the process, and the account at the end. */
+/** Runs the load, one fault after the other, process samples, and the final verification. */
 export async function runSoak(options: SoakOptions) {
   const { engine, minutes, rate, people: count, pause, signal, tell } = options
   await using world = await openWorld(engine)
@@ -42,7 +42,7 @@ export async function runSoak(options: SoakOptions) {
   const billing = createBilling(asking, people)
   const files = await createFiles(asking, people)
   const { faults, missing } = faultsOf(world, billing)
-  for (const text of missing) tell(`left out: ${text}`)
+  for (const text of missing) tell(`skipped: ${text}`)
   const load = await startLoad({ asking, people, billing, files }, { rate, people: count })
   const startedAt = performance.now()
   const sampling = startSampling(world, startedAt)
@@ -59,7 +59,7 @@ export async function runSoak(options: SoakOptions) {
   await load.stop()
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
-  tell('the load is over; everything that was acknowledged is looked up')
+  tell('the load is over; verifying everything acknowledged')
   const account = await settle(world, load.everybody, { asking, people, billing })
   const errors = await world.errorsLogged()
   const isClean =
@@ -89,7 +89,7 @@ export async function runSoak(options: SoakOptions) {
     await fault.run().catch((error) => asking.wrong.push(`${fault.name}: ${error.message}`))
     if (fault.endsProcess) sampling.startLife()
     const endedAt = performance.now()
-    // What was refused in the fault tries again within two seconds.
+    // Requests refused during the fault are retried within two seconds.
     await Bun.sleep(Math.min(pause / 6, 5_000))
     const recovery = Math.max(0, asking.seen.lastFailureAt - endedAt)
     return { name: fault.name, failures: asking.seen.failures - before, recovery }
@@ -101,14 +101,14 @@ export async function runSoak(options: SoakOptions) {
     return [
       `minute ${minute}: ${name}`,
       `${failures} requests refused, the last ${Math.round(recovery)} ms after its end`,
-      `${load.seen.done} acts done, ${load.seen.skipped} left out`,
+      `${load.seen.done} actions done, ${load.seen.skipped} skipped`,
       `${Math.round(memory / 1e6)} MB, ${descriptors} descriptors`,
       `${asking.wrong.length} wrong${asking.wrong.length > 0 ? `: ${asking.wrong.at(-1)}` : ''}`,
     ].join('; ')
   }
 }
 
-/** What ends the process comes in one round of four, so that one gets old enough for its memory to be judged. */
+/** Faults that end the process come in one round of four, so that a process lives long enough to judge its memory. */
 function* inTurns(faults: Fault[]): Generator<Fault> {
   const kept = faults.filter(({ endsProcess }) => !endsProcess)
   for (;;) {

@@ -1,4 +1,4 @@
-/** What a process had at a time, in minutes since the start of the run; `life` counts processes. */
+/** A sample of a process, in minutes since the start of the run; `life` counts processes. */
 export type Sample = {
   life: number
   minute: number
@@ -9,12 +9,12 @@ export type Sample = {
 
 export type Slope = { perHour: number; error: number }
 
-/** A process that has just started still grows: so many minutes of it do not count. */
+/** A new process still grows, so its first minutes do not count. */
 const WARM_UP = 5
 
 /**
  * How `value` grows per hour within a process, with its standard error: least squares over the medians of whole
- * minutes, in which each process has a level of its own. Null where no process got old enough.
+ * minutes, with a separate level for each process. Null if no process ran long enough.
  */
 export function slopeOf(samples: Sample[], value: (sample: Sample) => number): Slope | null {
   const old = samples.filter(({ age }) => age >= WARM_UP)

@@ -8,7 +8,7 @@ import { type Sample, slopeOf } from './slopes.ts'
 beforeAll(buildExecutable, 60_000)
 
 test.skipIf(isOnPostgres)(
-  'a few seconds of load and a kill lose nothing that was acknowledged',
+  'a few seconds of load and a kill lose nothing acknowledged',
   async () => {
     const outcome = await runSoak({
       engine: 'sqlite',
@@ -29,7 +29,7 @@ test.skipIf(isOnPostgres)(
   60_000,
 )
 
-test('the slope is that within each process, whatever their levels, and has an error', () => {
+test('the slope is measured within each process, with a standard error', () => {
   const samples = [0, 1].flatMap((life) =>
     Array.from({ length: 240 }, (_, at) => sampleOf(life, at / 12)),
   )
@@ -38,12 +38,12 @@ test('the slope is that within each process, whatever their levels, and has an e
   expect(slope?.error).toBeLessThan(0.5)
 })
 
-test('a process that has just started has no slope', () => {
+test('a new process has no slope', () => {
   const samples = Array.from({ length: 48 }, (_, at) => sampleOf(0, at / 12))
   expect(slopeOf(samples, ({ memory }) => memory)).toBeNull()
 })
 
-/** Grows by 6 an hour, shakes a little, and begins higher in the second process. */
+/** Grows by 6 per hour with some noise, and starts higher in the second process. */
 function sampleOf(life: number, age: number): Sample {
   const memory = 100 + 50 * life + age / 10 + Math.sin(age * 50) / 10
   return { life, age, minute: life * 20 + age, memory, descriptors: 30 }

@@ -4,8 +4,8 @@ import { report } from './report.ts'
 import { runSoak } from './run.ts'
 
 /**
- * `bun run soak [--minutes 20] [--engine sqlite|postgres] [--rate 40]`: a load of everything while each minute
- * something else goes wrong, then an account of all that was acknowledged. Ends with 1 when anything is wrong.
+ * `bun run soak [--minutes 20] [--engine sqlite|postgres] [--rate 40]`: a mixed load with one fault
+ * per minute, then a check of everything acknowledged. Exits with 1 if anything is wrong.
  */
 const { values } = parseArgs({
   options: {

@@ -15,7 +15,7 @@ export type World = Awaited<ReturnType<typeof openWorld>>
 const DISK_SIZE = '4G'
 const MB = 1024 * 1024
 
-/** The executable on a disk, a database and with a rates provider of its own, each of which can be made to fail. */
+/** The executable with its own disk, database and rates provider, each of which can be made to fail. */
 export async function openWorld(engine: Engine) {
   await using opening = new AsyncDisposableStack()
   const folder = await mkdtemp('/var/tmp/homeport-soak-')
@@ -90,7 +90,7 @@ export async function openWorld(engine: Engine) {
     return client.query(statement).values() as unknown[][]
   }
 
-  /** Another program holds what every writer needs, for so many ms. */
+  /** Another program holds the write lock for that many ms. */
   async function lock(ms: number) {
     if (postgres) {
       await using sql = new SQL({ url: postgres.url, max: 1 })
@@ -107,7 +107,7 @@ export async function openWorld(engine: Engine) {
     client.run('ROLLBACK')
   }
 
-  /** The keys of all attachments that lie on the disk. */
+  /** The keys of all attachments on disk. */
   async function storedFiles(): Promise<string[]> {
     const entries = await readdir(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
     return entries
@@ -115,7 +115,7 @@ export async function openWorld(engine: Engine) {
       .map(({ name }) => name)
   }
 
-  /** Errors that the server has logged, by their cause: how many of each. */
+  /** Counts of the server's logged errors, by cause. */
   async function errorsLogged(): Promise<Map<string, number>> {
     const counts = new Map<string, number>()
     for (const name of await readdir(folder)) {
@@ -131,7 +131,7 @@ export async function openWorld(engine: Engine) {
   }
 }
 
-/** A file system in a file, so that it can be filled; a plain folder where none can be mounted. */
+/** A file system in a file, so that it can be filled; a plain directory if none can be mounted. */
 async function mountDisk(folder: string) {
   const [image, path] = [join(folder, 'disk.img'), join(folder, 'disk')]
   await mkdir(path)

@@ -15,18 +15,18 @@ import { startPocketBaseContender } from './pocketbase.ts'
 import { printRates } from './report.ts'
 
 /**
- * The day of an app in a minute: finds the highest rate at which 99 of 100 requests of the mix are
- * answered within 100 ms, of Homeport and of its rivals on the same machine.
+ * A mixed load: finds the highest rate at which 99 of 100 requests are
+ * answered within 100 ms, for Homeport and its rivals on the same machine.
  */
 const { values: flags } = parseArgs({
   options: {
-    /** Of one step. */
+    /** Duration of one step. */
     seconds: { type: 'string' },
-    /** The first rate, in requests a second. */
+    /** The first rate, in requests per second. */
     from: { type: 'string', default: '64' },
-    /** In ms, of the 99th percentile. */
+    /** Limit of the 99th percentile, in ms. */
     limit: { type: 'string', default: '100' },
-    /** Steps of 4 seconds, one round and fewer people: some minutes, and rough. */
+    /** Steps of 4 seconds, one round and fewer users: rough results in minutes. */
     quick: { type: 'boolean', default: false },
   },
 })
@@ -36,7 +36,7 @@ const ROUNDS = flags.quick ? 1 : 3
 const LIMIT = Number(flags.limit)
 const SIZE = flags.quick ? { people: 100, pictures: 10 } : { people: 500, pictures: 50 }
 
-/** As an app scales a picture before it sends it: 250 KB. A larger one takes most of the 100 ms to convert. */
+/** Scaled as an app does before sending: 250 KB. Converting a larger image takes most of the 100 ms. */
 const PHOTO = { width: 800, height: 600 }
 
 const CRITERIA: Criterion[] = [
@@ -75,7 +75,7 @@ try {
 async function startAll() {
   const photo = join(folder, 'photo.jpg')
   await makePhoto(photo, PHOTO.width, PHOTO.height)
-  console.log(`Starting the servers with ${SIZE.people} people each`)
+  console.log(`Starting the servers with ${SIZE.people} users each`)
   const homeport = await startHomeportContender(folder, SIZE, photo)
   await add(homeport)
   await add(await startPocketBaseContender(folder, SIZE, photo, homeport.port))
@@ -96,7 +96,7 @@ async function stopAll() {
   await rm(folder, { recursive: true, force: true })
 }
 
-/** Whether what was acknowledged is there: asked of the running servers, and counted once they have stopped. */
+/** Verifies acknowledged data: through the running servers, and by row counts once they have stopped. */
 async function checkAll() {
   for (const { contender, generator } of running) {
     const { faults, events, uploads, sent } = await generator.check()
@@ -112,7 +112,9 @@ async function checkAll() {
       faults.push(`${stored.uploads} pictures are stored, not ${before.uploads + uploads}`)
     }
     const what = `${events} renewals and ${uploads} uploads were acknowledged`
-    console.log(`${contender.name}: ${what}; ${faults.length === 0 ? 'all are there' : 'FAULTS'}`)
+    console.log(
+      `${contender.name}: ${what}; ${faults.length === 0 ? 'nothing is missing' : 'FAULTS'}`,
+    )
     for (const fault of faults) console.log(`  ${fault}`)
     if (faults.length > 0) process.exitCode = 1
   }

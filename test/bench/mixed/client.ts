@@ -1,15 +1,15 @@
 import type { Exchange } from './connection-pool.ts'
 import { type Kind, pick, type Random } from './mix.ts'
 
-/** What a generator knows of the people of one server and of what is stored there. */
+/** What a generator knows about one server's users and stored data. */
 export type World = {
   port: number
   people: Person[]
-  /** Public reads, with the tag that the server answers; null where it knows none. */
+  /** Public reads with the server's ETag, or null without one. */
   reads: { path: string; etag: string | null }[]
-  /** Paths of stored pictures. */
+  /** Paths of stored images. */
   pictures: string[]
-  /** The file that is uploaded. */
+  /** The file to upload. */
   photo: string
 }
 
@@ -17,24 +17,24 @@ export type Person = {
   id: string
   email: string
   accessToken: string
-  /** Empty where the access token itself is exchanged. */
+  /** Empty if the access token itself is exchanged. */
   refreshToken: string
-  /** Where a stack answers the subscription. */
+  /** The path of the subscription. */
   subscription: string
 }
 
-/** What a stack has acknowledged; `events` and `uploads` are counts, those that were only sent included in `sent`. */
+/** What a stack has acknowledged; `events` and `uploads` are counts. `sent` also includes unacknowledged ones. */
 export type Acknowledged = { events: number; uploads: number; sent: number }
 
-/** Speaks the interface of one stack. */
+/** A client for one stack's API. */
 export type Client = {
   port: number
-  /** Makes a request, and notes what its reply brings for later ones. */
+  /** Builds a request, and keeps what later ones need from its reply. */
   exchangeOf: (kind: Kind) => Exchange
-  /** Gives every session a fresh token: to be called before a step. */
+  /** Gives every session a fresh token; call it before a step. */
   renew: () => Promise<void>
   acknowledged: () => Acknowledged
-  /** What is not there or wrong though it was acknowledged, in sentences. */
+  /** Acknowledged data that is missing or wrong, in sentences. */
   check: () => Promise<string[]>
 }
 
@@ -51,7 +51,7 @@ type RequestOptions = {
   body?: Uint8Array
 }
 
-/** The bytes of a request of HTTP/1.1. */
+/** The bytes of an HTTP/1.1 request. */
 export function encodeRequest(method: string, path: string, options: RequestOptions = {}): Buffer {
   const { token, json, headers = {} } = options
   const body = json === undefined ? options.body : Buffer.from(JSON.stringify(json))
@@ -63,7 +63,7 @@ export function encodeRequest(method: string, path: string, options: RequestOpti
   return Buffer.concat([Buffer.from(`${lines.join('\r\n')}\r\n\r\n`), body ?? Buffer.alloc(0)])
 }
 
-/** Sends a request outside of the load; throws when it is not answered with 200. */
+/** Sends a request outside the load; throws unless the reply is 200. */
 export async function ask<T>(
   port: number,
   method: string,
@@ -84,7 +84,7 @@ export async function ask<T>(
   throw new Error(`${method} ${path} is answered ${reply.status}: ${await reply.text()}`)
 }
 
-/** Does `work` for each of `list`, two at a time: Homeport refuses hashes that would wait for long. */
+/** Runs `work` for each item of `list`, two at a time, because Homeport refuses hashes that would wait too long. */
 export async function forEach<T>(list: readonly T[], work: (one: T, at: number) => Promise<void>) {
   const entries = list.entries()
   const worker = async () => {
@@ -93,7 +93,7 @@ export async function forEach<T>(list: readonly T[], work: (one: T, at: number) 
   await Promise.all([worker(), worker()])
 }
 
-/** An event about the line of a person, of a time that no other event has; it pays until a period after that time. */
+/** A renewal of a user's purchase with a unique time; it is paid until one period after that time. */
 export function createEvents() {
   let last = Date.now()
   return (type: 'INITIAL_PURCHASE' | 'RENEWAL', { id, email }: Person) => {
@@ -121,7 +121,7 @@ export function createEvents() {
   }
 }
 
-/** The pictures of a server. The latest upload is read first, once; else any picture. */
+/** A server's images. The latest upload is read first, once; then any image. */
 export function createPictureShelf(stored: string[]) {
   const unread: string[] = []
   const uploaded: string[] = []

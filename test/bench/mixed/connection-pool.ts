@@ -1,7 +1,7 @@
 import { connect, type Socket } from 'bun'
 import { createReplyReader, type Reply } from './reply-reader.ts'
 
-/** The bytes of a request, and what is told of its reply: null when the connection broke. */
+/** A request's bytes, and the callback for its reply: null if the connection broke. */
 export type Exchange = { bytes: Uint8Array; accept: (reply: Reply | null) => void }
 
 type Connection = { socket: Socket<undefined>; current: Exchange | null; unsent: Uint8Array }
@@ -9,18 +9,18 @@ type Connection = { socket: Socket<undefined>; current: Exchange | null; unsent:
 export type ConnectionPool = ReturnType<typeof createConnectionPool>
 
 /**
- * Connections to a server that are kept alive, one request at a time on each. There are as many as
- * were needed at once, `max` at most; beyond that requests wait, in order.
+ * Kept-alive connections to a server, one request at a time on each. There are as many as
+ * were needed at once, at most `max`; further requests wait in order.
  */
 export function createConnectionPool(port: number, max: number) {
   const idle: Connection[] = []
   const all = new Set<Connection>()
-  /** Called when a connection is free: what it sends must be known as late as then. */
+  /** Called when a connection is free, because the request is built only then. */
   const waiting: (() => Exchange)[] = []
   let opening = 0
   return { send, close }
 
-  /** Sends what `make` returns, over the next connection that is free. */
+  /** Sends the request that `make` returns over the next free connection. */
   function send(make: () => Exchange) {
     const connection = idle.pop()
     if (connection) return start(connection, make())
@@ -28,7 +28,7 @@ export function createConnectionPool(port: number, max: number) {
     if (all.size + opening < max && opening < waiting.length) void open()
   }
 
-  /** Breaks all connections: requests under way get null, those that wait as well. */
+  /** Closes all connections; active and waiting requests get null. */
   function close() {
     for (const make of waiting.splice(0)) make().accept(null)
     for (const { socket } of all) socket.terminate()

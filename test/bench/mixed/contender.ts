@@ -1,20 +1,20 @@
 import type { World } from './client.ts'
 import type { Interface } from './generator.ts'
 
-/** A server that runs. */
+/** A running server. */
 export type Contender = {
   name: string
   pid: number
   port: number
-  /** How it hashes, syncs and converts, in one line. */
+  /** One line about its hashing, syncing and conversion. */
   about: string
   speaks: Interface
-  /** Makes its people and pictures. */
+  /** Creates its users and images. */
   prepare: () => Promise<World>
   stop: () => Promise<void>
-  /** What its database holds; to be called once it has stopped. */
+  /** The database's row counts; call it once the server has stopped. */
   countStored: () => { events: number; uploads: number }
 }
 
-/** How much is stored before the load: people with a session and a line each, and pictures. */
+/** What is stored before the load: users with a session and a purchase each, and images. */
 export type Size = { people: number; pictures: number }

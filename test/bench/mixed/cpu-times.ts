@@ -4,9 +4,9 @@ import { SLOW_KINDS } from './open-loop.ts'
 import { toColumn } from './report.ts'
 
 const SECONDS = 3
-/** Far below of what a server can do: requests a second. */
+/** Requests per second, far below a server's limit. */
 const RATE = 200
-/** Of kinds that take tens of ms. */
+/** The same for kinds that take tens of ms. */
 const SLOW_RATE = 5
 
 /** Prints the CPU time of one request of each kind, all threads and processes of the server together. */

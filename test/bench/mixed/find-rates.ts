@@ -4,12 +4,12 @@ import type { Latencies, StepResult } from './open-loop.ts'
 import { highestSustained, ladder, rateBetween, type Tried } from './rates.ts'
 import { describeStep } from './report.ts'
 
-/** Which requests must be answered within the limit, while all of them are sent. */
+/** The requests that must be answered within the limit, while all kinds are sent. */
 export type Criterion = { name: string; of: (result: StepResult) => Latencies }
 
 /**
- * `limit` is the p99 in ms, `lowest` the first rate, `seconds` and `warmUp` are those of a step; each rate is tried in
- * so many `rounds`.
+ * `limit` is the p99 in ms, `lowest` the first rate, `seconds` and `warmUp` are per step; each rate is tried
+ * `rounds` times.
  */
 export type SearchOptions = {
   limit: number
@@ -19,20 +19,20 @@ export type SearchOptions = {
   rounds: number
 }
 
-/** All rounds of a server at each rate, in requests a second. */
+/** All rounds of a server at each rate, in requests per second. */
 export type Tries = Map<number, Measured[]>
 
-/** How many requests may fail at a rate that is sustained. */
+/** The share of requests that may fail at a sustained rate. */
 const FAILURES = 0.001
-/** Others keep so many cores busy, or the generator itself is so late, in ms: a step that is too slow then is done again. */
+/** A slow step is repeated if other programs used this many cores, or the generator was this late, in ms. */
 const DISTURBED = { others: 0.3, lag: 20 }
 /** At most. */
 const TRIES = 3
 const WARM_UP_RATE = 50
 
 /**
- * Tries rates of all servers in turns, so that what else happens to the machine happens to all of them: up the ladder
- * until a server has missed every criterion twice, and then between the best rate for each criterion and the next one.
+ * Tries each rate on all servers in turn, so that other load on the machine affects all of them: rising rates
+ * until a server has missed every criterion twice, then between the best rate for each criterion and the next one.
  */
 export async function tryRates(
   servers: Running[],
@@ -43,7 +43,7 @@ export async function tryRates(
   const steps = ladder(lowest)
   const tries = new Map<Running, Tries>(servers.map((one) => [one, new Map()]))
   let seed = 0
-  // What a server loads or compiles at its first requests is not measured.
+  // Lazy loading and compilation at the first requests are not measured.
   for (const one of servers) await measure(one, WARM_UP_RATE, 'warming up')
   let climbing = servers
   for (const [at, rate] of steps.entries()) {
@@ -106,7 +106,7 @@ export function bestOf(tries: Tries, criterion: Criterion, limit: number) {
   return { rate, shown: rounds.find((one) => p99Of(one, criterion) === p99) as Measured }
 }
 
-/** In ms; infinite where too many requests failed. */
+/** In ms; infinite if too many requests failed. */
 export function medianP99(rounds: Measured[], criterion: Criterion): number {
   return median(rounds.map((one) => p99Of(one, criterion)))
 }

@@ -5,10 +5,10 @@ import { type Kind, scheduleArrivals } from './mix.ts'
 import { runStep, type StepResult } from './open-loop.ts'
 import { createPocketBaseClient } from './pocketbase-client.ts'
 
-/** A step: requests a second for `seconds`, of which the first `warmUp` are not counted, of one kind or of the mix. */
+/** A step: requests per second for `seconds`, the first `warmUp` not counted, of one kind or of the mix. */
 export type Step = { rate: number; seconds: number; warmUp: number; seed: number; only?: Kind }
 
-/** What a generator is asked, and what it answers to each. */
+/** The requests to a generator, and its replies. */
 type Asked = { world: World; speaks: Interface } | { step: Step } | { check: true }
 export type Checked = { faults: string[] } & ReturnType<Client['acknowledged']>
 type Answer = { ready: true } | { result: StepResult } | { checked: Checked }
@@ -22,7 +22,7 @@ const PATIENCE = 5_000
 
 export type Generator = ReturnType<typeof startGenerator>
 
-/** Starts the process that loads one server, and keeps the sessions of its people from step to step. */
+/** Starts the process that loads one server and keeps its users' sessions from step to step. */
 export function startGenerator(speaks: Interface, world: World) {
   const answers: ((answer: Answer) => void)[] = []
   const process = Bun.spawn([globalThis.process.execPath, import.meta.path], {
@@ -55,7 +55,7 @@ export function startGenerator(speaks: Interface, world: World) {
   }
 }
 
-/** Answers what the bench asks, one after the other. */
+/** Answers the bench's requests one by one. */
 function serve() {
   let client: Client
   process.on('disconnect', () => process.exit())

@@ -26,10 +26,10 @@ export const SUBSCRIPTION_PATH = '/api/user/subscription/v1'
 const PROFILE_PATH = '/api/user/profile/v1'
 const LOGIN_PATH = '/api/auth/login/v1'
 const REFRESH_PATH = '/api/auth/refresh/v1'
-/** Access tokens live for 15 minutes; in ms. */
+/** Access tokens last 15 minutes; in ms. */
 const RENEW_AFTER = 5 * 60_000
 
-/** Speaks the interface of Homeport, which the Node stack has as well. */
+/** Uses Homeport's API, which the Node stack has too. */
 export async function createHomeportClient(world: World): Promise<Client> {
   const { port } = world
   const random = createRandom(port)
@@ -65,7 +65,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     return { bytes: encodeRequest('GET', path, { token }), accept: ignore }
   }
 
-  /** A phone never exchanges the same token twice at once: somebody who is at rest does. */
+  /** A phone never exchanges a token twice at once, so only an idle user refreshes. */
   function refresh(): Exchange {
     let person = pick(people, random)
     while (person.state !== 'at rest' && people.some(({ state }) => state === 'at rest')) {
@@ -133,7 +133,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     Object.assign(person, { accessToken, refreshToken, state: 'at rest', renewedAt: Date.now() })
   }
 
-  /** Every paid line is open until the last acknowledged renewal, and the latest uploads are WebP. */
+  /** Every purchase is active until its last acknowledged renewal, and the latest uploads are WebP. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await renew()

@@ -22,7 +22,7 @@ export const PUBLIC_PATHS = [
   '/api/user/content_version/v1',
 ]
 
-/** Starts the built executable on a data directory of its own. */
+/** Starts the built executable on its own data directory. */
 export async function startHomeportContender(
   folder: string,
   size: Size,
@@ -44,7 +44,7 @@ export async function startHomeportContender(
   }
 }
 
-/** Makes the people and pictures of a server that has the interface of Homeport, over that interface. */
+/** Creates users and images through Homeport's API. */
 export async function prepareWorld(port: number, size: Size, photo: string): Promise<World> {
   const people: Person[] = []
   const pictures: string[] = []
@@ -85,7 +85,7 @@ export async function prepareWorld(port: number, size: Size, photo: string): Pro
   return { port, people, reads, pictures, photo }
 }
 
-/** Counts the rows of two tables of a database that nobody has open. */
+/** Counts the rows of two tables of a closed database. */
 export function countRows(path: string, tables: { events: string; uploads: string }) {
   using db = new Database(path)
   const count = (table: string) =>

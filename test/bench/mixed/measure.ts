@@ -3,24 +3,24 @@ import type { Generator, Step } from './generator.ts'
 import type { StepResult } from './open-loop.ts'
 import { machineCpuTime, treeCpuTime, untilIdle } from './process-tree.ts'
 
-/** A server with the process that loads it. */
+/** A server and the process that loads it. */
 export type Running = { contender: Contender; generator: Generator }
 
-/** A step, and how many cores each part of it has kept busy. */
+/** A step, and how many cores each part kept busy. */
 export type Measured = {
   rate: number
-  /** How long it took until everything was answered, in ms. */
+  /** Time until everything was answered, in ms. */
   elapsed: number
   result: StepResult
   cores: {
     server: number
     generator: number
-    /** What ran beside the bench: the figures of a step with much of it are rough. */
+    /** Other programs on the machine; much of it makes the step's figures rough. */
     others: number
   }
 }
 
-/** Loads one server, and waits until it has come to rest. */
+/** Loads one server and waits until it is idle. */
 export async function measureStep(
   { contender, generator }: Running,
   step: Step,

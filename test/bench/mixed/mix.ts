@@ -4,11 +4,11 @@ const SHARES = {
   read: 70,
   subscription: 7.5,
   profile: 7.5,
-  /** Exchange of a refresh token. */
+  /** A refresh. */
   refresh: 5,
-  /** With a password. */
+  /** A sign-in with a password. */
   signIn: 3,
-  /** An event of the billing provider. */
+  /** A billing event. */
   webhook: 4,
   upload: 1.5,
   download: 1.5,
@@ -21,13 +21,13 @@ export const KINDS = Object.keys(SHARES) as Kind[]
 /** Returns a number from 0 up to 1. */
 export type Random = () => number
 
-/** A request of the schedule: when it is due, in ms from the start, and of which kind it is. */
+/** A scheduled request: when it is due, in ms from the start, and its kind. */
 export type Arrival = { at: number; kind: Kind }
 
-/** `rate` a second, for `seconds`, of one kind or of the mix. */
+/** `rate` requests per second for `seconds`, of one kind or of the mix. */
 type ScheduleOptions = { rate: number; seconds: number; seed: number; only?: Kind }
 
-/** Requests that come independently of each other (a Poisson process). The same seed gives the same schedule. */
+/** Independent arrivals (a Poisson process). The same seed gives the same schedule. */
 export function scheduleArrivals({ rate, seconds, seed, only }: ScheduleOptions): Arrival[] {
   const random = createRandom(seed)
   const arrivals: Arrival[] = []

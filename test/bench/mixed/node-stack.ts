@@ -13,10 +13,10 @@ const PACKAGES = [
   'sharp@0.35.5',
 ]
 const SOURCE = join(import.meta.dir, 'node-stack')
-/** Checks of tokens must not wait for hashes and pictures, which take four threads at most. */
+/** Token checks must not wait for hashes and images, which take at most four threads. */
 const THREADS = '8'
 
-/** Starts the Node stack with the public contents of the server at `contentsFrom`; null, and a line that says why, where it cannot run. */
+/** Starts the Node stack with the public contents of the server at `contentsFrom`. Returns null and prints why if it cannot run. */
 export async function startNodeStack(
   folder: string,
   size: Size,
@@ -61,7 +61,7 @@ async function install(program: string): Promise<boolean> {
   await cp(SOURCE, program, { recursive: true })
   await Bun.write(join(program, 'package.json'), '{"type":"module","private":true}')
   if (Bun.which('node') === null || Bun.which('npm') === null) {
-    console.log('The Node stack is left out: there is no node or npm here')
+    console.log('Skipping the Node stack: node or npm is missing')
     return false
   }
   const adding = Bun.spawn(['npm', 'install', '--no-audit', '--no-fund', ...PACKAGES], {
@@ -70,7 +70,7 @@ async function install(program: string): Promise<boolean> {
   })
   const errors = await new Response(adding.stderr).text()
   if ((await adding.exited) === 0) return true
-  console.log(`The Node stack is left out: its packages cannot be installed here: ${errors.trim()}`)
+  console.log(`Skipping the Node stack: its packages cannot be installed: ${errors.trim()}`)
   return false
 }
 

@@ -2,40 +2,40 @@ import type { ConnectionPool, Exchange } from './connection-pool.ts'
 import { type Arrival, KINDS, type Kind } from './mix.ts'
 import type { Reply } from './reply-reader.ts'
 
-/** Latencies in ms, counted from when a request was due. */
+/** Latencies in ms, from the time a request was due. */
 export type Latencies = { count: number; p50: number; p99: number; max: number }
 
 export type StepResult = {
   all: Latencies
-  /** All but those that work for tens of ms: sign-ins and pictures. */
+  /** All but the slow ones: sign-ins and images. */
   light: Latencies
   kinds: Record<Kind, Latencies>
-  /** How often each reply came that is neither 200 nor 304; `none` stands for a request without a reply. */
+  /** Counts of replies other than 200 and 304; `none` counts requests without a reply. */
   failures: Record<string, number>
   failed: number
-  /** By how much the generator itself was late, in ms: its 99th percentile. */
+  /** The generator's own delay in ms, 99th percentile. */
   lag: number
 }
 
 type StepOptions = {
   arrivals: Arrival[]
-  /** Requests that are due before are sent and not counted, in ms. */
+  /** Requests due before this time, in ms, are sent but not counted. */
   warmUp: number
   pool: ConnectionPool
-  /** Makes a request as late as it is sent; told of the reply when it is there. */
+  /** Builds a request right before it is sent, and receives the reply. */
   exchangeOf: (kind: Kind) => Exchange
-  /** How long is waited for replies after the last request was due, in ms. */
+  /** How long to wait for replies after the last request was due, in ms. */
   patience: number
 }
 
 type Answered = { kind: Kind; latency: number }
 
-/** A download is one where the server converts at the first read. */
+/** A download counts as one if the server converts at the first read. */
 export const SLOW_KINDS: Kind[] = ['signIn', 'upload', 'download']
 
 /**
- * Sends each request when it is due, whether or not earlier ones are answered, and counts its latency
- * from then: a wait for the server or for a connection is part of it (no coordinated omission).
+ * Sends each request when it is due, whether or not earlier ones were answered, and measures its latency
+ * from then, so waiting for the server or a connection counts (no coordinated omission).
  */
 export async function runStep(options: StepOptions): Promise<StepResult> {
   const { arrivals, warmUp, pool, exchangeOf, patience } = options
@@ -56,7 +56,7 @@ export async function runStep(options: StepOptions): Promise<StepResult> {
     })
   }
   if (open > 0) await Promise.race([settled.promise, Bun.sleep(patience)])
-  // What is still open counts as failed, with the time that it has had.
+  // Unanswered requests count as failed, with the time elapsed so far.
   if (open > 0) pool.close()
   await settled.promise
 
@@ -87,7 +87,7 @@ export async function runStep(options: StepOptions): Promise<StepResult> {
   }
 }
 
-/** Whether a request got what it asked for. */
+/** Whether a request succeeded. */
 export function isGood(reply: Reply | null): reply is Reply {
   return reply?.status === 200 || reply?.status === 304
 }

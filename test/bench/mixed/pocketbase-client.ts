@@ -19,12 +19,12 @@ import type { Reply } from './reply-reader.ts'
 const BOUNDARY = 'picture-of-the-bench'
 export const USERS = '/api/collections/users'
 const UPLOAD_PATH = '/api/collections/pictures/records'
-/** The thumb that takes the place of the WebP which the others make at the upload. */
+/** The thumbnail that replaces the WebP which the others create at the upload. */
 const THUMB = '?thumb=800x0'
 
 export type Upload = { id: string; file: string }
 
-/** Speaks the interface of PocketBase. A session is one token there, which a refresh replaces. */
+/** Uses PocketBase's API. A session there is one token, which a refresh replaces. */
 export async function createPocketBaseClient(world: World): Promise<Client> {
   const { port, people } = world
   const random = createRandom(port)
@@ -34,7 +34,7 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
   const count = { events: 0, uploads: 0, sent: 0 }
   const form = formOf(await Bun.file(world.photo).bytes())
   const reads = world.reads.map(({ path }) => encodeRequest('GET', path))
-  // Tokens are good for days here.
+  // Tokens are valid for days here.
   const renew = async () => {}
   return { port, exchangeOf, renew, acknowledged: () => count, check }
 
@@ -97,7 +97,7 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
     }
   }
 
-  /** Every paid line is open until the last acknowledged renewal, and the latest uploads are pictures. */
+  /** Every purchase is active until its last acknowledged renewal, and the latest uploads are images. */
   async function check(): Promise<string[]> {
     const faults: string[] = []
     await forEach([...paidUntil], async ([{ subscription, accessToken: token, email }, until]) => {
@@ -113,14 +113,14 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
   }
 }
 
-/** A picture as a form, which is how PocketBase takes files. */
+/** An image as a form, which PocketBase requires for files. */
 export function formOf(photo: Uint8Array) {
   const head = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"; filename="photo.jpg"\r\nContent-Type: image/jpeg\r\n\r\n`
   const body = Buffer.concat([Buffer.from(head), photo, Buffer.from(`\r\n--${BOUNDARY}--\r\n`)])
   return { headers: { 'Content-Type': `multipart/form-data; boundary=${BOUNDARY}` }, body }
 }
 
-/** Where an upload is read: as a thumb, which the first read makes. */
+/** An upload's path: a thumbnail that the first read creates. */
 export function pathOf({ id, file }: Upload): string {
   return `/api/files/pictures/${id}/${file}${THUMB}`
 }

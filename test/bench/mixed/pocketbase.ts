@@ -20,7 +20,7 @@ import { formOf, pathOf, type Upload, USERS } from './pocketbase-client.ts'
 const ADMIN = { identity: 'admin@example.com', password: PASSWORD }
 const HOOKS = join(import.meta.dir, 'pocketbase-hooks')
 
-/** Only who has a line may read it. */
+/** Only its owner may read a purchase. */
 const OWNER_ONLY = 'user = @request.auth.id'
 const COLLECTIONS = [
   { name: 'contents', viewRule: '', fields: [{ name: 'body', type: 'json' }] },
@@ -50,7 +50,7 @@ const COLLECTIONS = [
   },
 ]
 
-/** Starts PocketBase with the public contents of the server at `contentsFrom`; null where npm does not have it. */
+/** Starts PocketBase with the public contents of the server at `contentsFrom`; null if npm does not have it. */
 export async function startPocketBaseContender(
   folder: string,
   size: Size,

@@ -5,11 +5,11 @@ type Stat = { parent: number; time: number }
 /** In ms. */
 const TICK = 10
 const LOOK_EVERY = 250
-/** Of one core, over one look. */
+/** The share of one core in one sample. */
 const IDLE_SHARE = 0.05
 const LONGEST_WAIT = 60_000
 
-/** CPU time of a process and of all that it has started, in ms. */
+/** CPU time of a process and its descendants, in ms. */
 export async function treeCpuTime(root: number): Promise<number> {
   const stats = new Map<number, Stat>()
   for (const name of await readdir('/proc')) {
@@ -24,7 +24,7 @@ export async function treeCpuTime(root: number): Promise<number> {
   return [...stats].reduce((sum, [pid, { time }]) => (isOwn(pid) ? sum + time : sum), 0)
 }
 
-/** CPU time that the whole machine has used or was denied by its host, in ms (proc(5), `/proc/stat`). */
+/** CPU time that the machine used or its host denied, in ms (proc(5), `/proc/stat`). */
 export async function machineCpuTime(): Promise<number> {
   const [line = ''] = (await Bun.file('/proc/stat').text()).split('\n', 1)
   const [, user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = line
@@ -33,7 +33,7 @@ export async function machineCpuTime(): Promise<number> {
   return (user + nice + system + irq + softirq + steal) * TICK
 }
 
-/** Waits until a server has done what it was left with; throws when it takes a minute. */
+/** Waits until a server has finished its remaining work; throws after a minute. */
 export async function untilIdle(pid: number) {
   const until = Date.now() + LONGEST_WAIT
   for (let before = await treeCpuTime(pid); Date.now() < until; ) {
@@ -45,7 +45,7 @@ export async function untilIdle(pid: number) {
   throw new Error('a server works on without any load')
 }
 
-/** The parent, and the CPU time with that of children that have ended (proc(5), fields 4 and 14 to 17). */
+/** The parent, and the CPU time including ended children (proc(5), fields 4 and 14 to 17). */
 async function readStat(pid: string): Promise<Stat | null> {
   const text = await Bun.file(`/proc/${pid}/stat`)
     .text()

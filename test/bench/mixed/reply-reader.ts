@@ -1,17 +1,17 @@
-/** A whole reply. `body` is the bytes as they came, without the framing of chunks. */
+/** A complete reply. `body` is the raw bytes without chunk framing. */
 export type Reply = { status: number; body: Buffer }
 
 const HEAD_END = '\r\n\r\n'
 const LINE_END = '\r\n'
 
 /**
- * Collects the bytes of one connection and returns a reply once it is whole, null until then. It
- * knows `Content-Length` and chunks, and does not copy large bodies at every piece.
+ * Collects the bytes of one connection and returns a reply once it is complete, null until then. It
+ * supports `Content-Length` and chunks, and does not copy large bodies at every piece.
  */
 export function createReplyReader() {
   let pieces: Buffer[] = []
   let received = 0
-  /** How many bytes there must be before it is worth to look again. */
+  /** How many bytes must have arrived before parsing again. */
   let needed = 0
   return { take }
 
@@ -39,7 +39,7 @@ export function createReplyReader() {
       const body = joinChunks(bytes, start)
       return body && { status, body }
     }
-    // RFC 9110 §15.4.5: a 304 has no body, whatever length it tells.
+    // RFC 9110 §15.4.5: a 304 has no body, whatever its Content-Length.
     const length = status === 304 ? 0 : Number(/\r\ncontent-length: (\d+)/i.exec(head)?.[1] ?? 0)
     needed = start + length
     return bytes.length < needed ? null : { status, body: bytes.subarray(start, needed) }

@@ -3,7 +3,7 @@ import type { Measured, Running } from './measure.ts'
 import { KINDS } from './mix.ts'
 import type { Latencies } from './open-loop.ts'
 
-/** What is told of a step because it makes its figures rough: ms that the generator was late, cores that others used. */
+/** From these values on, a step's figures are marked as rough: the generator's delay in ms, cores used by others. */
 const LATE = 20
 const DISTURBING = 0.1
 
@@ -21,7 +21,7 @@ export function describeStep({ rate, result, cores }: Measured): string {
   ].join(', ')
 }
 
-/** The p99 of each server by rate, its highest rate for each criterion, and the latencies there. */
+/** Prints each server's p99 by rate, its highest rate for each criterion, and the latencies there. */
 export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], limit: number) {
   const servers = [...tries]
   const names = servers.map(([{ contender }]) => contender.name)
@@ -52,7 +52,7 @@ export function printRates(tries: Map<Running, Tries>, criteria: Criterion[], li
   console.log()
 }
 
-/** A cell of a table, to the right of the name of its row. */
+/** A table cell, right-aligned after the row's name. */
 export function toColumn(text: string): string {
   return text.padStart(12)
 }

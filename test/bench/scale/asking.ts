@@ -2,32 +2,32 @@ import { connect } from 'bun'
 import { replySize } from '../load.ts'
 import type { Sides } from './sides.ts'
 
-/** What a server is asked, again and again. */
+/** A request that is repeated. */
 export type Case = {
   name: string
-  /** Returns a whole HTTP/1.1 request: see `http` in `rounds.ts`. */
+  /** Returns a complete HTTP/1.1 request: see `http` in `rounds.ts`. */
   request: () => string | Promise<string>
-  /** How many are measured of each server; see `REQUESTS`. */
+  /** Measured requests per server; see `REQUESTS`. */
   requests?: number
-  /** Learns the body of each reply. */
+  /** Receives the body of each reply. */
   learn?: (body: string) => void
-  /** Whether pages anywhere in the file are needed, which a server that was just started has to read. */
+  /** Whether the request reads random pages of the file, which are not cached after a start. */
   isScattered?: boolean
 }
 
-/** Latencies in ms, in ascending order, of each block of requests. */
+/** Latencies of each block of requests, in ms, ascending. */
 export type Latencies = { name: string; large: number[][]; empty: number[][] }
 
 const REQUESTS = 500
 const BLOCKS = 5
-/** A share of the requests that is sent first and not counted. */
+/** The share of requests sent first and not counted. */
 const WARM_UP = 0.1
-/** What is very slow is asked less often: a block ends after so many ms. */
+/** A block ends after this many ms, so very slow requests are sent less often. */
 const BLOCK_TIME = 4_000
 
 type Asked = { port: number; asked: Case }
 
-/** Asks two servers the same, case by case. */
+/** Sends the same requests to two servers, case by case. */
 export async function askAll(
   { large, empty }: Sides,
   cases: { large: Case[]; empty: Case[] },
@@ -49,7 +49,7 @@ export async function askAll(
   return all
 }
 
-/** Asks two servers in turns, block by block, one request after the other. */
+/** Sends requests to two servers in alternating blocks, one at a time. */
 async function askBoth(large: Asked, empty: Asked, isWarm = true): Promise<Latencies> {
   const { name, requests = REQUESTS } = large.asked
   const times: Latencies = { name, large: [], empty: [] }
@@ -80,7 +80,7 @@ async function askBlock({ port, asked }: Asked, count: number): Promise<number[]
   return times.sort((a, b) => a - b)
 }
 
-/** A bare socket that is kept open: asking must cost less than answering. */
+/** A bare socket that stays open, because sending must cost less than answering. */
 async function openConnection(port: number) {
   let received: Buffer = Buffer.alloc(0)
   let waiting = Promise.withResolvers<Buffer>()

@@ -15,18 +15,18 @@ import { benchStorage } from './storage.ts'
 import { benchTimers } from './timers.ts'
 
 /**
- * `bun run bench:scale [share] [folder] [parts]`: so much of a million people and ten million events, beside hardly
- * any. The data is made once, and kept in `folder`, else in the cache of the user. Only some parts: `start,backup`.
+ * `bun run bench:scale [share] [folder] [parts]`: that share of a million users and ten million events, beside an
+ * almost empty database. The data is created once and kept in `folder`, or in the user's cache. `parts` selects some: `start,backup`.
  */
 const share = Number(process.argv[2] ?? 1)
 const folder = resolve(process.argv[3] ?? join(homedir(), '.cache', 'homeport', `scale-${share}`))
 const only = process.argv[4]?.split(',')
-/** 100 people, 1,000 events. */
+/** 100 users, 1,000 events. */
 const EMPTY = 0.0001
 
 const tell = (text: string) => console.error(`${new Date().toISOString().slice(11, 19)} ${text}`)
 await mkdir(dirname(folder), { recursive: true })
-// On the same disk, for both must be synced alike.
+// On the same disk, so that syncs cost both the same.
 const scratch = await mkdtemp(join(dirname(folder), 'scale-empty-'))
 const sides: Sides = {
   large: { dataDir: folder, size: sizeOf(share), port: 4821 },

@@ -6,7 +6,7 @@ import { emailOf } from './large-people.ts'
 import { compared, comparedRates, printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** What operators type, which the server carries out. */
+/** Operators' commands, which run in the server. */
 const COMMANDS = [
   ['status'],
   ['user', 'list'],
@@ -17,7 +17,7 @@ const COMMANDS = [
 ]
 const RUNS = 3
 
-/** Prints how long commands take while the servers run, their own start included. */
+/** Prints how long commands take while the servers run, including their own start. */
 export async function benchCommands({ large, empty }: Sides) {
   const rows: string[][] = []
   for (const args of COMMANDS) {
@@ -32,8 +32,8 @@ export async function benchCommands({ large, empty }: Sides) {
 }
 
 /**
- * Prints how fast a backup is written and restored, in MB of its file, and the memory that takes. Both lie beside the
- * data until the end; it says so when there is no space for them.
+ * Prints the speed of backup and restore in MB/s, and their memory. Both stay beside the
+ * data until the end; without enough space, it says so.
  */
 export async function benchBackup({ large, empty }: Sides) {
   const needed = 2 * Bun.file(join(large.dataDir, 'homeport.db')).size * 1.1
@@ -58,7 +58,7 @@ export async function benchBackup({ large, empty }: Sides) {
 }
 
 async function backUp({ dataDir }: Side) {
-  // Not in a temporary folder, which may be in memory.
+  // Not in a temporary directory, which may be in memory.
   const folder = join(dirname(dataDir), `scale-backup-${process.pid}`)
   const file = join(folder, 'backup.tar')
   await mkdir(folder)

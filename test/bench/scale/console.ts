@@ -9,7 +9,7 @@ const PASSWORD = 'a long enough secret'
 
 type Offered = { response: { totp: { secret: string; sealed: string } } }
 
-/** What operators ask for that could read too much. Its server must run. */
+/** Console requests that could read too much. The server must run. */
 export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[]> {
   const name = `bench-${Date.now()}`
   const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
@@ -18,27 +18,27 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
   const person = () => personId(anybody(size))
   const email = () => emailOf(anybody(size))
   const questions: [name: string, path: () => string][] = [
-    ['people, newest', () => 'people'],
-    ['people by e-mail prefix', () => `people?q=${email().slice(0, 9)}`],
-    ['people by address', () => `people?q=${email()}`],
-    ['people by id', () => `people?q=${person()}`],
-    ['people by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.lines)}`],
-    ['nobody', () => `people?q=nobody${Math.random()}`],
-    ['a person', () => `people/${person()}`],
-    ['a timeline', () => `people/${person()}/timeline`],
+    ['users, newest', () => 'people'],
+    ['users by e-mail prefix', () => `people?q=${email().slice(0, 9)}`],
+    ['user by e-mail address', () => `people?q=${email()}`],
+    ['user by id', () => `people?q=${person()}`],
+    ['user by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.lines)}`],
+    ['no match', () => `people?q=nobody${Math.random()}`],
+    ['one user', () => `people/${person()}`],
+    ['one timeline', () => `people/${person()}/timeline`],
     ['events, newest', () => 'events'],
     ['events, failed', () => 'events?outcome=failed'],
     ['events, conflicting', () => 'events?conflicting=true'],
-    ['events, clock off', () => 'events?clockIsOff=true'],
+    ['events, implausible timestamps', () => 'events?clockIsOff=true'],
     ['events, sandbox', () => 'events?environment=sandbox'],
     ['events of a frequent type', () => 'events?type=RENEWAL'],
     ['events of a rare type', () => 'events?type=TRANSFER'],
-    ['events of no type', () => 'events?type=NEVER_SEEN'],
+    ['events of an unknown type', () => 'events?type=NEVER_SEEN'],
     ['events of a user', () => `events?user=${person()}`],
     ['failed events of a user', () => `events?outcome=failed&user=${person()}`],
-    ['refunds in the sandbox', () => 'events?type=REFUND&environment=sandbox'],
+    ['sandbox refunds', () => 'events?type=REFUND&environment=sandbox'],
     ['ignored renewals', () => 'events?type=RENEWAL&outcome=ignored'],
-    ['the overview', () => 'overview'],
+    ['overview', () => 'overview'],
   ]
   return questions.map(([name, path]) => ({
     name,

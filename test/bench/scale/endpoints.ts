@@ -5,14 +5,14 @@ import { eventFields, timeOf, transferFields } from './large-billing.ts'
 import { attachmentKey, emailOf, PASSWORD, personId, refreshTokenOf } from './large-people.ts'
 import { anybody, findDeletable, type Side, tokensOf } from './sides.ts'
 
-/** Hashing a password takes the time of all the rest. */
+/** Password hashing dominates the time. */
 const WITH_PASSWORD = 40
-/** These change what is asked for later, and the empty data has few people. */
+/** These change the data for later requests, and the empty side has few users. */
 const FEW = 20
 
 type Replied<T> = { response: T }
 
-/** Every endpoint that reads or writes data; what changes or removes people comes last. */
+/** Every endpoint that reads or writes data; those that change or delete users come last. */
 export async function endpointCases(side: Side): Promise<Case[]> {
   return [
     ...publicCases(),
@@ -118,7 +118,7 @@ function billingCases({ size }: Side): Case[] {
       isScattered: true,
     },
     webhook('the same again', () => sent[Math.floor(Math.random() * sent.length)] ?? {}),
-    // What a late event costs depends on what came after it: of both, lines that have just been renewed.
+    // The cost of a late event depends on later ones, so both sides use purchases that were just renewed.
     webhook('late renewal', () => {
       const line = renewed[Math.floor(Math.random() * renewed.length)] ?? 0
       return ofLine(line, timeOf(line, 1) + 1)
@@ -178,7 +178,7 @@ function post(path: string, body: () => object): Case {
 
 let last = 0
 
-/** A word that no run has used before. */
+/** A word that no earlier run used. */
 function unique(word: string): string {
   return `${word}-${Date.now().toString(36)}-${++last}`
 }

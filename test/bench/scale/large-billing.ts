@@ -15,11 +15,11 @@ import { personId } from './large-people.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
-/** Histories that outgrow a checkpoint, by the services themselves: so many in a million people, each so long. */
+/** Histories longer than a checkpoint, created by the services: their number per million users, and their length. */
 const LONG = { share: 0.0001, length: 300 }
 const TRANSFERS_SHARE = 0.001
 
-/** Lines with their events, folded by the program's own steps. Yields how far it is. */
+/** Purchases with their events, computed by the program's own functions. Yields the progress. */
 export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   const { billingEvents, billingAliases, subscriptions, purchaseOwners } = tables
   const perLine = size.events / size.lines
@@ -72,7 +72,7 @@ export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   }
 }
 
-/** Long histories and transfers, one delivery after the other as the provider sends them. */
+/** Long histories and transfers, delivered one by one as the provider does. */
 export async function addLongHistories(
   { billing }: Services,
   size: Size,
@@ -95,7 +95,7 @@ export async function addLongHistories(
   }
 }
 
-/** What happened to a line: renewals, and at times a lapse, a return, an unpaid bill or a refund at the end. */
+/** The history of a purchase: renewals, and sometimes a lapse, a return, an unpaid bill or a final refund. */
 function typesOf(line: number, count: number): string[] {
   const types: string[] = Array.from({ length: count }, (_, at) =>
     at === 0 ? 'INITIAL_PURCHASE' : 'RENEWAL',
@@ -107,7 +107,7 @@ function typesOf(line: number, count: number): string[] {
   return types
 }
 
-/** A row of its own, in the order in which rows come. */
+/** A row id, in insertion order. */
 function rowId(at: number, receivedAt: Date): string {
   const time = (receivedAt.getTime() % 2 ** 40).toString(16).padStart(12, '0')
   const rest = at.toString(16).padStart(12, '0')
@@ -119,12 +119,12 @@ function eventOf(line: number, at: number, type: string, appUserId: string): Del
   return delivered(eventFields({ id: `event-${line}-${at}`, type, line, time, appUserId }))
 }
 
-/** When the event `at` of a line happened, in ms. */
+/** The time of a purchase's event `at`, in ms. */
 export function timeOf(line: number, at: number): number {
   return START + (line % 700) * DAY + at * 30 * DAY
 }
 
-/** An event of a line as the provider sends it; `time` in ms. */
+/** A purchase's event as the provider sends it; `time` in ms. */
 export function eventFields(event: {
   id: string
   type: string
@@ -162,7 +162,7 @@ function transferOf(at: number, from: string, to: string): Delivery {
   return delivered(transferFields(`transfer-${at}`, from, to))
 }
 
-/** A transfer of all that one person has to another, now. */
+/** A transfer of all purchases from one user to another, now. */
 export function transferFields(id: string, from: string, to: string) {
   return {
     id,

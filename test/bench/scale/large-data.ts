@@ -9,7 +9,7 @@ import type { Services } from '../../../src/server/services.ts'
 import { addBilling, addLongHistories } from './large-billing.ts'
 import { addPeople } from './large-people.ts'
 
-/** How much there is; `full` is what the documents speak of. */
+/** The amount of data; `full` is the size in docs/measurements.md. */
 export type Size = {
   people: number
   events: number
@@ -27,7 +27,7 @@ export const FULL: Size = {
   files: 10_000,
 }
 
-/** A share of the full size. */
+/** A fraction of the full size. */
 export function sizeOf(share: number): Size {
   const entries = Object.entries(FULL).map(([name, count]) => [name, Math.round(count * share)])
   return Object.fromEntries(entries) as Size
@@ -35,10 +35,10 @@ export function sizeOf(share: number): Size {
 
 export type Tables = Services['db']['tables']
 
-/** Adds rows to a table, column by column as the program would write them. */
+/** Inserts rows into a table, encoded column by column as the program does. */
 export type Insert = <T extends SQLiteTable>(table: T, row: T['$inferInsert']) => void
 
-/** Fills a new data directory with rows such as the services write, in bulk. */
+/** Fills a new data directory in bulk with the rows that the services would write. */
 export async function makeLargeData(dataDir: string, size: Size, tell: (text: string) => void) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off', RATE_LIMITS: 'off' })
   const tables = await withServices(config, async ({ db }) => db.tables)
@@ -60,7 +60,7 @@ async function withServices<T>(
   return await work(data.services)
 }
 
-/** Commits whenever the work says how far it is. */
+/** Commits at every progress report of the work. */
 async function inTransactions(
   db: Database,
   work: AsyncGenerator<string> | Generator<string>,

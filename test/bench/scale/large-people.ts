@@ -5,13 +5,13 @@ import { PASSWORD_COSTS } from '../../../src/lib/passwords.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
 
 export const PASSWORD = 'correct horse battery'
-/** How often the session of a person was refreshed. */
+/** How often a user's session was refreshed. */
 export const SESSION_GENERATION = 1
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
 
-/** The id of a person: a UUIDv7 of the day they came. */
+/** A user's id: a UUIDv7 of the day of registration. */
 export function personId(at: number): string {
   const time = (START + at * 1_000).toString(16).padStart(12, '0')
   const rest = (at >>> 0).toString(16).padStart(12, '0')
@@ -22,12 +22,12 @@ export function sessionIdOf(at: number): string {
   return personId(at).replace('-7000-', '-7001-')
 }
 
-/** The refresh token that a person's session was left with. */
+/** The current refresh token of a user's session. */
 export function refreshTokenOf(at: number): string {
   return `refresh-${sessionIdOf(at)}`
 }
 
-/** The key of an attachment; those of a person are `at` and `at` plus the number of people. */
+/** The key of an attachment; a user's are `at` and `at` plus the number of users. */
 export function attachmentKey(at: number): string {
   return `f${at.toString(36).padStart(25, '0')}.webp`
 }
@@ -36,7 +36,7 @@ export function emailOf(at: number): string {
   return `${NAMES[at % NAMES.length]?.toLowerCase()}.${at}@example.com`
 }
 
-/** People with a session each, and what they have stored. Yields how far it is. */
+/** Users with a session each, and their attachments. Yields the progress. */
 export async function* addPeople(tables: Tables, insert: Insert, size: Size, dataDir: string) {
   const { users, sessions, refreshTokens, knownDevices } = tables
   const passwordHash = await Bun.password.hash(PASSWORD, {

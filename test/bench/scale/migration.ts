@@ -7,10 +7,10 @@ import { printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 const TABLES = ['users', 'subscriptions']
-/** A row without a parent, for which every migration is undone at its very end. */
+/** A row without a parent, which makes every migration roll back at its very end. */
 const FAULT = "INSERT INTO known_devices (user_id, device, seen_at) VALUES ('nobody', '', 0)"
 
-/** Prints how long changes of the schema take. All of them are undone. */
+/** Prints how long schema changes take. All of them are rolled back. */
 export function benchMigrations({ large, empty }: Sides) {
   const ofEmpty = migrations(empty)
   const rows = migrations(large).map(({ name, ms, rows }, at) => {
@@ -57,7 +57,7 @@ function indexOf(client: Database, table: string): string {
   return `CREATE INDEX bench_index ON ${table} (${columns[1]?.name}, ${columns[0]?.name})`
 }
 
-/** What https://www.sqlite.org/lang_altertable.html#otheralter says of changes that ALTER TABLE cannot make. */
+/** Rebuilds a table by https://www.sqlite.org/lang_altertable.html#otheralter. */
 function rebuildOf(client: Database, table: string): string[] {
   const kept = client
     .query('SELECT type, sql FROM sqlite_master WHERE tbl_name = ? AND sql NOT NULL')

@@ -5,26 +5,26 @@ import { createLog } from '../../../src/lib/log.ts'
 import { comparedRates, printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** Each part of a rebuild of the large data is ended after so many ms. */
+/** Each part of the large rebuild is stopped after this many ms. */
 const LIMIT = 40_000
 /** In seconds. */
 const SHORTEST = 3
 
-/** Prints how fast the log is folded again: who is who, event by event, then line by line. */
+/** Prints the speed of a rebuild: linking customers event by event, then rebuilding each purchase. */
 export async function benchRebuild({ large, empty }: Sides) {
   const [ours, theirs] = [await ratesOf(large), await ratesOf(empty)]
   printTable(
     'events rebuild',
-    ['', 'large, a second', 'empty', 'large ÷ empty'],
+    ['', 'large', 'empty', 'large ÷ empty'],
     [
-      comparedRates('events linked', [ours.linked, theirs.linked]),
-      comparedRates('lines folded', [ours.folded, theirs.folded]),
-      comparedRates('events, of all of it', [ours.events, theirs.events]),
+      comparedRates('events linked per second', [ours.linked, theirs.linked]),
+      comparedRates('purchases rebuilt per second', [ours.folded, theirs.folded]),
+      comparedRates('events per second, overall', [ours.events, theirs.events]),
     ],
   )
 }
 
-/** By the parts of a rebuild, as far as each comes. */
+/** The rate of each part of a rebuild, within its time limit. */
 async function ratesOf({ dataDir, size }: Side) {
   const config = readConfig({}, { DATA_DIR: dataDir, RATES_PROVIDER: 'off' })
   await using data = await openData(config, createLog('error'))
@@ -36,7 +36,7 @@ async function ratesOf({ dataDir, size }: Side) {
   return { linked, folded, events: size.events / (size.events / linked + size.lines / folded) }
 }
 
-/** Little data is rebuilt again and again. */
+/** Small data is rebuilt repeatedly. */
 async function repeated(rebuild: () => ReturnType<Rebuild>) {
   const total = { events: 0, lines: 0, seconds: 0 }
   while (total.seconds < SHORTEST) {
@@ -48,7 +48,7 @@ async function repeated(rebuild: () => ReturnType<Rebuild>) {
   return total
 }
 
-/** A rebuild looks at its signal before each batch, and goes on to its second part when the first is ended. */
+/** A rebuild checks its signal before each batch, and continues with the second part when the first is stopped. */
 function withoutFirstPart(): AbortSignal {
   const end = performance.now() + LIMIT
   let looked = 0

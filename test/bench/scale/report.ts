@@ -2,7 +2,7 @@ import { cpus, totalmem } from 'node:os'
 import { median } from '../median.ts'
 import type { Latencies } from './asking.ts'
 
-/** From this ratio of large to empty on, a row is marked. */
+/** Rows are marked from this ratio of large to empty. */
 const MARKED = 1.5
 
 /** Prints a table in GitHub's Markdown. */
@@ -13,7 +13,7 @@ export function printTable(title: string, head: string[], rows: (string | number
   )
 }
 
-/** Prints p50 and p99 of both, in ms, with their ratios: medians of those of the blocks, for a pause of the machine hits one block. */
+/** Prints p50 and p99 of both in ms, with ratios. Medians over blocks, because a pause of the machine affects only one block. */
 export function printLatencies(title: string, all: Latencies[]) {
   const head = ['', 'p50 large', 'empty', 'ratio', 'p99 large', 'empty', 'ratio']
   const rows = all.map(({ name, large, empty }) => {
@@ -26,24 +26,24 @@ export function printLatencies(title: string, all: Latencies[]) {
   printTable(`${title}, in ms`, head, rows)
 }
 
-/** A row of a table that compares two figures, the large first. */
+/** A table row that compares two figures, the large side first. */
 export function compared(name: string, [large = 0, empty = 0]: number[]): string[] {
   return [name, large.toFixed(1), empty.toFixed(1), ratio(large, empty)]
 }
 
-/** The same of two rates: more is better. */
+/** The same for two rates, where more is better. */
 export function comparedRates(name: string, [large = 0, empty = 0]: number[]): string[] {
   const text = (large / empty).toFixed(2)
   return [name, large.toFixed(0), empty.toFixed(0), empty / large > MARKED ? `**${text}**` : text]
 }
 
-/** Large divided by empty, in bold where the data makes it slow. */
+/** Large divided by empty, in bold if the data makes it slow. */
 export function ratio(large: number, empty: number): string {
   const text = (large / empty).toFixed(2)
   return large / empty > MARKED ? `**${text}**` : text
 }
 
-/** On what all of it was measured. */
+/** The machine and commit of the measurement. */
 export function machine(): string {
   const commit = Bun.spawnSync(['git', 'rev-parse', '--short', 'HEAD']).stdout.toString().trim()
   const [first] = cpus()

@@ -14,8 +14,8 @@ import {
 } from './sides.ts'
 
 /**
- * Prints how long answers take to what phones, the billing provider and operators ask, one request after the other:
- * first without the file in the page cache, then with as much of it as there is memory for.
+ * Prints the latency of requests from apps, the billing provider and operators, one at a time:
+ * first with an empty page cache, then with a full one.
  */
 export async function benchRequests(sides: Sides, tell: (text: string) => void) {
   const { large, empty } = sides

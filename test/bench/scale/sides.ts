@@ -6,20 +6,20 @@ import { childrenOf, startHomeport } from '../servers.ts'
 import type { Size } from './large-data.ts'
 import { personId, SESSION_GENERATION, sessionIdOf } from './large-people.ts'
 
-/** A data directory that is measured, and where its server listens. */
+/** A data directory to measure, and its server's port. */
 export type Side = { dataDir: string; size: Size; port: number }
 
 export type Sides = { large: Side; empty: Side }
 
-/** Every second person may be deleted, and nobody else asks for those. */
+/** Every second user may be deleted; no other case uses those. */
 const DELETABLE = 1
 
-/** Somebody who is still there. */
+/** A user who has not been deleted. */
 export function anybody({ people }: Size): number {
   return Math.floor((Math.random() * people) / 2) * 2
 }
 
-/** Up to `count` people who may be deleted and were not yet. */
+/** Up to `count` users who may be deleted and still exist. */
 export function findDeletable(side: Side, count: number): number[] {
   using db = new Database(databaseOf(side), { readonly: true })
   const find = db.query('SELECT 1 FROM users WHERE id = ?')
@@ -31,7 +31,7 @@ export function findDeletable(side: Side, count: number): number[] {
   return [...found]
 }
 
-/** Puts the sessions back that earlier runs have refreshed: their tokens are not known any more. */
+/** Restores the sessions that earlier runs refreshed, because their tokens are unknown now. */
 export function renewSessions(side: Side) {
   using db = new Database(databaseOf(side))
   db.run('DELETE FROM refresh_tokens WHERE generation > ?', [SESSION_GENERATION])
@@ -40,7 +40,7 @@ export function renewSessions(side: Side) {
   ])
 }
 
-/** Starts the executable on it and waits until its own check of the file is over. */
+/** Starts the executable and waits until it has checked the file. */
 export async function startSide({ dataDir, port }: Side) {
   const server = await startHomeport(dataDir, port, { LOG_LEVEL: 'error' })
   const startedAt = performance.now()
@@ -49,7 +49,7 @@ export async function startSide({ dataDir, port }: Side) {
   return { ...server, checkedAfter, [Symbol.asyncDispose]: server.stop }
 }
 
-/** Returns what makes an access token of a person, new each time so that no server has checked it before. */
+/** Returns a function that creates a user's access token, new each time so that no server has it cached. */
 export async function tokensOf({ dataDir }: Side): Promise<(at: number) => Promise<string>> {
   const jwk = await Bun.file(join(dataDir, 'secrets', 'access-token.jwk')).json()
   const key = await importJWK(jwk, 'ES256')
@@ -65,13 +65,13 @@ export async function tokensOf({ dataDir }: Side): Promise<(at: number) => Promi
       .sign(key)
 }
 
-/** Reads all of the data, so that as much of it is in the page cache as there is memory for. */
+/** Reads all data, to fill the page cache as far as memory allows. */
 export async function readIntoCache({ dataDir }: Side) {
   const read = ['find', dataDir, '-type', 'f', '-exec', 'cat', '{}', '+']
   await Bun.spawn(read, { stdout: 'ignore' }).exited
 }
 
-/** Has the system forget what it keeps of the database in memory (Linux). */
+/** Drops the database from the page cache (Linux). */
 export async function dropFromCache(side: Side) {
   await Bun.spawn(['dd', `if=${databaseOf(side)}`, 'iflag=nocache', 'count=0'], {
     stderr: 'ignore',

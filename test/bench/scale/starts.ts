@@ -4,12 +4,12 @@ import { compared, printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 const STARTS = 5
-/** A server that was started so long ago, in ms, has done what nobody waits for. */
+/** After this many ms, a server has finished its background work. */
 const REST = 3_000
 
 type Start = { ready: number; memory: number }
 
-/** Starts both in turns and prints how long it takes until each is ready, and its memory then. */
+/** Starts both alternately and prints the time until each is ready, and its memory then. */
 export async function benchStarts({ large, empty }: Sides) {
   const starts = { large: [] as Start[], empty: [] as Start[] }
   for (let round = 0; round < STARTS; round++) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { printTable } from './report.ts'
 import type { Side } from './sides.ts'
 
-/** A table or an index, in bytes: `content` is what its rows or entries take without the free part of pages. */
+/** A table or an index, in bytes: `content` excludes the free part of pages. */
 type Tree = {
   name: string
   ofTable: string
@@ -13,12 +13,12 @@ type Tree = {
   cells: number
 }
 
-/** Smaller ones do not count. */
+/** Smaller ones are ignored. */
 const SHOWN = 0.002
 
 /**
- * Prints what the tables and indexes of a file take, and how much of it is rows: all of the file is read. A row that is
- * large lies partly in pages of its own.
+ * Prints the size of tables and indexes, and how much of it is rows. Reads the whole file. A
+ * large row lies partly in overflow pages.
  */
 export function benchStorage({ dataDir }: Side) {
   using db = new Database(join(dataDir, 'homeport.db'), { readonly: true })
@@ -52,7 +52,7 @@ export function benchStorage({ dataDir }: Side) {
   )
 }
 
-/** The rows of each table that has any. */
+/** The row count of each table that is not empty. */
 function countRows(db: Database, trees: Tree[]): Map<string, number> {
   const tables = trees.filter(({ isIndex, cells }) => !isIndex && cells > 0)
   return new Map(

@@ -4,11 +4,11 @@ import { createLog } from '../../../src/lib/log.ts'
 import { printTable, ratio } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
-/** The data has rows whose files were never made, which no real one has. */
+/** The data has rows without files, which real data does not. */
 const LEFT_OUT = ['orphaned files']
 const TICK = 2
 
-/** Runs what the server does by the clock, and prints how long each takes and for how long at once it holds the loop. */
+/** Runs the scheduled jobs, and prints how long each takes and blocks the event loop. */
 export async function benchTimers({ large, empty }: Sides) {
   const ofEmpty = await runTimers(empty)
   const rows = [...(await runTimers(large))].map(([name, { ms, held }]) => {
@@ -22,7 +22,11 @@ export async function benchTimers({ large, empty }: Sides) {
       other.held.toFixed(1),
     ]
   })
-  printTable('Timers, in ms', ['', 'large', 'empty', 'ratio', 'loop held, large', 'empty'], rows)
+  printTable(
+    'Scheduled jobs, in ms',
+    ['', 'large', 'empty', 'ratio', 'event loop blocked, large', 'empty'],
+    rows,
+  )
 }
 
 async function runTimers({ dataDir }: Side) {

@@ -1,4 +1,4 @@
-/** Stores deliveries of the billing provider and folds each into the line that it is about. */
+/** Stores the billing provider's deliveries and applies each to its purchase. */
 export function createBilling(db) {
   const insertEvent = db.prepare(
     `INSERT INTO events (event_id, type, event_at, received_at, body) VALUES (?, ?, ?, ?, ?)
@@ -34,7 +34,7 @@ export function createBilling(db) {
   })
   return { receive: receive.immediate, read }
 
-  /** What a person has subscribed to, in the shape of Homeport's reply. */
+  /** A user's subscription, in the format of Homeport's reply. */
   function read(userId) {
     const now = Date.now()
     const lines = linesOf.all(userId)

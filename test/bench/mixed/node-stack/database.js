@@ -1,6 +1,6 @@
 import Database from 'better-sqlite3'
 
-/** Opens the database at `path`, as durable as Homeport's: what is committed survives a power cut. */
+/** Opens the database at `path`, as durable as Homeport's: commits survive a power cut. */
 export function openDatabase(path) {
   const db = new Database(path)
   for (const pragma of [

@@ -1,10 +1,10 @@
 import { Algorithm, hash as hashPassword, verify as verifyPassword } from '@node-rs/argon2'
 import { createTurns } from './turns.js'
 
-/** Those of Homeport. */
+/** The same as Homeport's. */
 const OPTIONS = { algorithm: Algorithm.Argon2id, memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 
-/** As many at once as there are cores: more would only make each of them slower. */
+/** One per core; more would only slow each down. */
 const inTurn = createTurns(2)
 const decoy = await hashPassword('nobody has this one', OPTIONS)
 
@@ -12,7 +12,7 @@ export function hash(password) {
   return inTurn(() => hashPassword(password, OPTIONS))
 }
 
-/** Without a hash (no such user) the same work is done. */
+/** Does the same work without a hash (unknown user). */
 export async function verify(password, stored) {
   const matches = await inTurn(() => verifyPassword(stored ?? decoy, password))
   return matches && stored !== undefined

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import sharp from 'sharp'
 import { createTurns } from './turns.js'
 
-/** Those of Homeport for `compression=true&targetType=webp`. */
+/** The same as Homeport's for `compression=true&targetType=webp`. */
 const LONG_SIDE = 2_560
 const QUALITY = 80
 const EFFORT = 1
@@ -14,7 +14,7 @@ const PIXEL_LIMIT = 64_000_000
 sharp.cache(false)
 sharp.concurrency(1)
 
-/** Converts and keeps pictures in `folder`, as many at once as there are cores. */
+/** Converts images and stores them in `folder`, one per core at once. */
 export async function createPictures(db, folder) {
   await mkdir(folder, { recursive: true })
   const inTurn = createTurns(2)
@@ -22,7 +22,7 @@ export async function createPictures(db, folder) {
   const find = db.prepare('SELECT key, size FROM pictures WHERE key = ?')
   return { store, read }
 
-  /** The key of the WebP that was made of `bytes`; file and row survive a power cut by then. */
+  /** Resolves to the key of the WebP made from `bytes`, once file and row survive a power cut. */
   async function store(userId, bytes) {
     const key = `${randomBytes(16).toString('hex')}.webp`
     const path = join(folder, key)

@@ -8,7 +8,7 @@ import { hash, verify } from './passwords.js'
 import { createPictures } from './pictures.js'
 import { createSessions } from './sessions.js'
 
-/** Speaks as much of Homeport's interface as the bench asks for: `node server.js <port> <folder> <webhook token>`. */
+/** The part of Homeport's API that the bench needs: `node server.js <port> <folder> <webhook token>`. */
 const [port, folder, webhookToken] = process.argv.slice(2)
 const UPLOAD_LIMIT = 25 * 1024 * 1024
 
@@ -23,7 +23,7 @@ const wantedToken = digest(`Bearer ${webhookToken}`)
 
 const app = Fastify({
   logger: true,
-  // One line a request, below.
+  // One line per request, below.
   logController: new LogController({ disableRequestLogging: true }),
   genReqId: () => randomUUID(),
   bodyLimit: UPLOAD_LIMIT,
@@ -43,7 +43,7 @@ app.addHook('onResponse', async (request, reply) => {
   request.log.info({ method, url, status: reply.statusCode, ms: reply.elapsedTime })
 })
 
-/** Public replies are made once: `content.json` has the body of each path. */
+/** Public replies are built once: `content.json` has the body of each path. */
 for (const [path, body] of Object.entries(JSON.parse(readFileSync(join(folder, 'content.json'))))) {
   const bytes = Buffer.from(body)
   const etag = `"${digest(body).toString('base64url').slice(0, 22)}"`
@@ -120,7 +120,7 @@ process.on('SIGTERM', async () => {
 })
 await app.listen({ port: Number(port), host: '127.0.0.1' })
 
-/** The user whose session stands, or null. */
+/** The user of an open session, or null. */
 async function userOf(request) {
   const header = request.headers.authorization ?? ''
   return header.startsWith('Bearer ') ? sessions.check(header.slice('Bearer '.length)) : null

@@ -4,10 +4,10 @@ import { generateKeyPair, jwtVerify, SignJWT } from 'jose'
 const ISSUER = 'node-stack'
 const ACCESS_LIFE = '15m'
 const SESSION_LIFE = 365 * 24 * 60 * 60 * 1000
-/** A used token may come again for so long, in ms: the phone may have lost the reply. */
+/** How long a used token may be reused, in ms, because the phone may have lost the reply. */
 const RETRY_WINDOW = 60_000
 
-/** One session a device: an access token, and refresh tokens of which each is exchanged once. */
+/** One session per device: an access token, and refresh tokens that are exchanged once each. */
 export async function createSessions(db) {
   const { privateKey, publicKey } = await generateKeyPair('ES256')
   const insertSession = db.prepare('INSERT INTO sessions VALUES (?, ?, ?)')
@@ -48,7 +48,7 @@ export async function createSessions(db) {
     return { accessToken: await mintAccess(userId, sessionId), refreshToken }
   }
 
-  /** The next pair of tokens and whom they are for, or null. */
+  /** The next pair of tokens and their user, or null. */
   async function refresh(token) {
     const refreshToken = mintToken()
     const found = exchange.immediate(digest(token), refreshToken)
@@ -57,7 +57,7 @@ export async function createSessions(db) {
     return { userId: found.user_id, accessToken, refreshToken }
   }
 
-  /** The user of an access token whose session stands, or null. */
+  /** The user of an access token with an open session, or null. */
   async function check(accessToken) {
     try {
       const { payload } = await jwtVerify(accessToken, publicKey, {

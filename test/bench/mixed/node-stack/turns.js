@@ -1,4 +1,4 @@
-/** Lets so many pieces of work run side by side; the others wait for their turn. */
+/** Limits how many tasks run at once; the others wait. */
 export function createTurns(limit) {
   let running = 0
   const waiting = []
