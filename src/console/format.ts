@@ -47,10 +47,12 @@ export function plural(count: number, noun: string): string {
   return `${number(count)} ${count === 1 ? noun : `${noun}s`}`
 }
 
+const ISO_TIME = /^\d{4}-\d\d-\d\dT[\d:.]+Z$/
+
 /** A value of a setting or a change, in one line. */
 export function value(of: unknown): string {
   if (of === null || of === undefined) return '–'
-  if (typeof of === 'string') return of === '' ? '(empty)' : of
+  if (typeof of === 'string') return ISO_TIME.test(of) ? time(of) : of || '(empty)'
   if (typeof of === 'boolean') return of ? 'yes' : 'no'
   return isFeature(of) ? feature(of) : JSON.stringify(of)
 }

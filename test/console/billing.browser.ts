@@ -48,7 +48,7 @@ browserTest('replays a failed event found from the overview', async () => {
   expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
   const event = await textOf(cancellation(page))
   expect(event).not.toContain('failed')
-  expect(event).toMatch(/willRenew: yes →\s+no/)
+  expect(event).toMatch(/Will renew: yes →\s+no/)
   await page.getByRole('link', { name: 'Overview' }).click()
   expect(await textOf(tile)).toContain('None')
   expect(faults).toEqual([])

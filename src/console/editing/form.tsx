@@ -74,7 +74,8 @@ function Control(props: ControlProps) {
   }
   const hint = schema.description
   if (schema.type === 'boolean') {
-    return <Checkbox label={label} hint={hint} checked={value === true} onChange={onChange} />
+    const statement = hint?.replace(/^whether /, '')
+    return <Checkbox label={label} hint={statement} checked={value === true} onChange={onChange} />
   }
   const isNumber = schema.type === 'integer' || schema.type === 'number'
   return (

@@ -3,7 +3,7 @@ import type { Timeline as TimelineService } from '../../features/billing/access/
 import type { Difference } from '../../lib/differences.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import { type ReplyOf, send } from '../api.ts'
-import { plural } from '../format.ts'
+import { plural, words } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { linkTo, query } from '../router.ts'
 import { Changes } from '../ui/changes.tsx'
@@ -111,7 +111,8 @@ function PurchaseCard({ purchase }: { purchase: Purchase }) {
       <p>
         <Badge tone={active ? 'good' : 'bad'}>{status.replaceAll('_', ' ')}</Badge>{' '}
         <span class="soft">
-          {store ?? 'unknown store'}, transaction {transactionId}, started <Time at={startedAt} />
+          {store ? words(store) : 'Unknown store'}, transaction {transactionId}, started{' '}
+          <Time at={startedAt} />
           {endsAt && (
             <>
               , {active ? 'until' : 'ended'} <Time at={endsAt} />
@@ -147,7 +148,7 @@ function PurchaseEvent({ event }: { event: Purchase['events'][number] }) {
             {isFailed && 'Not applied: '}
             {summarize(changes)}
           </summary>
-          <Changes changes={changes} />
+          <Changes changes={changes.map((one) => ({ ...one, path: words(one.path) }))} />
         </details>
       ) : (
         <span class="soft">No changes</span>

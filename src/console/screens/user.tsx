@@ -19,6 +19,12 @@ type UserDetails = {
 }
 type AccountProps = { details: UserDetails; reload: Remote<UserDetails>['reload'] }
 
+/** What a user cannot do while a limit is in force. */
+const LIMITS: Record<string, string> = {
+  'sign-in': 'Sign-in',
+  'own-password': 'Password confirmation',
+  'two-factor': 'Two-factor codes',
+}
 const TABS: [path: string, name: string][] = [
   ['', 'Account'],
   ['subscription', 'Subscription'],
@@ -205,7 +211,7 @@ function AccountFacts({ details: { user, account, limits } }: { details: UserDet
       />
       {limits.map(({ name, until }) => (
         <p class="warn" key={name}>
-          Rate limit reached: {name}, until <Time at={until} />
+          {LIMITS[name] ?? name} blocked until <Time at={until} />
         </p>
       ))}
     </>

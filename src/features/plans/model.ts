@@ -51,7 +51,7 @@ const fieldsWith = <Text extends TSchema>(
   storefrontLimit: count('storefronts', 20),
   price: t.Number({ minimum: 0, description: 'in `currency`', examples: [9.99] }),
   currency: text('ISO 4217', 'usd'),
-  isEnterprise: flag('whether the sales team sells it, not the app'),
+  isEnterprise: flag('whether it is sold by the sales team'),
   description: Text({ description: 'one sentence about it', examples: ['Everything to grow.'] }),
   badge: Text({
     description: 'a short label such as Popular; empty for none',
