@@ -3,6 +3,9 @@ import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
 
+/** An hourly run, so every purchase is checked once a day. */
+const SHARE_PER_RUN = 1 / 24
+
 type BillingJobsDeps = {
   billing: Billing
   backlog: Backlog
@@ -36,7 +39,7 @@ export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): T
 function reconciling({ reconcileOverdue }: Reconcile): Timer {
   return {
     name: 'reconcile',
-    schedule: ['35 4 * * *'],
-    run: async (signal) => void (await reconcileOverdue(signal)),
+    schedule: ['35 * * * *'],
+    run: async (signal) => void (await reconcileOverdue(signal, SHARE_PER_RUN)),
   }
 }

@@ -146,6 +146,12 @@ export function billingTables(columns: Columns) {
     ],
   )
 
+  /** Where reconciliation goes on: one row. */
+  const reconciliation = table('reconciliation', {
+    id: text().primaryKey(),
+    afterPurchase: text().notNull(),
+  })
+
   /** Pseudonyms of deleted users' ids: later events that name them are pseudonymized on receipt. */
   const billingTombstones = table('billing_tombstones', { pseudonym: text().primaryKey() })
 
@@ -158,6 +164,7 @@ export function billingTables(columns: Columns) {
     staleCustomers,
     purchaseOwners,
     transferIds,
+    reconciliation,
     billingTombstones,
   }
 }

@@ -5,7 +5,6 @@ import { deliver, iso, ms, purchase } from '../../support/billing.ts'
 const PATH = '/api/user/subscription/v1'
 
 test('99: what was missed is found by asking the provider, and is an event of the log', async () => {
-  const day = 24 * 60 * 60 * 1000
   const report = (expires: number) => ({
     request_date_ms: ms(40),
     subscriber: {
@@ -60,7 +59,34 @@ test('99: what was missed is found by asking the provider, and is an event of th
   })
   const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(5_000))
   expect(changed).toEqual([])
-  expect(day).toBe(86_400_000)
+})
+
+test('99: every overdue customer has a turn, even if the provider reports no difference', async () => {
+  const asked: string[] = []
+  using provider = serveProvider((request) => {
+    asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
+    return Response.json({ request_date_ms: ms(40), subscriber: {} })
+  })
+  await using app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: provider.url })
+  app.clock.now = new Date(ms(1))
+  await deliver(app, purchase(customerAt(0), { original_transaction_id: customerAt(0) }))
+  await copyPurchase(app, 12)
+  app.clock.now = new Date(ms(40))
+  const { reconcile } = app.services
+  const customers = Array.from({ length: 12 }, (_, at) => customerAt(at))
+  const signal = AbortSignal.timeout(5_000)
+  for (const [from, to] of [
+    [0, 5],
+    [5, 10],
+  ]) {
+    asked.length = 0
+    await reconcile?.reconcileOverdue(signal, 0.4)
+    expect(asked).toEqual(customers.slice(from, to))
+  }
+  // The last two, then the others from the start.
+  asked.length = 0
+  await reconcile?.reconcileOverdue(signal)
+  expect(asked).toEqual([...customers.slice(10), ...customers.slice(0, 10)])
 })
 
 function read(app: TestApp, token: string, query = '') {
@@ -70,4 +96,24 @@ function read(app: TestApp, token: string, query = '') {
 function serveProvider(reply: (request: Request) => Response) {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch: reply })
   return { url: `http://127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
+}
+
+function customerAt(at: number): string {
+  return `user-${String(at).padStart(4, '0')}`
+}
+
+/** Stores the one purchase that there is for more customers, up to `count` in all. */
+async function copyPurchase({ services: { db } }: TestApp, count: number) {
+  const { subscriptions } = db.tables
+  const [first] = await db.read.select().from(subscriptions)
+  if (!first) throw new Error('there is no purchase yet')
+  const rows = Array.from({ length: count - 1 }, (_, at) => {
+    const customerId = customerAt(at + 1)
+    return { ...first, customerId, purchaseKey: `PRODUCTION|${customerId}` }
+  })
+  await db.write(async (tx) => {
+    for (let at = 0; at < rows.length; at += 500) {
+      await tx.insert(subscriptions).values(rows.slice(at, at + 500))
+    }
+  })
 }

@@ -1,4 +1,4 @@
-import { and, asc, eq, gt } from 'drizzle-orm'
+import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
@@ -16,9 +16,13 @@ type ReconcileDeps = {
 }
 
 export type Reconcile = ReturnType<typeof createReconcile>
+type Customer = { customerId: string; appUserId: string }
 type ReconcileReport = { customers: number; corrected: string[]; failed: string[] }
-const PAGE_SIZE = 500
+const PAGE_SIZE = 100
 const MAX_CUSTOMERS_PER_RUN = 2_000
+/** All keys of production are between these two. */
+const FIRST_KEY = 'PRODUCTION|'
+const LAST_KEY = 'PRODUCTION}'
 
 /**
  * Compares purchases with the provider's API, which knows of events that were never delivered. A difference is
@@ -31,7 +35,8 @@ export function createReconcile({
   now,
   log,
 }: ReconcileDeps) {
-  const { subscriptions, billingAliases } = db.tables
+  const { subscriptions, billingAliases, reconciliation } = db.tables
+  const { purchaseKey } = subscriptions
   return { reconcileUser, reconcileOverdue }
 
   /** Does nothing for an id that no event has named: asking would create a customer at the provider. */
@@ -40,66 +45,99 @@ export function createReconcile({
       .select()
       .from(billingAliases)
       .where(eq(billingAliases.appUserId, appUserId))
-    return reconcile(alias ? [{ customerId: alias.customerId, appUserId }] : [], signal)
+    const report = emptyReport()
+    if (alias) await reconcile({ customerId: alias.customerId, appUserId }, report, signal)
+    return report
   }
 
-  /** Checks the customers whose purchases have ended without an event that says so. */
-  async function reconcileOverdue(signal: AbortSignal): Promise<ReconcileReport> {
-    const customers = new Set<string>()
-    for (let after = ''; !signal.aborted && customers.size < MAX_CUSTOMERS_PER_RUN; ) {
-      const rows = await db.read
-        .select()
-        .from(subscriptions)
-        .where(
-          and(gt(subscriptions.purchaseKey, after), eq(subscriptions.environment, 'PRODUCTION')),
-        )
-        .orderBy(asc(subscriptions.purchaseKey))
-        .limit(PAGE_SIZE)
-      if (rows.length === 0) break
-      for (const { purchaseKey, customerId, state } of rows) {
-        after = purchaseKey
-        if (isOverdue(purchaseIn(state as StoredPurchase), now().getTime()))
-          customers.add(customerId)
+  /**
+   * Checks the customers whose purchases have ended without an event that says so. Each call looks at the next `share`
+   * of all purchases, so that all of them have their turn.
+   */
+  async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
+    const report = emptyReport()
+    const asked = new Set<string>()
+    let after = await readCursor()
+    let left = Math.ceil(share * (await db.read.$count(subscriptions, isAfter(FIRST_KEY))))
+    while (left > 0 && asked.size < MAX_CUSTOMERS_PER_RUN) {
+      const rows = await pageAfter(after, Math.min(left, PAGE_SIZE))
+      for (const { customerId, state } of rows) {
+        if (asked.has(customerId)) continue
+        if (!isOverdue(purchaseIn(state as StoredPurchase), now().getTime())) continue
+        asked.add(customerId)
+        await reconcile({ customerId, appUserId: customerId }, report, signal)
       }
+      if (signal.aborted) break
+      left -= rows.length
+      after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
     }
-    const known = [...customers].map((customerId) => ({ customerId, appUserId: customerId }))
-    return reconcile(known, signal)
+    await storeCursor(after)
+    return report
+  }
+
+  function isAfter(key: string) {
+    return and(gt(purchaseKey, key), lt(purchaseKey, LAST_KEY))
+  }
+
+  function pageAfter(key: string, limit: number) {
+    return db.read
+      .select()
+      .from(subscriptions)
+      .where(isAfter(key))
+      .orderBy(asc(purchaseKey))
+      .limit(limit)
+  }
+
+  async function readCursor(): Promise<string> {
+    const [row] = await db.read.select().from(reconciliation)
+    return row?.afterPurchase ?? FIRST_KEY
+  }
+
+  async function storeCursor(afterPurchase: string) {
+    await db.write(async (tx) => {
+      await tx
+        .insert(reconciliation)
+        .values({ id: 'overdue', afterPurchase })
+        .onConflictDoUpdate({ target: reconciliation.id, set: { afterPurchase } })
+    })
   }
 
   async function reconcile(
-    customers: { customerId: string; appUserId: string }[],
+    { customerId, appUserId }: Customer,
+    report: ReconcileReport,
     signal: AbortSignal,
   ) {
-    const report: ReconcileReport = { customers: customers.length, corrected: [], failed: [] }
-    for (const { customerId, appUserId } of customers) {
-      if (signal.aborted) break
-      const answer = await readSubscriber(appUserId, signal)
-      if ('failed' in answer) {
-        log.warn({ reason: answer.failed }, 'a customer could not be reconciled')
-        report.failed.push(appUserId)
-        continue
-      }
-      const rows = await db.read
-        .select()
-        .from(subscriptions)
-        .where(eq(subscriptions.customerId, customerId))
-      for (const reported of answer.subscriptions) {
-        const known = rows.find(({ state }) =>
-          isSamePurchase(purchaseIn(state as StoredPurchase), reported),
-        )
-        if (known && agrees(purchaseIn(known.state as StoredPurchase), reported)) continue
-        const transactionKey =
-          known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
-        await recordInternalEvent(
-          'HOMEPORT_RECONCILED',
-          answer.at,
-          eventOf(reported, appUserId, transactionKey),
-        )
-        report.corrected.push(`${appUserId} ${reported.productId}`)
-      }
+    if (signal.aborted) return
+    report.customers++
+    const answer = await readSubscriber(appUserId, signal)
+    if ('failed' in answer) {
+      log.warn({ reason: answer.failed }, 'a customer could not be reconciled')
+      report.failed.push(appUserId)
+      return
     }
-    return report
+    const rows = await db.read
+      .select()
+      .from(subscriptions)
+      .where(eq(subscriptions.customerId, customerId))
+    for (const reported of answer.subscriptions) {
+      const known = rows.find(({ state }) =>
+        isSamePurchase(purchaseIn(state as StoredPurchase), reported),
+      )
+      if (known && agrees(purchaseIn(known.state as StoredPurchase), reported)) continue
+      const transactionKey =
+        known?.purchaseKey.slice(known.purchaseKey.indexOf('|') + 1) ?? reported.transactionId
+      await recordInternalEvent(
+        'HOMEPORT_RECONCILED',
+        answer.at,
+        eventOf(reported, appUserId, transactionKey),
+      )
+      report.corrected.push(`${appUserId} ${reported.productId}`)
+    }
   }
+}
+
+function emptyReport(): ReconcileReport {
+  return { customers: 0, corrected: [], failed: [] }
 }
 
 function isOverdue({ endedAt, expiresAt, graceExpiresAt }: Purchase, now: number): boolean {
