@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { readEvent } from '../../src/features/billing/inbox/event.ts'
 import { assessPurchases, entitlementsOf } from '../../src/features/billing/purchases/access.ts'
 import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
-import { bodyOf, ms, type Told } from '../support/billing.ts'
+import { bodyOf, type EventFixture, ms } from '../support/billing.ts'
 import { accessByModel, type Logged } from '../support/billing-model.ts'
 import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
 
@@ -21,8 +21,8 @@ testInstances(
     await using instances = await createTestInstances()
     const { address, both, here, clock } = instances
     clock.now = new Date(ms(200))
-    const told = times(DELIVERIES - 30).map(anyEvent)
-    const deliveries = [...told, ...told.slice(0, 30)].sort(() => Math.random() - 0.5)
+    const fixture = times(DELIVERIES - 30).map(anyEvent)
+    const deliveries = [...fixture, ...fixture.slice(0, 30)].sort(() => Math.random() - 0.5)
     const start = performance.now()
     const took: number[] = []
     const statuses = await byClients(deliveries, async (event) => {
@@ -41,8 +41,8 @@ testInstances(
     )
     expect(refused).toEqual([])
     for (const { services } of both) await services.backlog.drain()
-    expect((await here.services.billing.count()).events).toBe(told.length)
-    expect(await accessByStore(here)).toEqual(accessByModel(told.map(logged), USERS, NOW))
+    expect((await here.services.billing.count()).events).toBe(fixture.length)
+    expect(await accessByStore(here)).toEqual(accessByModel(fixture.map(logged), USERS, NOW))
     const { changed } = await here.services.rebuildBilling(AbortSignal.timeout(20_000))
     expect(changed).toEqual([])
   },
@@ -50,7 +50,7 @@ testInstances(
 )
 
 /** An event that most likely meets the others: there are few people and few subscriptions. */
-function anyEvent(at: number): Told {
+function anyEvent(at: number): EventFixture {
   const type = one(TYPES)
   const day = () => Math.floor(Math.random() * 60)
   if (type === 'TRANSFER') {
@@ -83,10 +83,10 @@ function one<T>(list: T[]): T {
   return list[Math.floor(Math.random() * list.length)] as T
 }
 
-function logged(told: Told): Logged {
-  const event = readEvent(bodyOf(told), Buffer.from(''))
+function logged(fixture: EventFixture): Logged {
+  const event = readEvent(bodyOf(fixture), Buffer.from(''))
   if (!event) throw new Error('the story has no event')
-  return { ...event, orderedAt: ms(told.at) }
+  return { ...event, orderedAt: ms(fixture.at) }
 }
 
 async function accessByStore({ services }: TestApp): Promise<Record<string, string[]>> {
@@ -109,9 +109,9 @@ testInstances(
   async () => {
     await using instances = await createTestInstances()
     const types = ['INITIAL_PURCHASE', 'RENEWAL', 'CANCELLATION', 'RENEWAL', 'EXPIRATION']
-    const told = times(60).flatMap((user) =>
+    const fixture = times(60).flatMap((user) =>
       types.map(
-        (type, at): Told => ({
+        (type, at): EventFixture => ({
           id: `E-${user}-${at}`,
           type,
           at,
@@ -123,7 +123,7 @@ testInstances(
         }),
       ),
     )
-    const statuses = await byClients(told, async (event) => {
+    const statuses = await byClients(fixture, async (event) => {
       const json = bodyOf(event)
       const how = { token: WEBHOOK_TOKEN, json }
       return (await instances.address.ask('POST', '/api/webhooks/billing/v1', how)).status

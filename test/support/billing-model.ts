@@ -1,14 +1,13 @@
 import type { BillingEvent } from '../../src/features/billing/inbox/event.ts'
 
 /**
- * The rules of `docs/billing.md` once more, as naively as they can be written: everything in one place,
- * worked out from the whole log each time, sharing no code with what it checks. Answers, for each user
- * and environment, which entitlements are active at `now`.
+ * A naive second implementation of the rules in `docs/billing.md`. It shares no code with the first one, and works out
+ * the active entitlements of each user and environment at `now` from the whole log.
  */
 export type Logged = BillingEvent & { orderedAt: number }
 
 const DAY = 86_400_000
-const LINE_TYPES = [
+const PURCHASE_TYPES = [
   'INITIAL_PURCHASE RENEWAL NON_RENEWING_PURCHASE TEMPORARY_ENTITLEMENT_GRANT',
   'SUBSCRIPTION_EXTENDED REFUND_REVERSED UNCANCELLATION',
   'PRODUCT_CHANGE',
@@ -27,16 +26,16 @@ export function accessByModel(
   const sorted = [...log].sort((a, b) => order(a, b))
   const groups = identityGroups(log)
   const groupOf = (id: string) => groups.find((group) => group.has(id)) ?? new Set([id])
-  const lines = new Map<string, Logged[]>()
+  const purchases = new Map<string, Logged[]>()
   for (const event of sorted) {
-    if (event.type === 'TRANSFER' || !isLine(event)) continue
+    if (event.type === 'TRANSFER' || !isAboutPurchase(event)) continue
     const key = `${event.environment}/${event.originalTransactionId}`
-    lines.set(key, [...(lines.get(key) ?? []), event])
+    purchases.set(key, [...(purchases.get(key) ?? []), event])
   }
   const result: Record<string, string[]> = {}
   for (const user of users) {
     for (const environment of ['PRODUCTION', 'SANDBOX']) {
-      const own = [...lines].filter(
+      const own = [...purchases].filter(
         ([key, events]) =>
           key.startsWith(environment) && ownerGroup(events, sorted, groupOf)?.has(user),
       )
@@ -48,12 +47,12 @@ export function accessByModel(
   return result
 }
 
-function isLine({ type }: Logged) {
-  return LINE_TYPES.flat().includes(type)
+function isAboutPurchase({ type }: Logged) {
+  return PURCHASE_TYPES.flat().includes(type)
 }
 
 function order(a: Logged, b: Logged) {
-  const rank = (event: Logged) => LINE_TYPES.findIndex((types) => types.includes(event.type))
+  const rank = (event: Logged) => PURCHASE_TYPES.findIndex((types) => types.includes(event.type))
   if (a.orderedAt !== b.orderedAt) return a.orderedAt < b.orderedAt ? -1 : 1
   if ((a.purchasedAt ?? 0) !== (b.purchasedAt ?? 0))
     return (a.purchasedAt ?? 0) < (b.purchasedAt ?? 0) ? -1 : 1
@@ -61,7 +60,7 @@ function order(a: Logged, b: Logged) {
   return a.id < b.id ? -1 : 1
 }
 
-/** Ids that share an event are one customer; groups that share an id are joined until none does. */
+/** Ids that share an event are one group; groups that share an id are joined. */
 function identityGroups(log: Logged[]): Set<string>[] {
   let groups = log
     .filter((event) => event.type !== 'TRANSFER')
@@ -91,10 +90,10 @@ function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Se
   for (const event of log) {
     if (events.includes(event)) owner = groupOf(event.appUserId ?? '')
     if (event.type !== 'TRANSFER' || owner === null) continue
-    const [line] = events
+    const [first] = events
     const store = events.find((one) => one.store !== null)?.store
     if (event.store && store && event.store !== store) continue
-    if (event.hasEnvironment && event.environment !== line?.environment) continue
+    if (event.hasEnvironment && event.environment !== first?.environment) continue
     const holder: Set<string> = owner
     const isSource = event.transferredFrom.some((id) =>
       [...groupOf(id)].some((one) => holder.has(one)),
@@ -104,9 +103,9 @@ function ownerGroup(events: Logged[], log: Logged[], groupOf: (id: string) => Se
   return owner
 }
 
-/** The last purchase decides what is granted; without one, the first event that we know. */
+/** The last purchase event decides what is granted, else the first event. */
 function basis(events: Logged[]): Logged {
-  const purchases = events.filter(({ type }) => LINE_TYPES[0]?.includes(type))
+  const purchases = events.filter(({ type }) => PURCHASE_TYPES[0]?.includes(type))
   return (purchases.at(-1) ?? events[0]) as Logged
 }
 

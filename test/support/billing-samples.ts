@@ -11,7 +11,7 @@ const COMMON = {
 const PURCHASED = 1_785_600_000_000
 const DAY = 86_400_000
 
-/** A subscription as each store tells of it. */
+/** The fields of a subscription by store. */
 const STORES = {
   apple: {
     store: 'APP_STORE',
@@ -105,7 +105,7 @@ const EVENTS: Sample[] = [
   lifecycle('TEST', 'google', { entitlement_ids: null, price: null, environment: 'SANDBOX' }),
   {
     type: 'TEMPORARY_ENTITLEMENT_GRANT',
-    app_user_id: 'somebody',
+    app_user_id: 'another-user',
     store: 'APP_STORE',
     product_id: 'com.example.pro.monthly',
     purchased_at_ms: PURCHASED,
@@ -141,7 +141,7 @@ const EVENTS: Sample[] = [
   { type: 'PAYWALL_COMPONENT_INTERACTED', environment: 'SANDBOX', paywall_id: 'pw1' },
 ]
 
-/** A delivery of every type and store that the provider documents, written for these tests. */
+/** A delivery of every documented type and store. */
 export const billingSamples = EVENTS.map((event, at) => ({
   api_version: '1.0',
   event: { id: `SAMPLE-${at}`, event_timestamp_ms: PURCHASED + at * 1_000, ...event },

@@ -2,16 +2,16 @@ import { type BillingEvent, readEvent } from '../../src/features/billing/inbox/e
 import { type TestApp, WEBHOOK_TOKEN } from './app.ts'
 
 export const DAY = 24 * 60 * 60 * 1000
-/** The instant that stories call 0. */
+/** Day 0 of event fixtures. */
 export const T0 = Date.UTC(2026, 9, 1)
 
-/** An event as a story writes it: a type, an instant in days after T0, and the fields that matter. */
-export type Told = { type: string; at: number; id?: string } & Record<string, unknown>
+/** An event for a test: its type, its time in days after T0, and further fields. */
+export type EventFixture = { type: string; at: number; id?: string } & Record<string, unknown>
 
 let count = 0
 
-/** The provider's body of an event; times that end in `_day` are days after T0. */
-export function bodyOf({ type, at, id, ...fields }: Told) {
+/** The provider's body of an event. Fields that end in `_day` are days after T0. */
+export function bodyOf({ type, at, id, ...fields }: EventFixture) {
   const event: Record<string, unknown> = {
     id: id ?? `T-${++count}`,
     type,
@@ -33,7 +33,7 @@ export function lifecycle(
   type: string,
   at: number,
   fields: Record<string, unknown> = {},
-): Told {
+): EventFixture {
   return {
     type,
     at,
@@ -57,23 +57,23 @@ export function iso(day: number): string {
 }
 
 /** A purchase at day 0 that lasts until day 30. */
-export function purchase(user: string, fields: Record<string, unknown> = {}): Told {
+export function purchase(user: string, fields: Record<string, unknown> = {}): EventFixture {
   return lifecycle(user, 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30, ...fields })
 }
 
-export async function deliver(app: TestApp, told: Told | object) {
-  const json = 'at' in told ? bodyOf(told as Told) : told
+export async function deliver(app: TestApp, fixture: EventFixture | object) {
+  const json = 'at' in fixture ? bodyOf(fixture as EventFixture) : fixture
   const answer = await app.ask('POST', '/api/webhooks/billing/v1', { token: WEBHOOK_TOKEN, json })
-  if (answer.status !== 200) throw new Error(`a delivery was answered ${answer.text}`)
+  if (answer.status !== 200) throw new Error(`the delivery failed: ${answer.text}`)
   return answer.json.code as string
 }
 
-/** Takes an event in as the webhook does behind HTTP, for tests that deliver thousands. */
-export async function receive({ services }: TestApp, told: Told): Promise<string> {
-  const body = bodyOf(told)
+/** Delivers without HTTP, for tests with thousands of events. */
+export async function receive({ services }: TestApp, fixture: EventFixture): Promise<string> {
+  const body = bodyOf(fixture)
   const bytes = Buffer.from(JSON.stringify(body))
   const event = readEvent(body, bytes)
-  if (!event) throw new Error('the story has no event')
+  if (!event) throw new Error('the fixture has no event')
   return services.billing.receive({ event, bytes })
 }
 

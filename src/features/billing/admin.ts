@@ -18,7 +18,7 @@ type BillingAdminDeps = {
   reprocess: Reprocess
   timeline: Timeline
   reconcile: Reconcile | null
-  /** The person of an app user id; null when nobody has it. */
+  /** The user with an app user id, as the console shows one; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
   record: RecordAct
   log: Log
@@ -30,8 +30,8 @@ const flag = t.Optional(t.Literal('true'))
 
 const Filter = {
   type: t.Optional(t.String({ maxLength: 255 })),
-  outcome: t.Optional(oneOf(OUTCOMES, { description: 'what came of it' })),
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
+  outcome: t.Optional(oneOf(OUTCOMES, { description: 'what the event has caused' })),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
   user: t.Optional(t.String({ maxLength: 255 })),
   conflicting: flag,
   clockIsOff: flag,
@@ -40,12 +40,12 @@ const EventsQuery = closedObject({ ...Filter, after: t.Optional(t.String({ maxLe
 const ReplayMany = closedObject(Filter)
 const IdParam = closedObject({ id: t.String({ maxLength: 300 }) })
 const EnvironmentQuery = closedObject({
-  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'real purchases, or tests' })),
+  environment: t.Optional(oneOf(ENVIRONMENTS, { description: 'production or test purchases' })),
 })
 
-const RECONCILE_TIME = 60_000
+const RECONCILE_TIMEOUT_MS = 60_000
 
-/** The log of billing events, and what they came to for a person. */
+/** Console routes for billing events and the purchases of a user. */
 export function billingAdmin(deps: BillingAdminDeps) {
   const { billing, eventSearch, reprocess, timeline, reconcile, findUser, record, log } = deps
   return new Elysia({ name: 'billing-admin', prefix: CONSOLE_API })
@@ -87,8 +87,8 @@ export function billingAdmin(deps: BillingAdminDeps) {
     .post(
       '/events/replay',
       ({ request, body, server, set }) =>
-        progressReply({ request, server, set, log }, async (tell, signal) => {
-          const outcome = await reprocess(filterOf(body), tell, signal)
+        progressReply({ request, server, set, log }, async (onProgress, signal) => {
+          const outcome = await reprocess(filterOf(body), onProgress, signal)
           await record(request, { action: 'events.replay-many', after: { ...body, ...outcome } })
           return outcome
         }),
@@ -107,7 +107,7 @@ export function billingAdmin(deps: BillingAdminDeps) {
         if (reconcile === null) {
           throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
         }
-        const report = await reconcile.reconcileUser(id, AbortSignal.timeout(RECONCILE_TIME))
+        const report = await reconcile.reconcileUser(id, AbortSignal.timeout(RECONCILE_TIMEOUT_MS))
         const { customers, corrected, failed } = report
         const after = { customers, corrected: corrected.length, failed: failed.length }
         await record(request, { action: 'events.reconcile', target: id, after })

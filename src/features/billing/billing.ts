@@ -20,9 +20,9 @@ type BillingPartsDeps<Plan extends PlanLike> = {
   db: BillingDb
   pseudonymKey: Uint8Array
   ignoresSandbox: boolean
-  /** The provider's interface; the key is null where it must not be asked. */
+  /** The provider's REST API; without a key it is not called. */
   subscriberApi: { url: string; key: string | null }
-  /** The plans on sale, in the language that suits best of those that are wanted. */
+  /** The plans, in the best language out of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   /** Those of `ids` that are users. */
   existingUsers: (from: Reader, ids: string[]) => Promise<string[]>

@@ -33,22 +33,19 @@ type Listed = {
   duplicates: number
 }
 
-const MARK_OPTIONS: [flags: string, meaning: string][] = [
-  ['--failed', 'only those that could not be applied'],
-  ['--conflicting', 'only those that came again with another body'],
+const FILTER_OPTIONS: [flags: string, meaning: string][] = [
+  ['--user <id>', 'only those of this app user id'],
+  ['--type <type>', 'only those of this type'],
+  ['--failed', 'only those that failed'],
+  ['--conflicting', 'only those received again with another body'],
   ['--clock-off', 'only those with an implausible time'],
-  ['--sandbox', 'only those of the sandbox'],
+  ['--sandbox', 'only test purchases'],
 ]
 
 const eventsList = dataCommand({
   name: 'events list',
   summary: 'List billing events, the newest first',
-  options: [
-    ['--user <id>', 'only those of this app user id'],
-    ['--type <type>', 'only those of this type'],
-    ...MARK_OPTIONS,
-    ['--limit <count>', 'at most this many (50)'],
-  ],
+  options: [...FILTER_OPTIONS, ['--limit <count>', 'at most this many (50)']],
   input: (_args, options) => ({
     ...readFilter(options),
     ...(typeof options['limit'] === 'string' ? { limit: parseLimitOption(options['limit']) } : {}),
@@ -67,7 +64,7 @@ const eventsList = dataCommand({
 
 const eventsShow = dataCommand({
   name: 'events show',
-  summary: 'Show one billing event with its body as it came',
+  summary: 'Show a billing event with its body',
   arguments: '<id>',
   input: ([id = '']) => id,
   work: async ({ billing, timeline }: Needs, id: string) => {
@@ -81,39 +78,39 @@ const eventsShow = dataCommand({
 
 const eventsReplay = dataCommand({
   name: 'events replay',
-  summary: 'Fold one event of the log again',
+  summary: 'Process a billing event again',
   arguments: '<id>',
   input: ([id = '']) => id,
   work: async ({ billing }: Needs, id: string) => {
     const outcome = await billing.replay(id)
     if (outcome === null) throw new AppError('not_found', `There is no event ${id}.`)
     if (!outcome)
-      throw new AppError('conflict', `The event ${id} cannot be folded: see events show.`)
+      throw new AppError(
+        'conflict',
+        `The event ${id} failed again. "events show ${id}" shows the error.`,
+      )
     return { replayed: id }
   },
-  print: ({ replayed }) => `Folded ${replayed} again.`,
+  print: ({ replayed }) => `Processed ${replayed} again.`,
   changes: ({ replayed }) => ({ eventId: replayed }),
   target: ({ replayed }) => replayed,
 })
 
 const eventsRetry = dataCommand({
   name: 'events retry',
-  summary: 'Fold all events again that match, such as with --failed',
-  options: [
-    ['--user <id>', 'only those of this app user id'],
-    ['--type <type>', 'only those of this type'],
-    ...MARK_OPTIONS,
-  ],
+  summary: 'Process all matching events again, such as with --failed',
+  options: FILTER_OPTIONS,
   input: (_args, options) => readFilter(options),
   work: ({ reprocess }: Needs, filter: EventFilter) =>
     reprocess(filter, () => {}, new AbortController().signal),
-  print: ({ done, failed }) => `Folded ${done} events again, ${failed} of them fail.`,
+  print: ({ done, failed }) =>
+    `Processed ${done} events again, ${failed === 0 ? 'none' : failed} failed.`,
   changes: (outcome, filter) => ({ ...filter, ...outcome }),
 })
 
 const eventsRebuild = dataCommand({
   name: 'events rebuild',
-  summary: 'Fold the whole log again and say what changed, which must be nothing',
+  summary: 'Rebuild all purchases from the event log and list differences; there should be none',
   work: ({ rebuildBilling }: Needs) => rebuildBilling(new AbortController().signal),
   print: ({ events, lines, changed, seconds }) =>
     [
@@ -125,11 +122,12 @@ const eventsRebuild = dataCommand({
 
 const eventsReconcile = dataCommand({
   name: 'events reconcile',
-  summary: 'Ask the provider for what we may have missed (needs RC_API_KEY)',
+  summary: 'Refresh ended purchases from RevenueCat, in case events were missed (needs RC_API_KEY)',
   options: [['--user <id>', 'only this app user id']],
   input: (_args, { user }) => (typeof user === 'string' ? { user } : {}),
   work: async ({ reconcile }: Needs, { user }: { user?: string }) => {
-    if (reconcile === null) throw new AppError('unavailable', 'Set RC_API_KEY to reconcile.')
+    if (reconcile === null)
+      throw new AppError('unavailable', 'Set RC_API_KEY to refresh purchases from RevenueCat.')
     const signal = AbortSignal.timeout(9 * 60_000)
     return user === undefined
       ? reconcile.reconcileOverdue(signal)
@@ -137,7 +135,7 @@ const eventsReconcile = dataCommand({
   },
   print: ({ customers, corrected, failed }) =>
     [
-      `Asked for ${customers} customers, corrected ${corrected.length}, failed ${failed.length}.`,
+      `Checked ${customers} customers: ${corrected.length} purchases corrected, ${failed.length} customers failed.`,
       ...corrected,
     ].join('\n'),
   changes: ({ customers, corrected }) => ({ customers, corrected }),
@@ -147,7 +145,7 @@ const userSubscription = dataCommand({
   name: 'user subscription',
   summary: 'Show what a user has paid for',
   arguments: '<id-or-email>',
-  options: [['--sandbox', 'the sandbox instead of production']],
+  options: [['--sandbox', 'test purchases instead of production']],
   input: ([id = ''], { sandbox }) =>
     ({ id, environment: sandbox ? 'sandbox' : 'production' }) as const,
   work: async (
@@ -156,7 +154,7 @@ const userSubscription = dataCommand({
   ) => {
     const id = (await userIdOf(typed)) ?? typed
     if (!(await subscription.isKnown(id))) {
-      throw new AppError('not_found', `There is no user ${id}, and no event names that id.`)
+      throw new AppError('not_found', `There is no user ${id}, and no billing event names that id.`)
     }
     const access = await timeline.explain(id, environment)
     return { access, ...(await subscription.read(id, environment, ['en'])).subscription }
@@ -166,11 +164,11 @@ const userSubscription = dataCommand({
 
 const plansUnmatched = dataCommand({
   name: 'plans unmatched',
-  summary: 'List products that people have paid for and that no plan on sale names',
+  summary: 'List paid products that no plan includes',
   work: ({ listUnmatched }: Needs) => listUnmatched(),
   print: (products) =>
     products.length === 0
-      ? 'Every product that is paid for belongs to a plan.'
+      ? 'Every paid product belongs to a plan.'
       : products
           .map(({ productId, priceId, entitlementIds, lines, customerId }) =>
             [productId ?? '-', priceId ?? '-', entitlementIds, lines, customerId].join('\t'),

@@ -13,7 +13,7 @@ import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
 
 type Needs<Plan extends PlanLike> = {
-  /** The plans on sale, in the language that suits best of those that are wanted. */
+  /** The plans, in the best language out of `wanted`. */
   listPlans: (wanted: string[]) => Promise<{ plans: Plan[]; language: string }>
   planSchema: TSchema
   /** Those of `ids` that are users. */
@@ -24,7 +24,7 @@ type Needs<Plan extends PlanLike> = {
   sizes?: FoldingSizes | undefined
 }
 
-/** The billing provider's events, and who has paid for what. */
+/** The billing provider's events, and what users have paid for. */
 export const billingFeature = {
   tables: billingTables,
   commands: billingCommands,

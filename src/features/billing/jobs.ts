@@ -9,7 +9,7 @@ const SHARE_PER_RUN = 1 / 24
 type BillingJobsDeps = {
   billing: Billing
   backlog: Backlog
-  /** Null without a key of the provider's interface. */
+  /** Null without an API key. */
   reconcile: Reconcile | null
 }
 

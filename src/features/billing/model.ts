@@ -17,8 +17,8 @@ const ms = (description: string, example: number) =>
 const BillingEvent = t.Object(
   {
     id: t.Optional(text('the same for every delivery of one event', 'E1')),
-    type: text('what has happened', 'INITIAL_PURCHASE'),
-    event_timestamp_ms: t.Optional(ms('when it happened', 1_783_000_000_000)),
+    type: text('the type of the event', 'INITIAL_PURCHASE'),
+    event_timestamp_ms: t.Optional(ms('when the provider generated it', 1_783_000_000_000)),
     app_user_id: t.Optional(
       text(
         'the `_id` that the app gave to the billing SDK',
@@ -26,25 +26,25 @@ const BillingEvent = t.Object(
       ),
     ),
     environment: t.Optional(text('`PRODUCTION` or `SANDBOX`', 'PRODUCTION')),
-    store: t.Optional(text('where it was bought', 'APP_STORE')),
-    product_id: t.Optional(text('what was bought', 'prod_example_pro')),
+    store: t.Optional(text('the store', 'APP_STORE')),
+    product_id: t.Optional(text('the product', 'prod_example_pro')),
     entitlement_ids: t.Optional(
-      t.Array(t.String(), { description: 'what it gives access to', examples: [['pro']] }),
+      t.Array(t.String(), { description: 'the entitlements it grants', examples: [['pro']] }),
     ),
-    period_type: t.Optional(text('the kind of the period', 'NORMAL')),
+    period_type: t.Optional(text('the type of the period', 'NORMAL')),
     purchased_at_ms: t.Optional(ms('when the period began', 1_783_000_000_000)),
-    expiration_at_ms: t.Optional(ms('when it ends', 1_785_600_000_000)),
-    transaction_id: t.Optional(text('this payment at the store', '2')),
-    original_transaction_id: t.Optional(text('the first payment of the purchase', '1')),
+    expiration_at_ms: t.Optional(ms('when the period ends', 1_785_600_000_000)),
+    transaction_id: t.Optional(text('the id of this payment at the store', '2')),
+    original_transaction_id: t.Optional(text('the id of the first payment at the store', '1')),
   },
   {
     additionalProperties: true,
     title: 'BillingEvent',
-    description: 'an event as the billing provider sends it',
+    description: 'an event of the billing provider',
   },
 )
 
-/** The documented part of a delivery. Unknown fields are welcome: the provider adds them at any time. */
+/** The documented part of a delivery. The provider may add fields at any time. */
 export const BillingDelivery = t.Object(
   {
     api_version: t.Optional(text('the version of the format', '1.0')),
@@ -53,7 +53,7 @@ export const BillingDelivery = t.Object(
   {
     additionalProperties: true,
     title: 'BillingDelivery',
-    description: 'what the billing provider posts; it may hold more',
+    description: 'a delivery of the billing provider; it may have more fields',
   },
 )
 
@@ -61,30 +61,32 @@ const productId = nullable(text('the product at the store', 'prod_example_pro'))
 const store = nullable(
   openEnum(
     ['APP_STORE', 'MAC_APP_STORE', 'PLAY_STORE', 'AMAZON', 'STRIPE', 'RC_BILLING', 'PROMOTIONAL'],
-    { description: 'where it was bought' },
+    { description: 'the store' },
   ),
 )
 const periodType = nullable(
   openEnum(['NORMAL', 'TRIAL', 'INTRO', 'PROMOTIONAL', 'PREPAID'], {
-    description: 'the kind of the current period',
+    description: 'the type of the current period',
   }),
 )
-const willRenew = t.Boolean({ description: 'whether it goes on by itself', examples: [true] })
+const willRenew = t.Boolean({ description: 'whether it renews automatically', examples: [true] })
 
 export const SubscriptionQuery = t.Object({
   environment: t.Optional(
-    oneOf(['production', 'sandbox'], { description: 'whose purchases; production by default' }),
+    oneOf(['production', 'sandbox'], {
+      description: 'production or test purchases; production by default',
+    }),
   ),
   ...LanguageQuery.properties,
 })
 
 const Entitlement = closedObject(
   {
-    id: text('what was paid for, as the billing provider names it', 'pro'),
-    active: t.Boolean({ description: 'whether the person has access now', examples: [true] }),
-    expiresAt: nullable(time('until when; null: for ever')),
+    id: text('the id at the billing provider', 'pro'),
+    active: t.Boolean({ description: 'whether the user has access now', examples: [true] }),
+    expiresAt: nullable(time('when access ends; null: never')),
     gracePeriodExpiresAt: nullable(
-      time('until when a failed payment is tolerated; null: it is not'),
+      time('when the grace period after a failed payment ends; null: there is none'),
     ),
     productId,
     store,
@@ -92,7 +94,7 @@ const Entitlement = closedObject(
     willRenew,
   },
   'Entitlement',
-  'something that was paid for',
+  'an entitlement that a purchase grants',
 )
 
 const SubscriptionLine = closedObject(
@@ -110,10 +112,10 @@ const SubscriptionLine = closedObject(
         'expired',
         'refunded',
       ],
-      { description: 'how the purchase stands', example: 'active' },
+      { description: 'the status of the purchase', example: 'active' },
     ),
     periodType,
-    purchasedAt: nullable(time('when the current period was bought')),
+    purchasedAt: nullable(time('when the current period began')),
     expiresAt: nullable(time('when the current period ends; null: never')),
     effectiveEndAt: nullable(time('when access ends, grace and refunds included; null: never')),
     willRenew,
@@ -128,16 +130,16 @@ const SubscriptionLine = closedObject(
           'CUSTOMER_SUPPORT',
           'UNKNOWN',
         ],
-        { description: 'why it does not go on' },
+        { description: 'why it was cancelled' },
       ),
     ),
     unsubscribeDetectedAt: t.Optional(time('when it was cancelled')),
     billingIssueDetectedAt: t.Optional(time('when a payment failed')),
-    refundedAt: t.Optional(time('when the money was given back')),
+    refundedAt: t.Optional(time('when it was refunded')),
     autoResumeAt: t.Optional(time('when a pause ends')),
   },
   'SubscriptionLine',
-  'a purchase as it stands',
+  'a purchase',
 )
 
 const limit = (description: string, example: number) =>
@@ -145,41 +147,44 @@ const limit = (description: string, example: number) =>
 
 const Limits = closedObject(
   {
-    seatLimit: limit('people that may use it', 5),
+    seatLimit: limit('users', 5),
     appLimit: limit('apps', 10),
     keywordLimit: limit('keywords', 500),
-    apiRequestLimit: limit('API requests a month', 10_000),
-    competitorLimitPerApp: limit('competitors of each app', 5),
-    aiMonthlyCreditLimit: limit('AI credits a month', 100),
+    apiRequestLimit: limit('API requests per month', 10_000),
+    competitorLimitPerApp: limit('competitors per app', 5),
+    aiMonthlyCreditLimit: limit('AI credits per month', 100),
     storefrontLimit: limit('storefronts', 20),
   },
   'PlanLimits',
-  'how much the plan allows',
+  'the limits of the plan',
 )
 
-/** What a person has paid for, with the pricing plan as `Plan` describes it. */
+/** The subscription reply, with the schema of a pricing plan. */
 export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
   return closedObject(
     {
-      environment: openEnum(['production', 'sandbox'], { description: 'whose purchases' }),
-      entitlements: t.Array(Entitlement, { description: 'each once; look here for access' }),
+      environment: openEnum(['production', 'sandbox'], {
+        description: 'production or test purchases',
+      }),
+      entitlements: t.Array(Entitlement, {
+        description: 'each entitlement once; check these for access',
+      }),
       subscriptions: t.Array(SubscriptionLine, { description: 'the purchases, the best first' }),
-      plan: nullable(Plan, 'what the best active purchase buys, else the plan `free`, else null'),
-      limits: nullable(Limits, 'what the plan allows; null without a plan'),
+      plan: nullable(Plan, 'the plan of the best active purchase, else the plan `free`, else null'),
+      limits: nullable(Limits, 'the limits of the plan; null without a plan'),
     },
     'Subscription',
-    'what a person has paid for',
+    'what a user has paid for',
   )
 }
 
 export const billingTags = {
-  Billing: 'What the signed-in person has paid for',
+  Billing: 'What the signed-in user has paid for',
   Webhook: 'For the billing provider, not for apps',
 }
 
-/** Where the billing provider delivers. */
 export const WEBHOOK_PATH = '/api/webhooks/billing/v1'
-/** What a delivery is answered with. */
+/** The codes of replies to deliveries. */
 export const DELIVERY_CODES = [
   'ok',
   'duplicate',

@@ -15,20 +15,19 @@ import { BillingDelivery, SubscriptionQuery, SubscriptionReplyOf, WEBHOOK_PATH }
 
 const BODY_LIMIT = 256 * 1024
 
-const SENTENCES: Record<DeliveryResult, string> = {
+const RESULT_MESSAGES: Record<DeliveryResult, string> = {
   ok: 'The event is recorded.',
-  duplicate: 'The event was recorded before.',
-  ignored: 'The event is recorded and changes nothing.',
+  duplicate: 'The event was already recorded.',
+  ignored: 'The event is recorded. It does not affect access.',
 }
 
-/** `tokens`: one, or two while they are rotated; none means that no token is configured. */
 type BillingRoutesDeps = {
-  /** How a pricing plan is described. */
   planSchema: TSchema
   billing: Pick<Billing, 'receive'>
   subscription: Pick<Subscription<PlanLike>, 'read'>
+  /** Two while the token is rotated, none if it is not configured. */
   tokens: string[]
-  /** The provider's signing secret, where deliveries must be signed as well. */
+  /** The provider's signing secret; null if deliveries need no signature. */
   signingSecret: string | null
   showsSandbox: boolean
   signedIn: ReturnType<typeof authenticate>
@@ -59,9 +58,9 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         detail: {
           tags: ['Billing'],
           operationId: 'readSubscription',
-          summary: 'What the user has paid for',
+          summary: 'Read the subscription',
           description:
-            'Folded from the events of the billing provider, and judged at this instant. `plan` is what the best active purchase buys, else the plan `free`, else null.',
+            'What the signed-in user has paid for, as of now. `plan` is the plan of the best active purchase, else the plan `free`, else null.',
         },
       },
     )
@@ -72,9 +71,9 @@ export function billingRoutes(deps: BillingRoutesDeps) {
         const bytes = await readBody(request, BODY_LIMIT)
         if (signingSecret !== null) verify(request, bytes, signingSecret)
         const delivery = readDelivery(readJson(bytes), bytes)
-        if (delivery === null) throw malformed('The body has no event with a type.')
-        const result = await received(delivery)
-        return message(SENTENCES[result], result)
+        if (delivery === null) throw malformed('The body needs an `event` with a `type`.')
+        const result = await receive(delivery)
+        return message(RESULT_MESSAGES[result], result)
       },
       {
         parse: 'none',
@@ -83,9 +82,9 @@ export function billingRoutes(deps: BillingRoutesDeps) {
           tags: ['Webhook'],
           operationId: 'receiveBillingEvent',
           security: [{ webhook: [] }],
-          summary: 'Webhook of the billing provider',
+          summary: 'Receive a billing event',
           description:
-            'For the billing provider, with its own token. Answers 200 once the event is durable; the code is `ok`, `duplicate` or `ignored`.',
+            'For the billing provider only, with its own token. Replies 200 once the event is stored durably, with the code `ok`, `duplicate` or `ignored`.',
           requestBody: {
             required: true,
             content: { 'application/json': { schema: BillingDelivery as object } },
@@ -94,7 +93,7 @@ export function billingRoutes(deps: BillingRoutesDeps) {
       },
     )
 
-  /** Every token is compared, so that the time does not tell which one came close. */
+  /** Compares all tokens, so that the response time reveals nothing. */
   function authorize(token: string | undefined) {
     if (tokens.length === 0) {
       throw new AppError('webhook_not_configured', 'Set WEBHOOK_TOKEN to receive events.', {
@@ -110,13 +109,13 @@ export function billingRoutes(deps: BillingRoutesDeps) {
 
   function verify({ headers }: Request, bytes: Uint8Array, secret: string) {
     if (isSigned(headers.get('x-revenuecat-webhook-signature'), bytes, secret, now())) return
-    throw new AppError('unauthenticated', 'The signature of the delivery is wrong or too old.', {
+    throw new AppError('unauthenticated', 'The signature is wrong or too old.', {
       denial: { reason: 'wrong_signature' },
     })
   }
 
-  /** A full disk returns 503 like any other storage failure here, so that the provider retries. */
-  async function received(delivery: Delivery): Promise<DeliveryResult> {
+  /** A full disk returns 503 here, like any other storage failure, so that the provider retries. */
+  async function receive(delivery: Delivery): Promise<DeliveryResult> {
     try {
       return await billing.receive(delivery)
     } catch (error) {

@@ -146,7 +146,7 @@ export function billingTables(columns: Columns) {
     ],
   )
 
-  /** Where reconciliation goes on: one row. */
+  /** Where the next reconciliation continues: one row. */
   const reconciliation = table('reconciliation', {
     id: text().primaryKey(),
     afterPurchase: text().notNull(),

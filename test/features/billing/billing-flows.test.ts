@@ -7,11 +7,11 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import {
   bodyOf,
   deliver,
+  type EventFixture,
   ms,
   permutations,
   purchase,
   receive,
-  type Told,
 } from '../../support/billing.ts'
 import { cases } from '../../support/cases.ts'
 import { changes } from '../../support/flows/changes.ts'
@@ -19,12 +19,12 @@ import { edges } from '../../support/flows/edges.ts'
 import { cancellation, initial, renewal, U } from '../../support/flows/events.ts'
 import { lapses } from '../../support/flows/lapses.ts'
 
-/** Orders of one story that are delivered, not only folded. */
+/** How many orders of a flow are delivered, not only folded. */
 const MAX_STORED = cases(20, 60)
 
 const flows = [...lapses, ...changes, ...edges]
 
-describe('X1, X2, X3, X12: in every order, with every event twice, the end is the same', () => {
+describe('X1, X2, X3, X12: gives the same result in every order, with every event delivered twice', () => {
   test.each(flows.map((flow) => [flow.name, flow] as const))(
     '%s',
     async (_name, { events, expected }) => {
@@ -32,7 +32,7 @@ describe('X1, X2, X3, X12: in every order, with every event twice, the end is th
       app.clock.now = new Date(ms(200))
       let first: string | null = null
       const orders = [...permutations(events.map((event, at) => ({ ...event, id: `E-${at}` })))]
-      // All orders fold to the same; of many some are stored as well, spread over all of them.
+      // All orders are folded; a sample of them is stored as well.
       const every = Math.ceil(orders.length / MAX_STORED)
       const stored = orders.filter((_, at) => at % every === 0)
       const folded = new Set(orders.map((order) => JSON.stringify(foldAll(order))))
@@ -50,7 +50,7 @@ describe('X1, X2, X3, X12: in every order, with every event twice, the end is th
         expect([day, user, seen.access]).toEqual([day, user, access])
         if (status) expect(`${day} ${seen.status}`).toBe(`${day} ${status}`)
       }
-      // X11: the log folded again from nothing is the same, byte for byte.
+      // X11: a rebuild from the log gives the same bytes.
       await forgetState(app)
       await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(await stateOf(app)).toBe(first ?? '')
@@ -61,9 +61,9 @@ describe('X1, X2, X3, X12: in every order, with every event twice, the end is th
   )
 })
 
-/** The lines of a story by the pure steps alone. */
-function foldAll(told: Told[]) {
-  const log = told.flatMap((one) => {
+/** The purchases of a flow, by the pure functions alone. */
+function foldAll(events: EventFixture[]) {
+  const log = events.flatMap((one) => {
     const event = readEvent(bodyOf(one), Buffer.from(''))
     return event ? [{ ...event, orderedAt: ms(one.at) }] : []
   })
@@ -71,7 +71,7 @@ function foldAll(told: Told[]) {
   return keys.map((key) => [key, foldPurchase(log.filter((event) => purchaseKeyOf(event) === key))])
 }
 
-/** Whether `user` may use `pro` at `day`, judged by the pure steps over what is stored. */
+/** Whether the stored purchases give `user` access to `pro` at `day`. */
 async function accessOf(app: TestApp, user: string, day: number) {
   const { db, projection } = app.services
   const { billingAliases } = db.tables
@@ -107,14 +107,14 @@ async function forgetState(app: TestApp) {
   })
 }
 
-test('X6: an expiration that never comes is no need: the date decides', async () => {
+test('X6: access ends at its date without an EXPIRATION', async () => {
   await using app = await createTestApp()
   await deliver(app, initial())
   expect((await accessOf(app, U, 29)).access).toBe(true)
   expect((await accessOf(app, U, 30.1)).access).toBe(false)
 })
 
-test('92: an event of the past that comes late takes its place and rolls nothing back', async () => {
+test('92: a late event is applied in order and does not undo later events', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(200))
   for (const event of [renewal(30, 60), cancellation(5, 'UNSUBSCRIBE'), initial()])
@@ -122,14 +122,14 @@ test('92: an event of the past that comes late takes its place and rolls nothing
   expect(await accessOf(app, U, 31)).toEqual({ access: true, status: 'active' })
 })
 
-test('F10: a refund of an older period changes nothing', async () => {
+test('F10: a refund of an earlier period changes nothing', async () => {
   await using app = await createTestApp()
   for (const event of [initial(), renewal(30, 60), cancellation(35, 'CUSTOMER_SUPPORT')])
     await deliver(app, event)
   expect(await accessOf(app, U, 36)).toEqual({ access: true, status: 'active' })
 })
 
-test('91: a time of the year 4466 counts as the time of receipt, and stops nothing', async () => {
+test('91: an event of the year 4466 is ordered by its receipt', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const event = { ...bodyOf(initial()).event, id: 'far', event_timestamp_ms: 78_789_789_798_798 }
@@ -146,7 +146,7 @@ test.each([
   [Date.UTC(2000, 0) - 1, ms(1), true],
   [0, ms(1), true],
   [Date.UTC(2000, 0), Date.UTC(2000, 0), false],
-])('91: an event of the instant %p stands at %p', async (at, orderedAt, clockIsOff) => {
+])('91: an event with the time %p is ordered at %p', async (at, orderedAt, clockIsOff) => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, { event: { ...bodyOf(initial()).event, event_timestamp_ms: at } })
@@ -154,7 +154,7 @@ test.each([
   expect(kept).toMatchObject({ orderedAt, clockIsOff })
 })
 
-test('91: an end in the year 275760 is marked, and is no end for apps', async () => {
+test('91: an end in the year 275760 is marked, and apps see no end', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { accessToken, user } = await app.register()
@@ -166,7 +166,7 @@ test('91: an end in the year 275760 is marked, and is no end for apps', async ()
   expect(kept).toMatchObject({ orderedAt: ms(0), clockIsOff: true })
 })
 
-test('every field is read tolerantly', () => {
+test('ignores fields of an unexpected type', () => {
   const odd = {
     type: 'RENEWAL',
     aliases: [1, null, 'a'],

@@ -11,7 +11,7 @@ import { idsJoinedBy } from '../../../src/features/billing/purchases/identities.
 import { ownerIdIn, ownersOf } from '../../../src/features/billing/purchases/ownership.ts'
 import type { Purchase } from '../../../src/features/billing/purchases/purchase.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { bodyOf, ms, receive, type Told } from '../../support/billing.ts'
+import { bodyOf, type EventFixture, ms, receive } from '../../support/billing.ts'
 import { accessByModel, type Logged } from '../../support/billing-model.ts'
 import { cases } from '../../support/cases.ts'
 
@@ -54,8 +54,8 @@ const transfer = fc.record({
   transferred_from: fc.subarray(IDS, { minLength: 1, maxLength: 2 }),
   transferred_to: fc.constantFrom(...IDS).map((id) => [id]),
 })
-/** Purchases among others of one line, most of them of one user, and the transfers that touch it. */
-const ofOneLine = fc.record({
+/** Events of one purchase, most of them of one user, and transfers. */
+const ofOnePurchase = fc.record({
   ...lifecycleModel,
   type: fc.oneof(fc.constantFrom('RENEWAL', 'NON_RENEWING_PURCHASE'), fc.constantFrom(...TYPES)),
   app_user_id: fc.constantFrom('ann', 'ann', 'ann', 'ann', 'bob'),
@@ -64,42 +64,42 @@ const ofOneLine = fc.record({
   original_transaction_id: fc.constant('1'),
   store: fc.constantFrom('APP_STORE', 'APP_STORE', null),
 })
-const oneLine = sequenceOf(16, ofOneLine)
+const onePurchase = sequenceOf(16, ofOnePurchase)
 const sequence = sequenceOf(9)
 const longSequence = sequenceOf(40)
 
-function sequenceOf(maxLength: number, ofLine: fc.Arbitrary<Told> = lifecycleEvent) {
-  const event = fc.oneof({ weight: 6, arbitrary: ofLine }, { weight: 1, arbitrary: transfer })
+function sequenceOf(maxLength: number, ofPurchase: fc.Arbitrary<EventFixture> = lifecycleEvent) {
+  const event = fc.oneof({ weight: 6, arbitrary: ofPurchase }, { weight: 1, arbitrary: transfer })
   return fc
     .array(event, { minLength: 1, maxLength })
-    .map((events) => events.map((event, at): Told => ({ ...event, id: `E-${at}` })))
+    .map((events) => events.map((event, at): EventFixture => ({ ...event, id: `E-${at}` })))
 }
 
-test('82, 83: over random histories the pure steps agree with the naive model, in any order', () => {
+test('82, 83: the pure functions agree with the naive model on random histories, in any order', () => {
   fc.assert(
-    fc.property(sequence, fc.infiniteStream(fc.nat()), (told, random) => {
-      const log = told.map(logged)
+    fc.property(sequence, fc.infiniteStream(fc.nat()), (events, random) => {
+      const log = events.map(logged)
       const shuffled = log
         .map((event) => [random.next().value as number, event] as const)
         .toSorted(([a], [b]) => a - b)
         .map(([, event]) => event)
-      expect(accessBySteps(shuffled)).toEqual(accessByModel(log, USERS, NOW))
+      expect(accessByFunctions(shuffled)).toEqual(accessByModel(log, USERS, NOW))
     }),
     { numRuns: cases(2_000, 10_000) },
   )
 }, 120_000)
 
-test('83: what is stored after random deliveries, with duplicates, agrees with the model and with a rebuild', async () => {
+test('83: stored purchases agree with the model and with a rebuild, with duplicate deliveries', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(200))
   await fc.assert(
-    fc.asyncProperty(sequence, async (told) => {
+    fc.asyncProperty(sequence, async (events) => {
       await clear(app)
-      for (const event of told) await receive(app, event)
-      for (const event of told.slice(0, 2)) await receive(app, event)
-      // Elsewhere what is left to do may be under way.
+      for (const event of events) await receive(app, event)
+      for (const event of events.slice(0, 2)) await receive(app, event)
+      // Stale work may still be under way.
       await app.services.backlog.drain()
-      expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
+      expect(await accessByStore(app)).toEqual(accessByModel(events.map(logged), USERS, NOW))
       const { changed } = await app.services.rebuildBilling(AbortSignal.timeout(10_000))
       expect(changed).toEqual([])
     }),
@@ -107,7 +107,7 @@ test('83: what is stored after random deliveries, with duplicates, agrees with t
   )
 }, 1_200_000)
 
-test('83: events that come under a later purchase leave the line that a fold of all leaves', async () => {
+test('83: late events that a purchase event overrides give the same state as a fold of all events', async () => {
   await using app = await createTestApp(
     {},
     { foldingSizes: { checkpointEvery: 6, sliceEvents: 6 } },
@@ -115,11 +115,11 @@ test('83: events that come under a later purchase leave the line that a fold of 
   app.clock.now = new Date(ms(200))
   const { backlog, projection, rebuildBilling } = app.services
   await fc.assert(
-    fc.asyncProperty(oneLine, async (told) => {
+    fc.asyncProperty(onePurchase, async (events) => {
       await clear(app)
-      for (const event of told) await receive(app, event)
+      for (const event of events) await receive(app, event)
       await backlog.drain()
-      const log = told.map(logged)
+      const log = events.map(logged)
       expect(await accessByStore(app)).toEqual(accessByModel(log, USERS, NOW))
       const lines = await Promise.all(IDS.map((id) => projection.purchasesOf(id, 'PRODUCTION')))
       const folded = foldPurchase(log.filter((event) => purchaseKeyOf(event) !== null))
@@ -135,21 +135,21 @@ test.each([
   { checkpointEvery: 2, sliceEvents: 3 },
   { checkpointEvery: 3, sliceEvents: 50 },
 ])(
-  '83: histories that are longer than their checkpoints and slices agree as well: %j',
+  '83: agrees with the model when histories exceed checkpoints and slices: %j',
   async (foldingSizes) => {
     await using app = await createTestApp({}, { foldingSizes })
     app.clock.now = new Date(ms(200))
     const { backlog, db, rebuildBilling } = app.services
     await fc.assert(
-      fc.asyncProperty(longSequence, fc.infiniteStream(fc.nat(3)), async (told, random) => {
+      fc.asyncProperty(longSequence, fc.infiniteStream(fc.nat(3)), async (events, random) => {
         await clear(app)
-        for (const event of told) {
+        for (const event of events) {
           await receive(app, event)
-          // Sometimes what is left to do is done before the next event, sometimes only after all.
+          // Stale work is done before the next event, or only at the end.
           if (random.next().value === 0) await backlog.drain()
         }
         await backlog.drain()
-        expect(await accessByStore(app)).toEqual(accessByModel(told.map(logged), USERS, NOW))
+        expect(await accessByStore(app)).toEqual(accessByModel(events.map(logged), USERS, NOW))
         expect(await db.read.$count(db.tables.stalePurchases)).toBe(0)
         expect(await db.read.$count(db.tables.staleCustomers)).toBe(0)
         expect((await rebuildBilling(AbortSignal.timeout(10_000))).changed).toEqual([])
@@ -160,14 +160,14 @@ test.each([
   120_000,
 )
 
-function logged(told: Told): Logged {
-  const event = readEvent(bodyOf(told), Buffer.from(''))
-  if (!event) throw new Error('the story has no event')
-  return { ...event, orderedAt: ms(told.at) }
+function logged(events: EventFixture): Logged {
+  const event = readEvent(bodyOf(events), Buffer.from(''))
+  if (!event) throw new Error('the fixture has no event')
+  return { ...event, orderedAt: ms(events.at) }
 }
 
-/** The pure steps, put together over a whole log in memory. */
-function accessBySteps(log: Logged[]): Record<string, string[]> {
+/** Access by the pure functions, over a whole log in memory. */
+function accessByFunctions(log: Logged[]): Record<string, string[]> {
   const parent = new Map<string, string>()
   const root = (id: string): string => {
     const up = parent.get(id) ?? id

@@ -8,12 +8,12 @@ import { billingSamples } from '../../support/billing-samples.ts'
 const PATH = '/api/webhooks/billing/v1'
 const FIXTURES = join(import.meta.dir, '..', '..', 'fixtures', 'billing')
 
-test('every kind of event is acknowledged, kept byte for byte, and a duplicate when it comes again', async () => {
+test('acknowledges captured events, stores them byte for byte and recognizes duplicates', async () => {
   await using app = await createTestApp()
   await deliverFolder(app, FIXTURES)
 })
 
-test('so is every type of every store', async () => {
+test('does the same for every type of every store', async () => {
   await using app = await createTestApp()
   expect(billingSamples.length).toBeGreaterThan(35)
   for (const delivery of billingSamples) await deliverTwice(app, delivery.event.id, delivery)
@@ -21,10 +21,10 @@ test('so is every type of every store', async () => {
   expect((await app.services.eventSearch.find({ outcome: 'failed' })).events).toEqual([])
 })
 
-test('an event that changes access is ok, a test and an unknown one are ignored', async () => {
+test('replies `ok` to an event that affects access, and `ignored` to tests and unknown types', async () => {
   await using app = await createTestApp()
   const codes: Record<string, string> = {}
-  // The last one is a name that every object has.
+  // The last one is a property of every object.
   for (const type of ['RENEWAL', 'TEST', 'PAYWALL_CLOSE', 'SOMETHING_NEW', 'constructor']) {
     const { status, json } = await deliver(app, { event: { id: type, type, novel: { deep: [1] } } })
     expect([status, Object.keys(json)]).toEqual([200, ['code', 'message']])
@@ -39,7 +39,7 @@ test('an event that changes access is ok, a test and an unknown one are ignored'
   })
 })
 
-test('80: 50 parallel deliveries of one event are one row', async () => {
+test('80: stores 50 concurrent deliveries of one event once', async () => {
   await using app = await createTestApp()
   const body = { event: { id: 'E', type: 'RENEWAL', event_timestamp_ms: 1 } }
   const replies = await Promise.all(Array.from({ length: 50 }, () => deliver(app, body)))
@@ -48,7 +48,7 @@ test('80: 50 parallel deliveries of one event are one row', async () => {
   expect(await events(app)).toMatchObject([{ eventId: 'E', duplicates: 49 }])
 })
 
-test('81: another body under the same id is a duplicate; the first stays and the conflict is marked', async () => {
+test('81: keeps the first body of an id and marks the conflict', async () => {
   await using app = await createTestApp()
   await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 1 } })
   const second = await deliver(app, { event: { id: 'E', type: 'RENEWAL', price: 2 } })
@@ -58,7 +58,7 @@ test('81: another body under the same id is a duplicate; the first stays and the
   expect(event?.body).toContain('"price":1')
 })
 
-test('84: a missing, wrong or mangled token gets one and the same 401 and nothing is kept', async () => {
+test('84: refuses a missing, wrong or malformed token with the same 401, and stores nothing', async () => {
   await using app = await createTestApp()
   const headers = [
     {},
@@ -80,7 +80,7 @@ test('84: a missing, wrong or mangled token gets one and the same 401 and nothin
   expect(await events(app)).toEqual([])
 })
 
-test('85: two tokens are valid while they are rotated', async () => {
+test('85: accepts two tokens while they are rotated', async () => {
   await using app = await createTestApp({
     WEBHOOK_TOKEN: 'old-token-of-20-chars, new-token-of-20-chars',
   })
@@ -92,7 +92,7 @@ test('85: two tokens are valid while they are rotated', async () => {
   expect((await app.ask('POST', PATH, { token: both, json: {} })).status).toBe(401)
 })
 
-test('without a configured token every delivery gets 503', async () => {
+test('refuses every delivery with 503 if no token is configured', async () => {
   await using app = await createTestApp({ WEBHOOK_TOKEN: undefined as never })
   for (const token of ['', 'undefined', WEBHOOK_TOKEN]) {
     const { status, json } = await app.ask('POST', PATH, {
@@ -103,7 +103,7 @@ test('without a configured token every delivery gets 503', async () => {
   }
 })
 
-test('deleting the account takes the person out of the log and leaves the events', async () => {
+test('deleting an account removes personal data from the log and keeps the events', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   const event = {
@@ -133,7 +133,7 @@ test.each([
   ['an event without a type', '{"event":{"id":"E"}}'],
   ['a number for a type', '{"event":{"id":"E","type":7}}'],
   ['an empty type', '{"event":{"id":"E","type":""}}'],
-])('%s is refused with 400 and nothing is kept', async (_what, body) => {
+])('refuses %s with 400 and stores nothing', async (_what, body) => {
   await using app = await createTestApp()
   const { status, json } = await app.ask('POST', PATH, { token: WEBHOOK_TOKEN, body })
   expect([status, json.code]).toEqual([400, 'malformed_request'])
@@ -145,7 +145,7 @@ test.each([
   ['an empty id', { id: '' }],
   ['a number for an id', { id: 7 }],
   ['an id of a megabyte', { id: 'x'.repeat(200_000) }],
-])('89: an event with %s is known by its bytes', async (_what, fields) => {
+])('89: identifies an event with %s by its bytes', async (_what, fields) => {
   await using app = await createTestApp()
   const body = { event: { type: 'RENEWAL', ...fields } }
   expect((await deliver(app, body)).json.code).toBe('ok')
@@ -154,14 +154,14 @@ test.each([
   expect(event?.eventId).toMatch(/^sha256:[0-9a-f]{64}$/)
 })
 
-test('an event_id stands in for a missing id', async () => {
+test('uses the event_id if the id is missing', async () => {
   await using app = await createTestApp()
   await deliver(app, { event: { event_id: 'P', type: 'PAYWALL_CLOSE' } })
   expect(await events(app)).toMatchObject([{ eventId: 'P' }])
 })
 
 test.each(['1783000000000', 1.5, -1, 2 ** 60, null, {}, 78_789_789_798_798])(
-  '89: the time %p does no harm',
+  '89: accepts the time %p',
   async (time) => {
     await using app = await createTestApp()
     const event = { id: 'E', type: 'RENEWAL', event_timestamp_ms: time }
@@ -171,7 +171,7 @@ test.each(['1783000000000', 1.5, -1, 2 ** 60, null, {}, 78_789_789_798_798])(
   },
 )
 
-test('40: a body of 256 KiB is taken, one byte more is too large', async () => {
+test('40: accepts a body of 256 KiB and refuses one more byte', async () => {
   await using app = await createTestApp()
   const limit = 256 * 1024
   const frame = JSON.stringify({ event: { id: 'E', type: 'RENEWAL', fill: '' } })
@@ -182,7 +182,7 @@ test('40: a body of 256 KiB is taken, one byte more is too large', async () => {
   expect([over.status, over.json.code]).toEqual([413, 'payload_too_large'])
 })
 
-test('88: a body of 10 MB is refused by its length, unread', async () => {
+test('88: refuses a body of 10 MB by its length, without reading it', async () => {
   await using app = await createTestApp()
   let pulled = 0
   const body = new ReadableStream({
@@ -197,7 +197,7 @@ test('88: a body of 10 MB is refused by its length, unread', async () => {
   expect(pulled).toBeLessThan(3)
 })
 
-test('89: no body, however mad, gets a 5xx, or a 200 without a row', async () => {
+test('89: never replies 5xx, or 200 without a row, to a random body', async () => {
   await using app = await createTestApp()
   const fields = [
     'id type event_timestamp_ms app_user_id aliases original_app_user_id transferred_from transferred_to',

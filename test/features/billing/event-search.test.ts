@@ -29,7 +29,7 @@ test.each<[EventFilter, string[]]>([
   [{ outcome: 'ignored' }, ['news', 'nonsense']],
   [{ outcome: 'applied' }, ['bought', 'renewed', 'tried', 'moved', 'early', 'twice']],
   [{ user: 'ann' }, ['bought', 'renewed', 'tried']],
-  [{ user: 'nobody' }, []],
+  [{ user: 'unknown' }, []],
   [{ conflicting: true }, ['twice']],
   [{ clockIsOff: true }, ['early']],
   [{ user: 'ann', environment: 'sandbox' }, ['tried']],
@@ -44,7 +44,7 @@ test.each<[EventFilter, string[]]>([
   expect(next).toBeNull()
 })
 
-test('the console finds with the same words, and refuses others', async () => {
+test('the console accepts the same filters and refuses others', async () => {
   await using app = await createTestApp()
   await deliverAll(app)
   const ann = await signInOperator(app)
@@ -62,7 +62,7 @@ test('the console finds with the same words, and refuses others', async () => {
   expect(events.latestAt).toBe(app.clock.now.toISOString())
 })
 
-test('events come in pages of 50, each once', async () => {
+test('lists events in pages of 50, each event once', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   for (let at = 0; at < 120; at++) {
@@ -77,7 +77,7 @@ test('events come in pages of 50, each once', async () => {
   expect(new Set(some.flat()).size).toBe(60)
 })
 
-test('marked events are counted, up to 1,000', async () => {
+test('counts marked events up to 1,000', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, { type: 'NEWS', at: 0.5, id: 'first' })
@@ -107,7 +107,7 @@ test('marked events are counted, up to 1,000', async () => {
   })
 })
 
-test('what could not be applied is replayed as it was filtered', async () => {
+test('replays the failed events that a filter matches', async () => {
   await using app = await createTestApp()
   await deliverAll(app)
   const ann = await signInOperator(app)
@@ -119,7 +119,7 @@ test('what could not be applied is replayed as it was filtered', async () => {
   expect((await ann.ask('POST', 'events/none/replay')).status).toBe(404)
 })
 
-/** One event of every kind that somebody looks for. */
+/** One event for every filter. */
 async function deliverAll(app: TestApp) {
   app.clock.now = new Date(ms(2))
   await deliver(app, purchase('ann', { id: 'bought' }))

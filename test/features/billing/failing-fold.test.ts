@@ -4,7 +4,7 @@ import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
 onSqlite('the fault is a trigger of SQLite')(
-  'an event whose folding fails half-way is kept without traces, and tried again',
+  'undoes a fold that fails half-way, keeps its event and retries it',
   async () => {
     await using app = await createTestApp()
     app.expectErrors()

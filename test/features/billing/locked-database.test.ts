@@ -5,7 +5,7 @@ import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
 onSqlite('it locks the file of the database')(
-  '96: while the database is locked or full there is 503 and no row; then the delivery succeeds',
+  '96: replies 503 and stores nothing while the database is locked or full',
   async () => {
     await using app = await createTestApp()
     app.expectErrors()

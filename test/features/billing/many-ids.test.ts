@@ -6,18 +6,18 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite } from '../../support/databases.ts'
 
-test('the customer with the most ids keeps its name when customers are joined', async () => {
+test('a joined customer keeps the name of the one with the most ids', async () => {
   await using app = await createTestApp()
   await deliver(app, purchase('zoe', { id: 'bought' }))
   await deliver(app, joined('j1', 'zoe', ids(100)))
-  // Less than every id that is known, and one of them a customer already.
+  // `bob` and `ann` sort before every other id, and `bob` is a customer already.
   await deliver(app, purchase('bob', { id: 'another', original_transaction_id: '2' }))
   await deliver(app, joined('j2', 'bob', ['zoe']))
   await deliver(app, joined('j3', 'ann', ['zoe']))
   expect(await customersOf(app)).toEqual(['zoe'])
 })
 
-test('transfers follow a customer who is joined with a larger one', async () => {
+test('transfers follow a customer that is joined with a larger one', async () => {
   await using app = await createTestApp()
   await deliver(app, purchase('bob', { id: 'bought', event_timestamp_ms: 1_783_000_000_000 }))
   const transfer = { transferred_from: ['bob'], transferred_to: ['eve'] }
@@ -34,7 +34,7 @@ test('transfers follow a customer who is joined with a larger one', async () => 
 })
 
 onSqlite('the migration is SQLite’s own')(
-  'transfers of an earlier version learn their customers at the upgrade',
+  'the upgrade adds customers to the transfers of an earlier version',
   () => {
     using client = new Database(':memory:')
     const migrations = readMigrations('sqlite')

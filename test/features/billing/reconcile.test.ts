@@ -4,7 +4,7 @@ import { deliver, iso, ms, purchase } from '../../support/billing.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('99: what was missed is found by asking the provider, and is an event of the log', async () => {
+test('99: records a missed renewal that the provider reports', async () => {
   const report = (expires: number) => ({
     request_date_ms: ms(40),
     subscriber: {
@@ -61,7 +61,7 @@ test('99: what was missed is found by asking the provider, and is an event of th
   expect(changed).toEqual([])
 })
 
-test('99: every overdue customer has a turn, even if the provider reports no difference', async () => {
+test('99: checks overdue customers in turn, even if the provider reports no difference', async () => {
   const asked: string[] = []
   using provider = serveProvider((request) => {
     asked.push(new URL(request.url).pathname.replace('/v1/subscribers/', ''))
@@ -102,7 +102,7 @@ function customerAt(at: number): string {
   return `user-${String(at).padStart(4, '0')}`
 }
 
-/** Stores the one purchase that there is for more customers, up to `count` in all. */
+/** Copies the stored purchase for other customers, until there are `count` of them. */
 async function copyPurchase({ services: { db } }: TestApp, count: number) {
   const { subscriptions } = db.tables
   const [first] = await db.read.select().from(subscriptions)

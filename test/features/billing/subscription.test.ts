@@ -6,7 +6,7 @@ import { bodyOf, deliver, iso, lifecycle, ms, purchase } from '../../support/bil
 const PATH = '/api/user/subscription/v1'
 const WEBHOOK = '/api/webhooks/billing/v1'
 
-test('who has paid sees entitlement, line, plan and limits; who has not, the free plan', async () => {
+test('a paying user sees entitlement, purchase, plan and limits; others see the free plan', async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   const before = (await read(app, accessToken)).json.response
@@ -53,14 +53,14 @@ test.each([
   [{ product_id: 'prod_example_pro:yearly', store: 'PLAY_STORE' }, 'pro_month'],
   [{ product_id: 'other', entitlement_ids: ['pro_year'] }, 'pro_year'],
   [{ product_id: 'other', entitlement_ids: ['unknown'] }, 'free'],
-])('the line %j buys the plan %s', async (fields, code) => {
+])('the purchase %j belongs to the plan %s', async (fields, code) => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase(user._id, fields))
   expect((await read(app, accessToken)).json.response.plan.code).toBe(code)
 })
 
-test('93: the sandbox is a world of its own, and can be hidden', async () => {
+test('93: keeps test purchases apart, and can hide them', async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
@@ -76,7 +76,7 @@ test('93: the sandbox is a world of its own, and can be hidden', async () => {
   expect((await read(hidden, token, '?environment=sandbox')).status).toBe(404)
 })
 
-test('94: what came for an anonymous id takes effect the moment an event names the user', async () => {
+test('94: a purchase of an anonymous id gives access once an event names the user', async () => {
   await using app = await startAt(1)
   const { accessToken, user } = await app.register()
   await deliver(app, purchase('$RCAnonymousID:x'))
@@ -91,7 +91,7 @@ test('94: what came for an anonymous id takes effect the moment an event names t
   ])
 })
 
-test('two of our users in one customer: the latest event says who has it', async () => {
+test('of two users of one customer, the one that the latest event names has access', async () => {
   await using app = await startAt(2)
   const ann = await app.register()
   const bob = await app.register()
@@ -106,7 +106,7 @@ test('two of our users in one customer: the latest event says who has it', async
   ])
 })
 
-test('a guest who becomes somebody keeps the purchases', async () => {
+test('a guest keeps purchases on registration', async () => {
   await using app = await startAt(1)
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response
   await deliver(app, purchase(guest.user._id))
@@ -116,7 +116,7 @@ test('a guest who becomes somebody keeps the purchases', async () => {
   expect(response.entitlements).toMatchObject([{ id: 'pro', active: true }])
 })
 
-test('deleting an account leaves a log without the person, that folds as before, and scrubs what comes later', async () => {
+test('deleting an account pseudonymizes earlier and later events and keeps the purchases', async () => {
   await using app = await startAt(2)
   const { accessToken: token, user } = await app.register()
   const ids = { original_app_user_id: '$RCAnonymousID:x', aliases: ['$RCAnonymousID:x', user._id] }
@@ -138,7 +138,7 @@ test('deleting an account leaves a log without the person, that folds as before,
     id: 'later',
   })
   const { db } = app.services
-  // A slow machine leaves the lines for a slice after the reply.
+  // On a slow machine the fold continues after the reply.
   await app.services.backlog.drain()
   const everything = JSON.stringify([
     await log(app),
@@ -157,12 +157,12 @@ test('deleting an account leaves a log without the person, that folds as before,
   expect(report.changed).toEqual([])
 })
 
-test('98: an event that cannot be folded is kept, answered 200, hinders nobody and is tried again', async () => {
+test('98: keeps an event that cannot be folded, replies 200 and retries it without blocking others', async () => {
   await using app = await startAt(1)
   app.expectErrors()
   const { accessToken, user } = await app.register()
   const { db, billing } = app.services
-  // A state that no fold has written: what a bug of ours could leave.
+  // An invalid state, which only a bug could have stored.
   await deliver(app, purchase(user._id))
   await db.write(
     async (tx) =>
@@ -192,7 +192,7 @@ test('98: an event that cannot be folded is kept, answered 200, hinders nobody a
   ])
 })
 
-test('86: with a signing secret only what is signed, unaltered and fresh is taken', async () => {
+test('86: with a signing secret, accepts only signed, unaltered and recent deliveries', async () => {
   const secret = 'whsec_0123456789'
   await using app = await createTestApp({ WEBHOOK_SIGNING_SECRET: secret })
   const body = JSON.stringify(bodyOf(purchase('u', { id: 'signed' })))
@@ -225,7 +225,7 @@ test('86: with a signing secret only what is signed, unaltered and fresh is take
   expect(await send(`t=${seconds - 299},v1=${sign(body, seconds - 299)}`)).toBe(200)
 })
 
-test('87: an event that comes again after a year changes nothing', async () => {
+test('87: recognizes a duplicate after a year', async () => {
   await using app = await startAt(1)
   const { user } = await app.register()
   const event = { ...purchase(user._id), id: 'E' }
@@ -251,7 +251,7 @@ function log(app: TestApp) {
     .then((rows) => rows.map((row) => ({ ...row, body: row.body.toString() })))
 }
 
-test('plan texts are negotiated as those of the catalogue are', async () => {
+test('negotiates the language of plan texts as the catalogue does', async () => {
   await using app = await startAt(1)
   const { accessToken } = await app.register()
   const [first, ...rest] = await app.services.plans.list()
@@ -275,7 +275,7 @@ test('plan texts are negotiated as those of the catalogue are', async () => {
   }
 })
 
-test('an ignored sandbox event is recorded, answered so, and of no effect', async () => {
+test('records an ignored sandbox event without effect', async () => {
   await using app = await startAt(1, { BILLING_SANDBOX: 'ignore' })
   const { accessToken, user } = await app.register()
   const sandbox = purchase(user._id, { environment: 'SANDBOX' })

@@ -4,7 +4,7 @@ import { deliver, ms, purchase } from '../../support/billing.ts'
 
 const PATH = '/api/user/subscription/v1'
 
-test('what is paid for and belongs to no plan is logged once and listed, until a plan names it', async () => {
+test('logs once and lists a paid product until a plan includes it', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const { accessToken, user } = await app.register()

@@ -1,7 +1,7 @@
 import { lifecycle } from '../billing.ts'
 import { cancellation, expiration, type Flow, initial, play, renewal, U, V } from './events.ts'
 
-/** Other products, pauses, other owners, extensions and grants. */
+/** Product changes, pauses, transfers, extensions and grants. */
 export const changes: Flow[] = [
   {
     name: 'F11: Apple changes the product at once',
@@ -16,7 +16,7 @@ export const changes: Flow[] = [
     expected: [[11, U, true, 'active']],
   },
   {
-    name: 'F11: Google changes the product at once, as a new line',
+    name: 'F11: Google changes the product at once, as a new purchase',
     events: [
       initial({ ...play, entitlement_ids: ['basic'], product_id: 'basic:monthly' }),
       lifecycle(U, 'PRODUCT_CHANGE', 10, { ...play, product_id: 'basic:monthly' }),
@@ -46,7 +46,7 @@ export const changes: Flow[] = [
     ],
   },
   {
-    name: 'F13: a pause begins at the end of the period and is over with a renewal',
+    name: 'F13: a pause begins at the end of the period and ends with a renewal',
     events: [
       initial(play),
       lifecycle(U, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, auto_resume_day: 60 }),
@@ -56,7 +56,7 @@ export const changes: Flow[] = [
     expected: [[61, U, true, 'active']],
   },
   {
-    name: 'F13: while it is paused there is no access',
+    name: 'F13: a paused purchase gives no access',
     events: [
       initial(play),
       lifecycle(U, 'SUBSCRIPTION_PAUSED', 10, { ...play, purchased_day: 0, auto_resume_day: 60 }),
@@ -68,7 +68,7 @@ export const changes: Flow[] = [
     ],
   },
   {
-    name: 'F14: a transfer moves the line, and what follows names the new owner',
+    name: 'F14: a transfer moves the purchase, and what follows names the new owner',
     events: [
       initial(),
       { type: 'TRANSFER', at: 10, transferred_from: [U], transferred_to: [V] },
@@ -105,7 +105,7 @@ export const changes: Flow[] = [
     ],
   },
   {
-    name: 'F16: who comes back after the end has access again',
+    name: 'F16: a purchase after the end gives access again',
     events: [
       initial(),
       expiration(30, 'UNSUBSCRIBE'),
@@ -119,7 +119,7 @@ export const changes: Flow[] = [
     expected: [[51, U, true, 'active']],
   },
   {
-    name: 'F17: a promotion is given and taken back',
+    name: 'F17: a promotion is granted and revoked',
     events: [
       lifecycle(U, 'NON_RENEWING_PURCHASE', 0, {
         store: 'PROMOTIONAL',
@@ -144,7 +144,7 @@ export const changes: Flow[] = [
     expected: [[day, U, isActive, status]] satisfies Flow['expected'],
   })),
   {
-    name: 'F18: a lifetime purchase is for ever, until it is refunded',
+    name: 'F18: a lifetime purchase lasts until it is refunded',
     events: [
       lifecycle(U, 'NON_RENEWING_PURCHASE', 0, { purchased_day: 0, expiration_day: null }),
       cancellation(40, 'CUSTOMER_SUPPORT', { price: -99, expiration_day: null }),

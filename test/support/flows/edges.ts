@@ -1,7 +1,7 @@
 import { lifecycle } from '../billing.ts'
 import { cancellation, expiration, type Flow, initial, issue, renewal, U } from './events.ts'
 
-/** What comes late, at one instant, on two lines or unknown. */
+/** Late, simultaneous and unknown events, and several purchases. */
 export const edges: Flow[] = [
   {
     name: 'X4: a late expiration of the last period does not end this one',
@@ -13,12 +13,12 @@ export const edges: Flow[] = [
     expected: [[31, U, true, 'active']],
   },
   {
-    name: 'X5: three events of one instant do not end as healthy',
+    name: 'X5: three events of one instant leave a billing issue',
     events: [initial(), issue(0, null), cancellation(0, 'BILLING_ERROR')],
     expected: [[1, U, true, 'in_billing_retry']],
   },
   {
-    name: 'X7: a second line keeps the entitlement when the first one ends',
+    name: 'X7: a second purchase keeps the entitlement when the first one ends',
     events: [
       initial(),
       lifecycle(U, 'NON_RENEWING_PURCHASE', 5, {
@@ -32,7 +32,7 @@ export const edges: Flow[] = [
     expected: [[31, U, true]],
   },
   {
-    name: 'X8: an expiration that names no entitlement ends only its own line',
+    name: 'X8: an expiration without entitlements ends only its own purchase',
     events: [
       initial(),
       lifecycle(U, 'EXPIRATION', 6, {
@@ -51,7 +51,7 @@ export const edges: Flow[] = [
     expected: [[1, U, false]],
   },
   {
-    name: '90, X10: an unknown type and an unknown store do no harm',
+    name: '90, X10: an unknown type and an unknown store change nothing',
     events: [
       initial({ store: 'GALAXY', novel: { deep: true } }),
       { type: 'NEWS', at: 2, app_user_id: U },

@@ -1,11 +1,11 @@
-import { lifecycle, ms, type Told } from '../billing.ts'
+import { type EventFixture, lifecycle, ms } from '../billing.ts'
 
 export const U = 'user-1'
 export const V = 'user-2'
 
 /** At `day` the user has access to `pro` or not, and the best line has this status. */
 export type Expected = [day: number, user: string, access: boolean, status?: string]
-export type Flow = { name: string; events: Told[]; expected: Expected[] }
+export type Flow = { name: string; events: EventFixture[]; expected: Expected[] }
 
 export const initial = (fields = {}) =>
   lifecycle(U, 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30, ...fields })

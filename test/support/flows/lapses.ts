@@ -1,7 +1,7 @@
 import { lifecycle } from '../billing.ts'
 import { cancellation, expiration, type Flow, initial, issue, renewal, U } from './events.ts'
 
-/** One line through trials, cancellations, billing issues and refunds. */
+/** One purchase with trials, cancellations, billing issues and refunds. */
 export const lapses: Flow[] = [
   {
     name: 'F1: a trial converts, is cancelled and expires',
@@ -30,7 +30,7 @@ export const lapses: Flow[] = [
     ],
   },
   {
-    name: 'F3: a cancellation is taken back',
+    name: 'F3: a cancellation is reverted',
     events: [initial(), cancellation(5, 'UNSUBSCRIBE'), lifecycle(U, 'UNCANCELLATION', 6)],
     expected: [
       [7, U, true, 'active'],
@@ -91,7 +91,7 @@ export const lapses: Flow[] = [
     expected: [[42, U, false, 'expired']],
   },
   {
-    name: 'F7: Stripe keeps access while it tries again',
+    name: 'F7: Stripe keeps access while it retries',
     events: [
       initial({ store: 'STRIPE' }),
       issue(30, null, { store: 'STRIPE', expiration_day: 60 }),
@@ -100,7 +100,7 @@ export const lapses: Flow[] = [
     expected: [[31, U, true, 'in_billing_retry']],
   },
   {
-    name: 'F8: a refund ends access now, and a renewal gives it back',
+    name: 'F8: a refund ends access, and a renewal restores it',
     events: [
       initial(),
       cancellation(5, 'CUSTOMER_SUPPORT', { price: -9.99, expiration_day: 4.99 }),

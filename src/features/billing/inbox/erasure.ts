@@ -18,7 +18,7 @@ type ErasureDeps = {
   pseudonymKey: Uint8Array
 }
 
-/** People who have deleted their account: the events stay, what is personal in them goes. */
+/** Keeps the events of deleted users, without their personal data. */
 export function createErasure(deps: ErasureDeps) {
   const { db, projection, backlog, existingUsers, pseudonymKey } = deps
   const { billingEvents, billingAliases, billingTombstones } = db.tables
@@ -29,8 +29,8 @@ export function createErasure(deps: ErasureDeps) {
   return { eraseUser, pseudonymize, idsOfUser, eventsOfUser }
 
   /**
-   * Replaces the ids of a person by pseudonyms in the log, drops what the provider says of the person, and
-   * folds the purchases again under the new names. The hash of what came stays.
+   * Replaces a user's ids by pseudonyms, drops the provider's attributes of the user, and folds the purchases again
+   * under the pseudonyms. The hash of the received body stays.
    */
   async function eraseUser(tx: Tx, userId: string) {
     const ids = await idsOf(tx, userId)
@@ -51,14 +51,14 @@ export function createErasure(deps: ErasureDeps) {
     tx.afterCommit(backlog.nudge)
   }
 
-  /** The ids under which the billing provider knows a person, for the export. */
+  /** The ids that the billing provider has for a user, for the export. */
   function idsOfUser(userId: string): Promise<string[]> {
     return idsOf(db.read, userId)
   }
 
   /**
-   * Everything that `eraseUser` would rewrite, with its body as text, for the export. A purchase may have had other
-   * owners: their ids are pseudonyms there, and what the provider says of them is left out.
+   * The events that `eraseUser` would rewrite, for the export. Other owners of the same purchases appear under
+   * pseudonyms and without attributes.
    */
   async function eventsOfUser(userId: string) {
     const ids = await idsOf(db.read, userId)
@@ -74,29 +74,29 @@ export function createErasure(deps: ErasureDeps) {
   function withoutOthers(body: Uint8Array, ids: string[]): Uint8Array {
     const event = readEvent(JSON.parse(utf8(body)), body)
     const others = event ? idsIn(event).filter((id) => !ids.includes(id)) : []
-    return others.length === 0 ? body : withoutPerson(body, others)
+    return others.length === 0 ? body : withoutPersonalData(body, others)
   }
 
-  /** What is kept of an event that comes later for somebody who is gone. */
+  /** A later event, without the personal data of deleted users. */
   async function pseudonymize(tx: Tx, delivery: Delivery): Promise<Delivery> {
     const { event, bytes } = delivery
     if (!(await tombstones.readIn(tx))) return delivery
     const byPseudonym = new Map(idsIn(event).map((id) => [pseudonymOf(id), id]))
     if (byPseudonym.size === 0) return delivery
-    const gone = await tx
+    const deleted = await tx
       .select()
       .from(billingTombstones)
       .where(inArray(billingTombstones.pseudonym, [...byPseudonym.keys()]))
-    if (gone.length === 0) return delivery
-    const scrubbed = withoutPerson(
+    if (deleted.length === 0) return delivery
+    const scrubbed = withoutPersonalData(
       bytes,
-      gone.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
+      deleted.map(({ pseudonym }) => byPseudonym.get(pseudonym) ?? ''),
     )
     const known = readEvent(JSON.parse(scrubbed.toString('utf8')), scrubbed)
     return { event: known ? { ...known, id: event.id } : event, bytes: scrubbed }
   }
 
-  /** All ids of the person's customer, but those of other people who are still with us. */
+  /** All ids of the user's customer, except those of other users. */
   async function idsOf(from: Reader, userId: string): Promise<string[]> {
     const [own] = await from
       .select()
@@ -118,7 +118,7 @@ export function createErasure(deps: ErasureDeps) {
   async function scrubEvents(tx: Tx, ids: string[]) {
     const scrubbed = (await eventsAbout(tx, ids)).map((row) => ({
       ...row,
-      body: withoutPerson(row.body, ids),
+      body: withoutPersonalData(row.body, ids),
       appUserId: ids.includes(row.appUserId ?? '')
         ? pseudonymOf(row.appUserId ?? '')
         : row.appUserId,
@@ -129,7 +129,7 @@ export function createErasure(deps: ErasureDeps) {
     return scrubbed
   }
 
-  /** Every event that names one of `ids` or speaks of one of their purchases, in the order in which they came. */
+  /** Every event that names one of `ids` or concerns one of their purchases, in the order of receipt. */
   async function eventsAbout(from: Reader, ids: string[]) {
     const transfers = await from
       .select({ eventRow: transferIds.eventRow })
@@ -146,7 +146,7 @@ export function createErasure(deps: ErasureDeps) {
     return [...byId.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1))
   }
 
-  /** One column at a time: SQLite reads the whole log for a column that is in a list or another one in an empty list. */
+  /** One column per query: with an OR of two lists, one of them empty, SQLite would scan the whole log. */
   async function eventsWhere(from: Reader, column: Column, values: string[]) {
     if (values.length === 0) return []
     return await from
@@ -155,7 +155,7 @@ export function createErasure(deps: ErasureDeps) {
       .where(inArray(column, [...new Set(values)]))
   }
 
-  function withoutPerson(bytes: Uint8Array, ids: string[]): Buffer {
+  function withoutPersonalData(bytes: Uint8Array, ids: string[]): Buffer {
     const names = new Set(ids)
     const text = JSON.stringify(JSON.parse(utf8(bytes)), (key, value) => {
       if (key === 'subscriber_attributes') return undefined
@@ -173,13 +173,6 @@ const PREFIX = 'deleted:'
 
 function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
   const { aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy } = event
-  const single = [appUserId, originalAppUserId].filter((id) => id !== null)
-  return [
-    ...single,
-    ...aliases,
-    ...transferredFrom,
-    ...transferredTo,
-    ...redeemedFrom,
-    ...redeemedBy,
-  ]
+  const lists = [aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy]
+  return [appUserId, originalAppUserId, ...lists.flat()].filter((id) => id !== null)
 }

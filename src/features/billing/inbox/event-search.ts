@@ -13,6 +13,9 @@ export type EventFilter = {
   limit?: number | undefined
 }
 
+type Events = BillingDb['tables']['billingEvents']
+type EventRow = Pick<Events['$inferSelect'], keyof ReturnType<typeof columnsOf>>
+
 export type EventSearch = ReturnType<typeof createEventSearch>
 
 const PAGE_SIZE = 50
@@ -25,6 +28,7 @@ const MARKED = ['failed', 'conflicting', 'clockIsOff'] as const
 /** Finds events, the newest first, by an index and never by reading them all. */
 export function createEventSearch(db: BillingDb) {
   const { billingEvents, billingAliases, subscriptions } = db.tables
+  const columns = columnsOf(billingEvents)
   return { find, findAll, countMarked, latest, exists, customerIdsOf }
 
   /**
@@ -65,20 +69,7 @@ export function createEventSearch(db: BillingDb) {
   function rowsAfter(after: string | undefined, filter: EventFilter, limit: number) {
     const isBefore = after === undefined ? undefined : lt(billingEvents.id, after)
     return db.read
-      .select({
-        id: billingEvents.id,
-        eventId: billingEvents.eventId,
-        type: billingEvents.type,
-        receivedAt: billingEvents.receivedAt,
-        eventAt: billingEvents.eventAt,
-        environment: billingEvents.environment,
-        appUserId: billingEvents.appUserId,
-        outcome: billingEvents.outcome,
-        error: billingEvents.error,
-        duplicates: billingEvents.duplicates,
-        conflicting: billingEvents.conflicting,
-        clockIsOff: billingEvents.clockIsOff,
-      })
+      .select(columns)
       .from(billingEvents)
       .where(and(indexedPart(filter), isBefore))
       .orderBy(desc(billingEvents.id))
@@ -171,21 +162,23 @@ function isRare(type: string | undefined): type is string {
   return type !== undefined && !FREQUENT_TYPES.includes(type)
 }
 
-type EventRow = Pick<
-  BillingDb['tables']['billingEvents']['$inferSelect'],
-  | 'id'
-  | 'eventId'
-  | 'type'
-  | 'receivedAt'
-  | 'eventAt'
-  | 'environment'
-  | 'appUserId'
-  | 'outcome'
-  | 'error'
-  | 'duplicates'
-  | 'conflicting'
-  | 'clockIsOff'
->
+/** Without the body, which may be large. */
+function columnsOf(events: Events) {
+  return {
+    id: events.id,
+    eventId: events.eventId,
+    type: events.type,
+    receivedAt: events.receivedAt,
+    eventAt: events.eventAt,
+    environment: events.environment,
+    appUserId: events.appUserId,
+    outcome: events.outcome,
+    error: events.error,
+    duplicates: events.duplicates,
+    conflicting: events.conflicting,
+    clockIsOff: events.clockIsOff,
+  }
+}
 
 function matches(row: EventRow, filter: EventFilter): boolean {
   const { type, outcome, environment, user, conflicting, clockIsOff } = filter

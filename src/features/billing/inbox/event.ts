@@ -1,11 +1,11 @@
 import { sha256 } from '../../../lib/crypto.ts'
 import { isStorableText } from '../../../lib/storable-text.ts'
 
-/** What the log and the fold need to know of an event; everything else stays in the raw body. */
+/** The fields of an event that the log and the fold use; the rest stays in the raw body. */
 export type BillingEvent = {
   id: string
   type: string
-  /** When the provider made it, in ms; null when that is missing or no time. */
+  /** When the provider generated it, in ms; null if that is missing or invalid. */
   at: number | null
   environment: 'PRODUCTION' | 'SANDBOX'
   appUserId: string | null
@@ -31,32 +31,33 @@ export type BillingEvent = {
   cancelReason: string | null
   expirationReason: string | null
   price: number | null
-  /** Of our own type only: what the provider's REST interface said. */
+  /** Whether the event names its environment; without one it counts as production. */
+  hasEnvironment: boolean
+  /** From here on only in HOMEPORT_RECONCILED: what the provider's REST API reports. */
   unsubscribedAt: number | null
   billingIssueAt: number | null
   refundedAt: number | null
-  hasEnvironment: boolean
 }
 
 const ID_LIMIT = 255
-/** The greatest time that a `Date` can hold, in ms. */
+/** The latest time that a `Date` can represent. */
 const LAST_MS = 8.64e15
 const LIST_LIMIT = 1_000
 
 type Fields = Record<string, unknown>
 
-/** An event and the bytes that are kept of it. */
+/** An event and its stored bytes. */
 export type Delivery = { event: BillingEvent; bytes: Uint8Array }
 
-/** The event in the body of a delivery, or null when it holds none. */
+/** The event in the body of a delivery; null if it has none. */
 export function readDelivery(body: unknown, bytes: Uint8Array): Delivery | null {
   const event = readEvent(body, bytes)
   return event && { event, bytes }
 }
 
 /**
- * Reads a webhook body tolerantly: all it must have is an `event` object with a `type`. Null when it
- * has not. Without an `id` the event is known by its `event_id`, else by the hash of its bytes.
+ * Reads a webhook body. It only needs an `event` object with a `type`, else the result is null. An event without an
+ * `id` gets its `event_id`, else the hash of its bytes.
  */
 export function readEvent(body: unknown, bytes: Uint8Array): BillingEvent | null {
   const event = isObject(body) ? body['event'] : null

@@ -1,10 +1,10 @@
 import { createHmac, timingSafeEqual } from 'node:crypto'
 
-const TOLERANCE = 5 * 60
+const TOLERANCE_SECONDS = 5 * 60
 
 /**
  * Whether `X-RevenueCat-Webhook-Signature: t=<seconds>,v1=<hex>` is the provider's HMAC-SHA256 of
- * `<t>.<body>` and at most five minutes old. Several `v1` may come; unknown parts are passed over.
+ * `<t>.<body>` and at most five minutes old. There may be several `v1`; unknown parts are ignored.
  */
 export function isSigned(
   header: string | null,
@@ -16,9 +16,9 @@ export function isSigned(
   const time = parts.find(([name]) => name === 't')?.[1] ?? ''
   if (!/^\d{1,12}$/.test(time)) return false
   const expected = createHmac('sha256', secret).update(`${time}.`).update(body).digest()
-  // Every one is compared, so that the time does not tell which one came close.
+  // All are compared, so that the response time reveals nothing.
   const matching = parts.filter(([name, value]) => name === 'v1' && equals(value, expected))
-  return matching.length > 0 && Math.abs(now.getTime() / 1000 - Number(time)) <= TOLERANCE
+  return matching.length > 0 && Math.abs(now.getTime() / 1000 - Number(time)) <= TOLERANCE_SECONDS
 }
 
 function equals(hex: string | undefined, expected: Buffer): boolean {

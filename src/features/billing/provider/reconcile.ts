@@ -51,8 +51,8 @@ export function createReconcile({
   }
 
   /**
-   * Checks the customers whose purchases have ended without an event that says so. Each call looks at the next `share`
-   * of all purchases, so that all of them have their turn.
+   * Checks the customers whose purchases have ended without an event that says so. Each call checks the next
+   * `share` of all purchases, so that each of them has its turn.
    */
   async function reconcileOverdue(signal: AbortSignal, share = 1): Promise<ReconcileReport> {
     const report = emptyReport()

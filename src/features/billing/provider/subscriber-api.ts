@@ -1,6 +1,6 @@
 import { readTextCapped } from '../../../lib/read-text-capped.ts'
 
-/** What the provider's REST interface says of one subscription of a customer. */
+/** A customer's subscription as the provider's REST API reports it. */
 export type ReportedSubscription = {
   productId: string
   transactionId: string | null
@@ -24,12 +24,12 @@ export type ReadSubscriber = (
 
 type Json = Record<string, unknown>
 
-const TIMEOUT = 10_000
+const TIMEOUT_MS = 10_000
 const BODY_LIMIT = 1024 * 1024
 
 /**
- * `GET /v1/subscribers/{id}` of the provider. It makes a customer of an unknown id, so it is asked for known
- * ones only. https://www.revenuecat.com/docs/api-v1#tag/customers
+ * `GET /v1/subscribers/{id}` of the provider. It creates a customer for an unknown id, so it is only called with known
+ * ids. https://www.revenuecat.com/docs/api-v1#tag/customers
  */
 export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber {
   return async (appUserId, signal) => {
@@ -37,7 +37,7 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
       const response = await fetch(`${url}/v1/subscribers/${encodeURIComponent(appUserId)}`, {
         redirect: 'error',
         decompress: false,
-        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT)]),
+        signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
         headers: {
           authorization: `Bearer ${apiKey}`,
           accept: 'application/json',
@@ -46,12 +46,12 @@ export function createSubscriberApi(url: string, apiKey: string): ReadSubscriber
       })
       if (!response.ok) {
         await response.body?.cancel()
-        return { failed: `the provider answered ${response.status}` }
+        return { failed: `the provider replied ${response.status}` }
       }
       const body = await readTextCapped(response, BODY_LIMIT)
-      return body === null ? { failed: 'the answer is too long' } : readReport(JSON.parse(body))
+      return body === null ? { failed: 'the reply is too long' } : readReport(JSON.parse(body))
     } catch {
-      return { failed: 'the provider cannot be reached or understood' }
+      return { failed: 'the provider is unreachable or its reply is invalid' }
     }
   }
 }
@@ -66,22 +66,24 @@ function readReport(body: Json) {
   const subscriptions = Object.entries((subscriber['subscriptions'] ?? {}) as Record<string, Json>)
   return {
     at: typeof body['request_date_ms'] === 'number' ? body['request_date_ms'] : Date.now(),
-    subscriptions: subscriptions.map(([productId, one]): ReportedSubscription => {
-      const plan = one['product_plan_identifier']
+    subscriptions: subscriptions.map(([productId, fields]): ReportedSubscription => {
+      const plan = fields['product_plan_identifier']
       return {
         productId: typeof plan === 'string' ? `${productId}:${plan}` : productId,
-        transactionId: one['store_transaction_id'] ? String(one['store_transaction_id']) : null,
-        store: String(one['store'] ?? '').toUpperCase(),
-        environment: one['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
+        transactionId: fields['store_transaction_id']
+          ? String(fields['store_transaction_id'])
+          : null,
+        store: String(fields['store'] ?? '').toUpperCase(),
+        environment: fields['is_sandbox'] === true ? 'SANDBOX' : 'PRODUCTION',
         entitlementIds: grants(productId),
-        periodType: String(one['period_type'] ?? 'normal').toUpperCase(),
-        purchasedAt: time(one['purchase_date']),
-        expiresAt: time(one['expires_date']),
-        graceExpiresAt: time(one['grace_period_expires_date']),
-        unsubscribedAt: time(one['unsubscribe_detected_at']),
-        billingIssueAt: time(one['billing_issues_detected_at']),
-        refundedAt: time(one['refunded_at']),
-        autoResumeAt: time(one['auto_resume_date']),
+        periodType: String(fields['period_type'] ?? 'normal').toUpperCase(),
+        purchasedAt: time(fields['purchase_date']),
+        expiresAt: time(fields['expires_date']),
+        graceExpiresAt: time(fields['grace_period_expires_date']),
+        unsubscribedAt: time(fields['unsubscribe_detected_at']),
+        billingIssueAt: time(fields['billing_issues_detected_at']),
+        refundedAt: time(fields['refunded_at']),
+        autoResumeAt: time(fields['auto_resume_date']),
       }
     }),
   }

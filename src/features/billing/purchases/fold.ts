@@ -74,7 +74,7 @@ const HANDLERS = new Map<string, EventHandler>(
   }),
 )
 
-/** The purchase that an event describes by itself. */
+/** The purchase that an event's own fields describe. */
 function purchaseFromFirstEvent(event: OrderedEvent): Purchase {
   const { environment, store, productId, priceId, entitlementIds, periodType, price } = event
   const { purchasedAt, expiresAt } = event

@@ -27,7 +27,7 @@ export type Purchase = {
   pausedAt: number | null
   autoResumeAt: number | null
   pendingProductId: string | null
-  /** When the latest PRODUCT_CHANGE came, and its new product where it names one. */
+  /** The time of the latest PRODUCT_CHANGE, and its new product if it names one. */
   changedAt: number | null
   changedTo: string | null
   /** Granted during a store outage, until the real purchase replaces it. */

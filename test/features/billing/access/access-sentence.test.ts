@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../../support/app.ts'
-import { lifecycle, type Told } from '../../../support/billing.ts'
+import { type EventFixture, lifecycle } from '../../../support/billing.ts'
 import {
   cancellation,
   expiration,
@@ -10,9 +10,9 @@ import {
   renewal,
   U,
 } from '../../../support/flows/events.ts'
-import { tell } from '../../../support/telling.ts'
+import { playEvents } from '../../../support/play-events.ts'
 
-type Story = [day: number, sentence: string, events: Told[]]
+type Story = [day: number, sentence: string, events: EventFixture[]]
 
 const PRO = 'prod_example_pro from the App Store'
 const ON = 'Access is on with the plan pro_month:'
@@ -162,7 +162,7 @@ const STORIES: Record<string, Story> = {
 test.each(Object.entries(STORIES))('explains access when %s', async (_name, story) => {
   const [day, sentence, events] = story
   await using app = await createTestApp()
-  await tell(app, events, day)
+  await playEvents(app, events, day)
   expect(await app.services.timeline.explain(U, 'production')).toBe(sentence)
 })
 
@@ -178,19 +178,19 @@ test.each([
   ['GALAXY', 'GALAXY'],
 ])('the store %s is called %s', async (store, name) => {
   await using app = await createTestApp()
-  await tell(app, [initial({ store })], 1)
+  await playEvents(app, [initial({ store })], 1)
   const sentence = await app.services.timeline.explain(U, 'production')
   expect(sentence).toStartWith(`${ON} prod_example_pro from ${name} is paid until`)
 })
 
 test('explains each environment separately', async () => {
   await using app = await createTestApp()
-  await tell(app, [initial()], 1)
+  await playEvents(app, [initial()], 1)
   const { timeline } = app.services
   expect(await timeline.explain(U, 'sandbox')).toBe(
     'Access is off: this account has production purchases only.',
   )
-  await tell(app, [initial({ environment: 'SANDBOX', original_transaction_id: 'S' })], 1)
+  await playEvents(app, [initial({ environment: 'SANDBOX', original_transaction_id: 'S' })], 1)
   expect(await timeline.explain(U, 'sandbox')).toStartWith('Access is on')
 })
 
@@ -201,7 +201,7 @@ test('a transferred purchase belongs to its new owner', async () => {
     lifecycle(ann, 'INITIAL_PURCHASE', 0, { purchased_day: 0, expiration_day: 30 }),
     { ...lifecycle(bob, 'UNCANCELLATION', 1), aliases: [ann, bob] },
   ]
-  await tell(app, events, 2)
+  await playEvents(app, events, 2)
   const { timeline } = app.services
   expect(await timeline.explain(ann, 'production')).toBe(
     `Access is off: the purchases now belong to ${bob}, as the customer’s latest event says.`,

@@ -11,9 +11,9 @@ import {
   V,
 } from '../../../support/flows/events.ts'
 import { signInOperator } from '../../../support/operator.ts'
-import { tell } from '../../../support/telling.ts'
+import { playEvents } from '../../../support/play-events.ts'
 
-test('each event of a line tells what it has changed, the newest first', async () => {
+test('shows the changes of each event, the newest first', async () => {
   await using app = await createTestApp()
   const events = [
     initial({ id: 'bought' }),
@@ -22,9 +22,9 @@ test('each event of a line tells what it has changed, the newest first', async (
     lifecycle(U, 'UNCANCELLATION', 41, { id: 'back' }),
     expiration(60, 'UNSUBSCRIBE', { id: 'ended', purchased_day: 30 }),
   ]
-  await tell(app, events, 61)
-  const [line] = (await read(app)).lines
-  expect(line).toMatchObject({
+  await playEvents(app, events, 61)
+  const [purchase] = (await read(app)).lines
+  expect(purchase).toMatchObject({
     transactionId: '1000',
     productId: 'prod_example_pro',
     store: 'APP_STORE',
@@ -36,11 +36,11 @@ test('each event of a line tells what it has changed, the newest first', async (
     replacedBy: null,
     isCut: false,
   })
-  const told = line?.events.map(({ eventId, type, at, receivedAt, outcome, changes }) => {
+  const shown = purchase?.events.map(({ eventId, type, at, receivedAt, outcome, changes }) => {
     return [eventId, type, at, receivedAt === at, outcome, changesIn(changes)]
   })
   const change = (path: string, before: unknown, after: unknown) => [path, before, after]
-  expect(told).toEqual([
+  expect(shown).toEqual([
     [
       'ended',
       'EXPIRATION',
@@ -107,21 +107,21 @@ test('each event of a line tells what it has changed, the newest first', async (
   ])
 })
 
-test('what comes late stands at its time, and what changes nothing says nothing', async () => {
+test('shows a late event at its time, and no changes where there are none', async () => {
   await using app = await createTestApp()
   const again = lifecycle(U, 'UNCANCELLATION', 41, { id: 'again' })
-  await tell(app, [initial({ id: 'bought' }), again], 50)
+  await playEvents(app, [initial({ id: 'bought' }), again], 50)
   await deliver(app, cancellation(5, 'UNSUBSCRIBE', { id: 'late' }))
-  const [line] = (await read(app)).lines
-  expect(line?.events.map(({ eventId }) => eventId)).toEqual(['again', 'late', 'bought'])
-  const [back, late] = line?.events ?? []
+  const [purchase] = (await read(app)).lines
+  expect(purchase?.events.map(({ eventId }) => eventId)).toEqual(['again', 'late', 'bought'])
+  const [back, late] = purchase?.events ?? []
   expect([late?.at, late?.receivedAt]).toEqual([iso(5), iso(50)])
   expect(changesIn(back?.changes ?? [])[0]).toEqual(['willRenew', false, true])
   await deliver(app, { ...again, id: 'once more', at: 42 })
   expect((await read(app)).lines[0]?.events[0]).toMatchObject({ eventId: 'once more', changes: [] })
 })
 
-test('a line that another one has replaced says by which, and the one that counts is first', async () => {
+test('shows what replaced a purchase, and the best purchase first', async () => {
   await using app = await createTestApp()
   const changed = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
   const events = [
@@ -135,7 +135,7 @@ test('a line that another one has replaced says by which, and the one that count
       original_transaction_id: '2000',
     }),
   ]
-  await tell(app, events, 11)
+  await playEvents(app, events, 11)
   const { lines } = await read(app)
   expect(lines).toMatchObject([
     { transactionId: '2000', active: true, replacedBy: null },
@@ -143,7 +143,7 @@ test('a line that another one has replaced says by which, and the one that count
   ])
 })
 
-test('transfers are told, to who gave and to who got', async () => {
+test('shows a transfer to both users', async () => {
   await using app = await createTestApp()
   const moved = {
     type: 'TRANSFER',
@@ -153,32 +153,32 @@ test('transfers are told, to who gave and to who got', async () => {
     transferred_to: [V],
   }
   const later = lifecycle(V, 'RENEWAL', 30, { purchased_day: 30, expiration_day: 60 })
-  await tell(app, [initial(), moved, later], 31)
+  await playEvents(app, [initial(), moved, later], 31)
   const transfer = { eventId: 'moved', at: iso(10), from: [U], to: [V] }
   const [giver, taker] = [await read(app, U), await read(app, V)]
   expect(giver).toMatchObject({ lines: [], transfers: [transfer] })
   expect(giver.sentence).toBe('Access is off: we have events for this account, but no purchase.')
   expect(taker).toMatchObject({ ids: [V], lines: [{ active: true }], transfers: [transfer] })
-  expect((await read(app, 'somebody else')).transfers).toEqual([])
+  expect((await read(app, 'another user')).transfers).toEqual([])
 })
 
-test('an event that could not be applied stands there with what was wrong', async () => {
+test('shows a failed event with its error', async () => {
   await using app = await createTestApp()
-  await tell(app, [initial({ id: 'bought' })], 1)
+  await playEvents(app, [initial({ id: 'bought' })], 1)
   const { billingEvents } = app.services.db.tables
   const failed = { outcome: 'failed', error: 'the fold broke' }
   await app.services.db.write(async (tx) => void (await tx.update(billingEvents).set(failed)))
   expect((await read(app)).lines[0]?.events).toMatchObject([failed])
 })
 
-test('of a long history the newest 200 events are shown, however long it is', async () => {
+test('shows the newest 200 events of a long history', async () => {
   await using app = await createTestApp()
-  await tell(app, [initial({ id: 'bought' })], 2_000)
+  await playEvents(app, [initial({ id: 'bought' })], 2_000)
   await addRenewals(app, 1, 205)
-  const [line] = (await read(app)).lines
-  expect([line?.events.length, line?.isCut]).toEqual([200, true])
-  expect(line?.events[0]?.eventId).toBe('renewed 205')
-  expect(line?.events.at(-1)).toMatchObject({
+  const [purchase] = (await read(app)).lines
+  expect([purchase?.events.length, purchase?.isCut]).toEqual([200, true])
+  expect(purchase?.events[0]?.eventId).toBe('renewed 205')
+  expect(purchase?.events.at(-1)).toMatchObject({
     eventId: 'renewed 6',
     changes: [
       { path: 'purchasedAt', before: iso(5), after: iso(6) },
@@ -190,21 +190,21 @@ test('of a long history the newest 200 events are shown, however long it is', as
   expect(longer?.events[0]?.eventId).toBe('renewed 1200')
 })
 
-test('of many lines the best 50 are shown, and the others counted', async () => {
+test('shows the best 50 purchases and counts the others', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   for (let at = 0; at < 52; at++) {
-    const line = { original_transaction_id: `L${at}`, expiration_day: 30 + at }
-    await receive(app, initial(line))
+    const fields = { original_transaction_id: `L${at}`, expiration_day: 30 + at }
+    await receive(app, initial(fields))
   }
   const { lines, hiddenLines } = await read(app)
   expect([lines.length, hiddenLines]).toEqual([50, 2])
   expect([lines[0]?.transactionId, lines.at(-1)?.transactionId]).toEqual(['L51', 'L2'])
 })
 
-test('the console shows it by environment, and an event with why access is on or off', async () => {
+test('the console shows the timeline by environment, and explains access after an event', async () => {
   await using app = await createTestApp()
-  await tell(app, [initial({ id: 'test', environment: 'SANDBOX' })], 1)
+  await playEvents(app, [initial({ id: 'test', environment: 'SANDBOX' })], 1)
   const owner = await signInOperator(app)
   const production = await owner.read(`people/${U}/timeline`)
   expect(production).toMatchObject({ environment: 'production', lines: [] })
@@ -226,23 +226,23 @@ function changesIn(changes: { path: string; before: unknown; after: unknown }[])
   return changes.map(({ path, before, after }) => [path, before, after])
 }
 
-/** Puts renewals into the log, one a day, as deliveries that came in good time would have. */
+/** Stores renewals in the log, one per day, as timely deliveries would. */
 async function addRenewals({ services }: TestApp, from: number, to: number) {
   const { billingEvents } = services.db.tables
   const [first] = await services.db.read.select().from(billingEvents)
   if (!first) throw new Error('there is no event yet')
   const rows = Array.from({ length: to - from + 1 }, (_, nth) => {
     const day = from + nth
-    const told = renewal(day, day + 30, { id: `renewed ${day}` })
     const name = `renewed ${day}`
+    const event = renewal(day, day + 30, { id: name })
     return {
       ...first,
       id: `${first.id}-${String(day).padStart(6, '0')}`,
       eventId: name,
-      type: told.type,
+      type: event.type,
       eventAt: new Date(ms(day)),
       orderedAt: ms(day),
-      body: Buffer.from(JSON.stringify(bodyOf(told))),
+      body: Buffer.from(JSON.stringify(bodyOf(event))),
     }
   })
   await services.db.write(async (tx) => {
