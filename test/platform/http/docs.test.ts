@@ -4,6 +4,7 @@ import spectralCore from '@stoplight/spectral-core'
 import rulesets from '@stoplight/spectral-rulesets'
 import { version } from '../../../package.json' with { type: 'json' }
 import { createTestApp } from '../../support/app.ts'
+import { cases } from '../../support/cases.ts'
 
 type Schema = Record<string, unknown>
 
@@ -33,7 +34,8 @@ test('spectral finds nothing in it either', async () => {
   await using app = await createTestApp()
   const spectral = new Spectral()
   spectral.setRuleset({ extends: [[rulesets.oas, 'recommended']] } as never)
-  for (const path of ['/docs/json', '/docs/json?simple']) {
+  // Five seconds each: the simple one, which is made of the same models, with all cases.
+  for (const path of ['/docs/json', '/docs/json?simple'].slice(0, cases(1, 2))) {
     const found = await spectral.run((await app.ask('GET', path)).json)
     expect(found.map(({ code, path }) => [code, path.join('/')])).toEqual([])
   }

@@ -1,8 +1,9 @@
-/** The tests that try a few random cases, each time with all of them. */
+/** The tests that try a few cases of many in a normal run, here with all of them. */
 process.env['ALL_CASES'] = '1'
 await import('../features/attachments/variants.test.ts')
 await import('../features/billing/billing-flows.test.ts')
 await import('../features/billing/billing-model.test.ts')
 await import('../platform/encryption/sealed-messages.test.ts')
+await import('../platform/http/docs.test.ts')
 
 export {}
