@@ -1,0 +1,154 @@
+import { expect, test } from 'bun:test'
+import { type BillingEvent, readEvent } from '../../../../src/features/billing/inbox/event.ts'
+import {
+  canAffectAccess,
+  compareEvents,
+  orderingTimeOf,
+  purchaseKeyOf,
+} from '../../../../src/features/billing/purchases/event-order.ts'
+import { idsJoinedBy } from '../../../../src/features/billing/purchases/identities.ts'
+import { ownerIdIn, ownersOf } from '../../../../src/features/billing/purchases/ownership.ts'
+import { ms } from '../../../support/billing.ts'
+
+const RECEIVED = ms(10)
+
+test('orders events by time, period, type and id', () => {
+  const inOrder = [
+    event({ id: '9', type: 'EXPIRATION', at: 1, purchased: 5 }),
+    event({ id: '8', type: 'EXPIRATION', at: 2, purchased: 0 }),
+    ...[
+      'RENEWAL',
+      'UNCANCELLATION',
+      'PRODUCT_CHANGE',
+      'BILLING_ISSUE',
+      'SUBSCRIPTION_PAUSED',
+      'CANCELLATION',
+      'EXPIRATION',
+      'HOMEPORT_RECONCILED',
+      'TRANSFER',
+    ].map((type, at) => event({ id: `${7 - at}`, type, at: 2, purchased: 1 })),
+    event({ id: '6', type: 'TRANSFER', at: 2, purchased: 1 }),
+  ]
+  expect(inOrder.toReversed().toSorted(compareEvents)).toEqual(inOrder)
+})
+
+test.each<[string, number | null, number, boolean]>([
+  ['a plausible time counts', ms(9), ms(9), false],
+  ['a time within a day ahead counts', RECEIVED + 86_400_000, RECEIVED + 86_400_000, false],
+  ['a time over a day ahead does not', RECEIVED + 86_400_001, RECEIVED, true],
+  ['a missing time does not', null, RECEIVED, true],
+])('%s', (_name, at, orderedAt, clockIsOff) => {
+  const body = { event: { type: 'RENEWAL', event_timestamp_ms: at } }
+  expect(orderingTimeOf(read(body), RECEIVED)).toEqual({ orderedAt, clockIsOff })
+})
+
+test('marks an event with an implausible time other than its own', () => {
+  for (const [end, clockIsOff] of [
+    [Date.UTC(2100, 0) - 1, false],
+    [Date.UTC(2100, 0), true],
+  ]) {
+    const fields = { type: 'RENEWAL', event_timestamp_ms: ms(9), expiration_at_ms: end }
+    expect(orderingTimeOf(read({ event: fields }), RECEIVED)).toMatchObject({ clockIsOff })
+  }
+})
+
+test.each([
+  [{ original_transaction_id: 'o', transaction_id: 't' }, 'PRODUCTION|o'],
+  [{ transaction_id: 't', environment: 'SANDBOX' }, 'SANDBOX|t'],
+  [{ purchase_environment: 'SANDBOX', transaction_id: 't' }, 'SANDBOX|t'],
+  [{ store: 'APP_STORE', product_id: 'p', app_user_id: 'u' }, 'PRODUCTION|APP_STORE|p|u'],
+  [{ app_user_id: 'u' }, null],
+])('the event %j is about the purchase %s', (fields, key) => {
+  expect(purchaseKeyOf(read({ event: { type: 'RENEWAL', ...fields } }))).toBe(key)
+})
+
+test.each([
+  [
+    'joins all ids',
+    { app_user_id: 'a', original_app_user_id: 'b', aliases: ['c', 'a'] },
+    ['a', 'b', 'c'],
+  ],
+  [
+    'ignores placeholders',
+    { app_user_id: 'NULL', aliases: ['Anonymous', '(null)', '[object Object]', ' ', 'a'] },
+    ['a'],
+  ],
+  ['joins nothing for tests', { type: 'TEST', app_user_id: 'a' }, []],
+  [
+    'joins nothing for transfers',
+    { type: 'TRANSFER', app_user_id: 'a', transferred_from: ['b'] },
+    [],
+  ],
+  ['joins nothing for unknown types', { type: 'NEWS', app_user_id: 'a', aliases: ['b'] }, []],
+  [
+    'joins the ids of a redemption',
+    {
+      type: 'PURCHASE_REDEEMED',
+      redemption_outcome: 'alias',
+      redeemed_from: ['a'],
+      redeemed_by: ['b'],
+    },
+    ['a', 'b'],
+  ],
+  [
+    'joins nothing for a redemption by transfer',
+    {
+      type: 'PURCHASE_REDEEMED',
+      redemption_outcome: 'transfer',
+      redeemed_from: ['a'],
+      redeemed_by: ['b'],
+    },
+    [],
+  ],
+])('%s', (_name, fields, ids) => {
+  const event = read({ event: { type: 'RENEWAL', transaction_id: 't', ...fields } })
+  expect(idsJoinedBy(event)).toEqual(ids)
+})
+
+test('tests, telemetry and unknown types cannot affect access', () => {
+  const types = ['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS', 'TEST', 'PAYWALL_CLOSE', 'constructor']
+  const affecting = types.filter((type) => canAffectAccess(read({ event: { type } })))
+  expect(affecting).toEqual(['RENEWAL', 'TRANSFER', 'SUBSCRIBER_ALIAS'])
+})
+
+test('the owner is the app user id, else the original id, else the first alias', () => {
+  const all = { app_user_id: 'a', original_app_user_id: 'o', aliases: ['x'] }
+  const { app_user_id: _id, ...withoutId } = all
+  const owners = [all, withoutId, { aliases: ['x'] }, {}].map((fields) =>
+    ownerIdIn({ ...read({ event: { type: 'RENEWAL', ...fields } }), orderedAt: 0 }),
+  )
+  expect(owners).toEqual(['a', 'o', 'x', null])
+})
+
+test.each([
+  ['a transfer moves a purchase', {}, ['ann', 'bob']],
+  ['of its store', { store: 'APP_STORE' }, ['ann', 'bob']],
+  ['not of another store', { store: 'STRIPE' }, ['ann']],
+  ['not of another environment', { environment: 'SANDBOX' }, ['ann']],
+  ['not of another owner', { transferred_from: ['eve'] }, ['ann']],
+  ['not without a destination', { transferred_to: [] }, ['ann']],
+  ['not before the purchase', { at: 0 }, ['ann']],
+])('%s', (_name, { at = 2, ...fields }: Record<string, unknown> & { at?: number }, owners) => {
+  const body = { type: 'TRANSFER', transferred_from: ['ann'], transferred_to: ['bob'], ...fields }
+  const transfer = { ...read({ event: body }), orderedAt: ms(at) }
+  const mention = { ...event({ id: '1', type: 'RENEWAL', at: 1, purchased: 0 }), name: 'ann' }
+  const traits = { environment: 'PRODUCTION', store: 'APP_STORE' }
+  expect(ownersOf([mention, { ...mention, id: '2' }], [transfer], traits, (id) => id)).toEqual(
+    owners,
+  )
+})
+
+function event({
+  id,
+  type,
+  at,
+  purchased,
+}: Record<'id' | 'type', string> & Record<'at' | 'purchased', number>) {
+  return { id, type, orderedAt: ms(at), purchasedAt: ms(purchased) }
+}
+
+function read(body: unknown): BillingEvent {
+  const event = readEvent(body, Buffer.from(''))
+  if (!event) throw new Error('the body has no event')
+  return event
+}
