@@ -8,7 +8,7 @@ import { createPasskey } from './passkey.ts'
 
 export type Console = Awaited<ReturnType<typeof startConsole>>
 
-const TEST_TIMEOUT_MS = 120_000
+const TEST_TIMEOUT_MS = 240_000
 /** More concurrent pages are slower in total. */
 const MAX_CONCURRENT = 3
 

@@ -43,7 +43,7 @@ export function judge(
   if (last === null) return { kind: 'accepted', rates, held: null }
 
   if (set.baseCode !== last.baseCode) return refused('the base has changed')
-  if (set.date < last.date) return refused('it is older than the last one')
+  if (set.date < last.date) return refused('it is older than the current rates')
   if (count < MIN_CODES_SHARE * Object.keys(last.rates).length) return refused('too few currencies')
 
   const jumps = Object.entries(rates).filter(([code, rate]) => {
@@ -52,7 +52,7 @@ export function judge(
       return false
     return !isConfirmed(code, rate, set.date, held)
   })
-  if (jumps.length > MAX_HELD_SHARE * count) return refused('too many rates have jumped')
+  if (jumps.length > MAX_HELD_SHARE * count) return refused('too many rates jumped')
   for (const [code] of jumps) rates[code] = last.rates[code] as number
   return {
     kind: 'accepted',
