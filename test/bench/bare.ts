@@ -102,28 +102,28 @@ async function readSubscription(request: Request): Promise<Response> {
   const userId = await userOf(request)
   if (userId === null) return new Response(null, { status: 401 })
   const rows = readLines.all(userId) as { state: string }[]
-  const lines = rows.map(({ state }) => JSON.parse(state).line)
+  const purchases = rows.map(({ state }) => JSON.parse(state).line)
   const now = Date.now()
-  const subscriptions = lines.map((line) => ({
-    productId: line.productId,
-    store: line.store,
-    status: line.expiresAt > now && line.endedAt === null ? 'active' : 'expired',
-    periodType: line.periodType,
-    purchasedAt: new Date(line.purchasedAt).toISOString(),
-    expiresAt: new Date(line.expiresAt).toISOString(),
-    effectiveEndAt: new Date(line.endedAt ?? line.expiresAt).toISOString(),
-    willRenew: line.willRenew,
+  const subscriptions = purchases.map((purchase) => ({
+    productId: purchase.productId,
+    store: purchase.store,
+    status: purchase.expiresAt > now && purchase.endedAt === null ? 'active' : 'expired',
+    periodType: purchase.periodType,
+    purchasedAt: new Date(purchase.purchasedAt).toISOString(),
+    expiresAt: new Date(purchase.expiresAt).toISOString(),
+    effectiveEndAt: new Date(purchase.endedAt ?? purchase.expiresAt).toISOString(),
+    willRenew: purchase.willRenew,
   }))
-  const entitlements = lines.flatMap((line) =>
-    line.entitlementIds.map((id: string) => ({
+  const entitlements = purchases.flatMap((purchase) =>
+    purchase.entitlementIds.map((id: string) => ({
       id,
-      active: line.expiresAt > now && line.endedAt === null,
-      expiresAt: new Date(line.expiresAt).toISOString(),
+      active: purchase.expiresAt > now && purchase.endedAt === null,
+      expiresAt: new Date(purchase.expiresAt).toISOString(),
       gracePeriodExpiresAt: null,
-      productId: line.productId,
-      store: line.store,
-      periodType: line.periodType,
-      willRenew: line.willRenew,
+      productId: purchase.productId,
+      store: purchase.store,
+      periodType: purchase.periodType,
+      willRenew: purchase.willRenew,
     })),
   )
   const plan = plans[1]

@@ -22,7 +22,7 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
   const { events, lines, seconds } = JSON.parse(stdout)
   const rate = Math.round(events / seconds)
   console.log(
-    `events rebuild: ${events} events, ${lines} lines, ${rate}/s, peak ${peak} MB resident`,
+    `events rebuild: ${events} events, ${lines} purchases, ${rate}/s, peak ${peak} MB resident`,
   )
 
   const homeport = await startHomeport(dataDir, 4805)
@@ -30,10 +30,10 @@ export async function benchBilling(dataDir: string, token: string, pocketBase: P
   const latest = { ...load, request: webhook('RENEWAL') }
   const late = { ...latest, age: Date.now() - BEFORE_THE_LAST }
   const unfolded = { ...load, request: webhook('TEST') }
-  await compare('webhook with the fold, against one without', 0.75, latest, unfolded)
-  await compare('late event, against the latest of its line', 0.6, late, latest)
+  await compare('webhook, event applied, against stored only', 0.75, latest, unfolded)
+  await compare('late event, against the latest of its purchase', 0.6, late, latest)
   if (pocketBase) {
-    await compare("webhook with the fold, against PocketBase's create", 3, latest, {
+    await compare("webhook, event applied, against PocketBase's create", 3, latest, {
       ...load,
       port: pocketBase.port,
       request: pocketBase.createEvent(body('RENEWAL')),

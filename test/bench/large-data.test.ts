@@ -20,7 +20,7 @@ onSqlite('it is made in the file of the database')(
       const { rebuildBilling, users, billing } = data.services
       const { changed } = await rebuildBilling(AbortSignal.timeout(30_000))
       expect(changed).toEqual([])
-      expect((await users.directory.count()).users).toBe(size.people)
+      expect((await users.directory.count()).users).toBe(size.users)
       expect((await billing.count()).events).toBeGreaterThanOrEqual(size.events)
     }
     await rm(join(dataDir, '..'), { recursive: true })

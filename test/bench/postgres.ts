@@ -23,7 +23,7 @@ export async function benchPostgres(folder: string) {
   const cases = [
     { name: 'public GET', request: () => http('GET', '/api/user/app_settings/v1') },
     { name: 'profile GET', request: (token: string) => http('GET', '/api/user/profile/v1', token) },
-    { name: 'webhook with the fold', request: renewal },
+    { name: 'webhook, event applied', request: renewal },
     {
       name: 'sign-in',
       connections: SIGN_INS,

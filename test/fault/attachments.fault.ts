@@ -59,7 +59,7 @@ test('101, 102: ten concurrent 48-megapixel photos keep the API small and fast',
 test('102: forty concurrent text files of 25 MiB keep the API small and fast', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start({ ...QUIET, ATTACHMENT_QUOTA_BYTES: String(2 ** 31) })
-  const people = await Promise.all(
+  const users = await Promise.all(
     Array.from({ length: 8 }, (_, at) => register(server, `p${at}@example.com`)),
   )
   const file = join(homeport.folder, 'a.log')
@@ -67,7 +67,7 @@ test('102: forty concurrent text files of 25 MiB keep the API small and fast', a
   const isHealthy = async () => expect((await fetch(`${server.url}/health`)).status).toBe(200)
   const stopWatching = watchServer(server, isHealthy, 10)
   const sent = Array.from({ length: 40 }, (_, at) =>
-    curlForm(server, people[at % 8]?.accessToken ?? '', file),
+    curlForm(server, users[at % 8]?.accessToken ?? '', file),
   )
   const codes = await Promise.all(sent)
   const { p99, longest, peak } = await stopWatching()

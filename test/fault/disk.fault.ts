@@ -130,7 +130,7 @@ onOwnDisk(
       MIN_FREE_BYTES: String(floor),
       RATE_LIMITS: 'off',
     })
-    const people = await Promise.all(
+    const users = await Promise.all(
       Array.from({ length: 8 }, (_, at) => register(server, `p${at}@example.com`)),
     )
     let least = Number.POSITIVE_INFINITY
@@ -143,7 +143,7 @@ onOwnDisk(
       }
     })()
     const held = Array.from({ length: 40 }, (_, at) => {
-      const token = people[at % people.length]?.accessToken ?? ''
+      const token = users[at % users.length]?.accessToken ?? ''
       return upload(server, token, 24 * MB, 400)
     })
     const hooks: number[] = []

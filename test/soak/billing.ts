@@ -1,6 +1,6 @@
 import { WEBHOOK_TOKEN } from '../support/app.ts'
-import type { Asking } from './asking.ts'
-import type { People, Person } from './people.ts'
+import type { Client } from './client.ts'
+import type { User, Users } from './users.ts'
 
 export type Billing = ReturnType<typeof createBilling>
 
@@ -9,8 +9,8 @@ const DAY = 24 * 60 * MINUTE
 const TYPES = ['RENEWAL', 'RENEWAL', 'CANCELLATION', 'UNCANCELLATION', 'BILLING_ISSUE']
 
 /** The billing provider: delivers each event until it is acknowledged. `events` are the ids of acknowledged ones. */
-export function createBilling(asking: Asking, people: People) {
-  const { wrong, persist } = asking
+export function createBilling(client: Client, users: Users) {
+  const { wrong, persist } = client
   const events = new Set<string>()
   // Long ago, so that no clock places an event in the future.
   const start = Date.now() - 100 * DAY
@@ -19,20 +19,20 @@ export function createBilling(asking: Asking, people: People) {
   isUp.resolve()
   return { events, deliver, deliverSwapped, repeat, readSubscription, goDown, comeBack, untilUp }
 
-  async function deliver(person: Person) {
-    const event = eventOf(person)
+  async function deliver(user: User) {
+    const event = eventOf(user)
     await send(event)
-    apply(person, event)
+    apply(user, event)
   }
 
   /** Delivers two events, the later one first. */
-  async function deliverSwapped(person: Person) {
-    const first = eventOf(person)
-    apply(person, first)
-    const second = eventOf(person)
+  async function deliverSwapped(user: User) {
+    const first = eventOf(user)
+    apply(user, first)
+    const second = eventOf(user)
     await send(second)
     await send(first)
-    apply(person, second)
+    apply(user, second)
   }
 
   /** Delivers an acknowledged event again. */
@@ -42,17 +42,15 @@ export function createBilling(asking: Asking, people: People) {
     if (code !== 'duplicate') wrong.push(`${lastEvent.id} was delivered twice, and got ${code}`)
   }
 
-  async function readSubscription(person: Person) {
+  async function readSubscription(user: User) {
     const path = '/api/user/subscription/v1'
-    const reply = await people.askAs(person, { method: 'GET', path })
-    if (!people.succeeded(reply, 'a subscription')) return
-    const [line] = reply.json.response.subscriptions
-    const found = line ? [Date.parse(line.expiresAt), line.willRenew] : [null, false]
-    const { expiresAt, willRenew, events } = person.line
+    const reply = await users.askAs(user, { method: 'GET', path })
+    if (!users.succeeded(reply, 'a subscription')) return
+    const [purchase] = reply.json.response.subscriptions
+    const found = purchase ? [Date.parse(purchase.expiresAt), purchase.willRenew] : [null, false]
+    const { expiresAt, willRenew, events } = user.purchase
     if (found[0] !== expiresAt || found[1] !== willRenew)
-      wrong.push(
-        `${person.email} has ${found}, not ${expiresAt},${willRenew} after ${events} events`,
-      )
+      wrong.push(`${user.email} has ${found}, not ${expiresAt},${willRenew} after ${events} events`)
   }
 
   /** Delivers nothing while the provider is down, then everything that has waited. */
@@ -80,16 +78,16 @@ export function createBilling(asking: Asking, people: People) {
   async function post(event: object) {
     const path = '/api/webhooks/billing/v1'
     const reply = await persist({ method: 'POST', path, token: WEBHOOK_TOKEN, json: { event } })
-    people.succeeded(reply, 'a delivery')
+    users.succeeded(reply, 'a delivery')
     return { code: reply.json?.code as string, isRepeated: reply.isRepeated }
   }
 
-  function eventOf({ id, line }: Person) {
-    const at = start + line.events * MINUTE
-    const type = line.events === 0 ? 'INITIAL_PURCHASE' : TYPES[line.events % TYPES.length]
+  function eventOf({ id, purchase }: User) {
+    const at = start + purchase.events * MINUTE
+    const type = purchase.events === 0 ? 'INITIAL_PURCHASE' : TYPES[purchase.events % TYPES.length]
     const isPaid = type === 'INITIAL_PURCHASE' || type === 'RENEWAL'
     return {
-      id: `${id}-${line.events}`,
+      id: `${id}-${purchase.events}`,
       type,
       event_timestamp_ms: at,
       app_user_id: id,
@@ -99,9 +97,9 @@ export function createBilling(asking: Asking, people: People) {
       environment: 'PRODUCTION',
       store: 'APP_STORE',
       original_transaction_id: `transaction-${id}`,
-      transaction_id: `transaction-${id}-${line.events}`,
+      transaction_id: `transaction-${id}-${purchase.events}`,
       purchased_at_ms: at,
-      expiration_at_ms: isPaid ? at + 200 * DAY : line.expiresAt,
+      expiration_at_ms: isPaid ? at + 200 * DAY : purchase.expiresAt,
       price: 9.99,
       currency: 'USD',
       ...(type === 'CANCELLATION' ? { cancel_reason: 'UNSUBSCRIBE' } : {}),
@@ -109,11 +107,11 @@ export function createBilling(asking: Asking, people: People) {
   }
 
   function apply(
-    { line }: Person,
+    { purchase }: User,
     { type, expiration_at_ms: expiresAt }: ReturnType<typeof eventOf>,
   ) {
-    line.events++
-    line.expiresAt = expiresAt
-    if (type !== 'BILLING_ISSUE') line.willRenew = type !== 'CANCELLATION'
+    purchase.events++
+    purchase.expiresAt = expiresAt
+    if (type !== 'BILLING_ISSUE') purchase.willRenew = type !== 'CANCELLATION'
   }
 }

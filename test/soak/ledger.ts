@@ -1,44 +1,44 @@
-import type { Asking } from './asking.ts'
 import type { Billing } from './billing.ts'
-import type { People, Person } from './people.ts'
+import type { Client } from './client.ts'
+import type { User, Users } from './users.ts'
 import type { World } from './world.ts'
 
-type Parts = { asking: Asking; people: People; billing: Billing }
+type Parts = { client: Client; users: Users; billing: Billing }
 
-export type Account = Awaited<ReturnType<typeof settle>>
+export type Account = Awaited<ReturnType<typeof verifyAcknowledged>>
 
 /**
  * Compares everything acknowledged with the database, the disk and the server's replies: nothing may be
  * lost, duplicated or added. Stops the server at the end.
  */
-export async function settle(world: World, everybody: Person[], parts: Parts) {
-  const { asking, people, billing } = parts
+export async function verifyAcknowledged(world: World, allUsers: User[], parts: Parts) {
+  const { client, users, billing } = parts
   const column = async (sql: string) => (await world.query(sql)).map(([value]) => String(value))
-  const wantedFiles = everybody.flatMap(({ files }) => [...files.keys()])
+  const wantedFiles = allUsers.flatMap(({ files }) => [...files.keys()])
   const rows = await column('SELECT key FROM attachments')
   const stored = await world.storedFiles()
   const account = {
     events: compare(billing.events, await column('SELECT event_id FROM billing_events')),
-    people: compare(people.emails, await column('SELECT email FROM users')),
+    users: compare(users.emails, await column('SELECT email FROM users')),
     files: compare(wantedFiles, rows),
     filesOnDisk: compare(rows, stored),
   }
-  for (const person of everybody) {
-    await people.readProfile(person)
-    await billing.readSubscription(person)
-    await people.refresh(person)
+  for (const user of allUsers) {
+    await users.readProfile(user)
+    await billing.readSubscription(user)
+    await users.refresh(user)
   }
   // A rebuild must give every purchase the same state.
   const rebuilt = await world.run('events', 'rebuild', '--json')
   const { changed } = JSON.parse(rebuilt.stdout) as { changed: string[] }
-  if (changed.length > 0) asking.wrong.push(`${changed.length} purchases differ from a rebuild`)
+  if (changed.length > 0) client.wrong.push(`${changed.length} purchases differ from a rebuild`)
   const doctor = await world.run('doctor')
-  if (doctor.exitCode !== 0) asking.wrong.push(`doctor: ${doctor.stdout}`)
+  if (doctor.exitCode !== 0) client.wrong.push(`doctor: ${doctor.stdout}`)
   const exitCode = await world.stop('SIGTERM')
-  if (exitCode !== 0) asking.wrong.push(`the server ended with ${exitCode}`)
+  if (exitCode !== 0) client.wrong.push(`the server ended with ${exitCode}`)
   if (world.engine === 'sqlite') {
     const [first] = (await world.query('PRAGMA integrity_check')).flat()
-    if (first !== 'ok') asking.wrong.push(`the database is damaged: ${first}`)
+    if (first !== 'ok') client.wrong.push(`the database is damaged: ${first}`)
   }
   return account
 }

@@ -1,11 +1,11 @@
-import type { Asking } from './asking.ts'
 import type { Billing } from './billing.ts'
+import type { Client } from './client.ts'
 import type { Files } from './files.ts'
-import type { People, Person } from './people.ts'
+import type { User, Users } from './users.ts'
 
 export type Load = Awaited<ReturnType<typeof startLoad>>
 
-type Act = { kind: string; share: number; run: (person: Person) => Promise<unknown> }
+type Action = { kind: string; share: number; run: (user: User) => Promise<unknown> }
 
 /** More concurrent actions would only wait. */
 const AT_ONCE = 150
@@ -16,22 +16,22 @@ const SETTINGS = '/api/user/app_settings/v1'
  * thing at a time. Times, in ms, count from when an action was due until it was done, including retries.
  */
 export async function startLoad(
-  parts: { asking: Asking; people: People; billing: Billing; files: Files },
-  { rate, people: count }: { rate: number; people: number },
+  parts: { client: Client; users: Users; billing: Billing; files: Files },
+  { rate, users: count }: { rate: number; users: number },
 ) {
-  const { asking, people, billing, files } = parts
-  const { wrong } = asking
-  const acts: Act[] = [
+  const { client, users, billing, files } = parts
+  const { wrong } = client
+  const acts: Action[] = [
     { kind: 'settings', share: 26, run: readSettings },
-    { kind: 'profile', share: 12, run: people.readProfile },
+    { kind: 'profile', share: 12, run: users.readProfile },
     { kind: 'subscription', share: 12, run: billing.readSubscription },
     { kind: 'event', share: 20, run: whenProviderIsUp(billing.deliver) },
     { kind: 'events out of order', share: 3, run: whenProviderIsUp(billing.deliverSwapped) },
     { kind: 'duplicate event', share: 2, run: whenProviderIsUp(billing.repeat) },
-    { kind: 'renaming', share: 8, run: people.rename },
-    { kind: 'refresh', share: 5, run: people.refresh },
-    { kind: 'sign-in', share: 2, run: people.signIn },
-    { kind: 'registration', share: 0.7, run: people.register },
+    { kind: 'renaming', share: 8, run: users.rename },
+    { kind: 'refresh', share: 5, run: users.refresh },
+    { kind: 'sign-in', share: 2, run: users.signIn },
+    { kind: 'registration', share: 0.7, run: users.register },
     { kind: 'register and delete', share: 0.3, run: comeAndGo },
     { kind: 'log', share: 2, run: files.uploadLog },
     { kind: 'picture', share: 1.2, run: files.uploadPicture },
@@ -42,18 +42,18 @@ export async function startLoad(
   const times = new Map<string, number[]>(acts.map(({ kind }) => [kind, []]))
   const seen = { done: 0, skipped: 0 }
   let settingsTag = ''
-  const idle: Person[] = []
+  const idle: User[] = []
   while (idle.length < count) {
-    const person = await people.register()
-    if (!person) throw new Error(`no user can register: ${wrong[0]}`)
-    idle.push(person)
+    const user = await users.register()
+    if (!user) throw new Error(`no user can register: ${wrong[0]}`)
+    idle.push(user)
   }
-  const everybody = [...idle]
+  const allUsers = [...idle]
   const running = new Set<Promise<void>>()
   const startedAt = performance.now()
   let due = 0
   const timer = setInterval(startDue, 5)
-  return { everybody, times, seen, stop }
+  return { allUsers, times, seen, stop }
 
   /** Resolves once all started actions are done. */
   async function stop() {
@@ -63,59 +63,59 @@ export async function startLoad(
 
   function startDue() {
     for (; (due / rate) * 1_000 <= performance.now() - startedAt; due++) {
-      const person = running.size < AT_ONCE ? takeAny() : undefined
-      if (person) start(pick(), person, startedAt + (due / rate) * 1_000)
+      const user = running.size < AT_ONCE ? takeAny() : undefined
+      if (user) start(pick(), user, startedAt + (due / rate) * 1_000)
       else seen.skipped++
     }
   }
 
-  function start({ kind, run }: Act, person: Person, dueAt: number) {
-    const doing = run(person)
+  function start({ kind, run }: Action, user: User, dueAt: number) {
+    const doing = run(user)
       .catch((error) => wrong.push(`${kind}: ${error}`))
       .then(() => {
         times.get(kind)?.push(performance.now() - dueAt)
         seen.done++
-        idle.push(person)
+        idle.push(user)
         running.delete(doing)
       })
     running.add(doing)
   }
 
-  function takeAny(): Person | undefined {
+  function takeAny(): User | undefined {
     const at = Math.floor(Math.random() * idle.length)
-    const person = idle[at]
+    const user = idle[at]
     const last = idle.pop()
     if (last && at < idle.length) idle[at] = last
-    return person
+    return user
   }
 
-  function pick(): Act {
+  function pick(): Action {
     let left = Math.random() * all
     for (const act of acts) {
       left -= act.share
       if (left < 0) return act
     }
-    return acts[0] as Act
+    return acts[0] as Action
   }
 
   async function readSettings() {
     const headers = { 'if-none-match': settingsTag }
-    const reply = await asking.persist({ method: 'GET', path: SETTINGS, headers })
+    const reply = await client.persist({ method: 'GET', path: SETTINGS, headers })
     if (reply.status === 304) return
-    if (people.succeeded(reply, 'the settings')) settingsTag = reply.tag
+    if (users.succeeded(reply, 'the settings')) settingsTag = reply.tag
   }
 
   async function comeAndGo() {
-    const guest = await people.register()
+    const guest = await users.register()
     if (!guest) return
     await files.uploadLog(guest)
-    await people.leave(guest)
+    await users.leave(guest)
   }
 
-  function whenProviderIsUp(run: (person: Person) => Promise<unknown>) {
-    return async (person: Person) => {
+  function whenProviderIsUp(run: (user: User) => Promise<unknown>) {
+    return async (user: User) => {
       await billing.untilUp()
-      await run(person)
+      await run(user)
     }
   }
 }

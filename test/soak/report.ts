@@ -24,8 +24,8 @@ export function report(outcome: Outcome): string {
 }
 
 function accountRows({ account }: Outcome) {
-  const { events, people, files, filesOnDisk } = account
-  const rows = { events, people, files, 'files on disk, by rows': filesOnDisk }
+  const { events, users, files, filesOnDisk } = account
+  const rows = { events, users, files, 'files on disk, by rows': filesOnDisk }
   return Object.entries(rows).map(([name, { acknowledged, lost, twice, unknown }]) => [
     name,
     acknowledged,

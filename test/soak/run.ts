@@ -1,13 +1,13 @@
 import { readdir } from 'node:fs/promises'
 import { residentMemory } from '../bench/servers.ts'
-import { createAsking } from './asking.ts'
 import { createBilling } from './billing.ts'
+import { createClient } from './client.ts'
 import { type Fault, faultsOf } from './faults.ts'
 import { createFiles } from './files.ts'
-import { settle } from './ledger.ts'
+import { verifyAcknowledged } from './ledger.ts'
 import { startLoad } from './load.ts'
-import { createPeople } from './people.ts'
 import type { Sample } from './slopes.ts'
+import { createUsers } from './users.ts'
 import { type Engine, openWorld, type World } from './world.ts'
 
 export type SoakOptions = {
@@ -15,7 +15,7 @@ export type SoakOptions = {
   minutes: number
   /** Actions per second. */
   rate: number
-  people: number
+  users: number
   /** Time between faults, in ms. */
   pause: number
   signal: AbortSignal
@@ -35,15 +35,15 @@ const ROUNDS = 4
 
 /** Runs the load, one fault after the other, process samples, and the final verification. */
 export async function runSoak(options: SoakOptions) {
-  const { engine, minutes, rate, people: count, pause, signal, tell } = options
+  const { engine, minutes, rate, users: count, pause, signal, tell } = options
   await using world = await openWorld(engine)
-  const asking = createAsking(world.url)
-  const people = createPeople(asking)
-  const billing = createBilling(asking, people)
-  const files = await createFiles(asking, people)
+  const client = createClient(world.url)
+  const users = createUsers(client)
+  const billing = createBilling(client, users)
+  const files = await createFiles(client, users)
   const { faults, missing } = faultsOf(world, billing)
   for (const text of missing) tell(`skipped: ${text}`)
-  const load = await startLoad({ asking, people, billing, files }, { rate, people: count })
+  const load = await startLoad({ client, users, billing, files }, { rate, users: count })
   const startedAt = performance.now()
   const sampling = startSampling(world, startedAt)
   const chosen = faults.filter(({ name }) => options.only?.includes(name) ?? true)
@@ -60,12 +60,12 @@ export async function runSoak(options: SoakOptions) {
   const elapsed = (performance.now() - startedAt) / MINUTE
   const samples = sampling.stop()
   tell('the load is over; verifying everything acknowledged')
-  const account = await settle(world, load.everybody, { asking, people, billing })
+  const account = await verifyAcknowledged(world, load.allUsers, { client, users, billing })
   const errors = await world.errorsLogged()
   const isClean =
-    asking.wrong.length === 0 &&
+    client.wrong.length === 0 &&
     Object.values(account).every(({ lost, twice }) => lost.length === 0 && twice === 0) &&
-    [account.events, account.people, account.files].every(({ unknown }) => unknown.length === 0)
+    [account.events, account.users, account.files].every(({ unknown }) => unknown.length === 0)
   const { seen, times } = load
   return {
     engine,
@@ -79,20 +79,20 @@ export async function runSoak(options: SoakOptions) {
     seen,
     times,
     errors,
-    wrong: asking.wrong,
-    failures: asking.seen.failures,
+    wrong: client.wrong,
+    failures: client.seen.failures,
   }
 
   async function suffer(fault: Fault): Promise<FaultSeen> {
-    const before = asking.seen.failures
+    const before = client.seen.failures
     if (fault.endsProcess) sampling.endLife()
-    await fault.run().catch((error) => asking.wrong.push(`${fault.name}: ${error.message}`))
+    await fault.run().catch((error) => client.wrong.push(`${fault.name}: ${error.message}`))
     if (fault.endsProcess) sampling.startLife()
     const endedAt = performance.now()
     // Requests refused during the fault are retried within two seconds.
     await Bun.sleep(Math.min(pause / 6, 5_000))
-    const recovery = Math.max(0, asking.seen.lastFailureAt - endedAt)
-    return { name: fault.name, failures: asking.seen.failures - before, recovery }
+    const recovery = Math.max(0, client.seen.lastFailureAt - endedAt)
+    return { name: fault.name, failures: client.seen.failures - before, recovery }
   }
 
   async function progress({ name, failures, recovery }: FaultSeen): Promise<string> {
@@ -103,7 +103,7 @@ export async function runSoak(options: SoakOptions) {
       `${failures} requests refused, the last ${Math.round(recovery)} ms after its end`,
       `${load.seen.done} actions done, ${load.seen.skipped} skipped`,
       `${Math.round(memory / 1e6)} MB, ${descriptors} descriptors`,
-      `${asking.wrong.length} wrong${asking.wrong.length > 0 ? `: ${asking.wrong.at(-1)}` : ''}`,
+      `${client.wrong.length} wrong${client.wrong.length > 0 ? `: ${client.wrong.at(-1)}` : ''}`,
     ].join('; ')
   }
 }

@@ -14,7 +14,7 @@ test.skipIf(isOnPostgres)(
       engine: 'sqlite',
       minutes: 0.06,
       rate: 40,
-      people: 8,
+      users: 8,
       pause: 1_200,
       signal: AbortSignal.timeout(20_000),
       only: ['kill -9'],

@@ -28,7 +28,7 @@ const outcome = await runSoak({
   engine,
   minutes,
   rate,
-  people: 200,
+  users: 200,
   pause: 60_000,
   signal: interruption.signal,
   tell: (text) => console.log(text),

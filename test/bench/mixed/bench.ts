@@ -34,7 +34,7 @@ const SECONDS = Number(flags.seconds ?? (flags.quick ? 4 : 15))
 const WARM_UP = SECONDS / 5
 const ROUNDS = flags.quick ? 1 : 3
 const LIMIT = Number(flags.limit)
-const SIZE = flags.quick ? { people: 100, pictures: 10 } : { people: 500, pictures: 50 }
+const SIZE = flags.quick ? { users: 100, pictures: 10 } : { users: 500, pictures: 50 }
 
 /** Scaled as an app does before sending: 250 KB. Converting a larger image takes most of the 100 ms. */
 const PHOTO = { width: 800, height: 600 }
@@ -75,7 +75,7 @@ try {
 async function startAll() {
   const photo = join(folder, 'photo.jpg')
   await makePhoto(photo, PHOTO.width, PHOTO.height)
-  console.log(`Starting the servers with ${SIZE.people} users each`)
+  console.log(`Starting the servers with ${SIZE.users} users each`)
   const homeport = await startHomeportContender(folder, SIZE, photo)
   await add(homeport)
   await add(await startPocketBaseContender(folder, SIZE, photo, homeport.port))
@@ -102,7 +102,7 @@ async function checkAll() {
     const { faults, events, uploads, sent } = await generator.check()
     await contender.stop()
     const stored = contender.countStored()
-    const before = { events: SIZE.people, uploads: SIZE.pictures }
+    const before = { events: SIZE.users, uploads: SIZE.pictures }
     const least = before.events + events
     const most = before.events + sent
     if (stored.events < least || stored.events > most) {

@@ -4,7 +4,7 @@ import { type Kind, pick, type Random } from './mix.ts'
 /** What a generator knows about one server's users and stored data. */
 export type World = {
   port: number
-  people: Person[]
+  users: User[]
   /** Public reads with the server's ETag, or null without one. */
   reads: { path: string; etag: string | null }[]
   /** Paths of stored images. */
@@ -13,7 +13,7 @@ export type World = {
   photo: string
 }
 
-export type Person = {
+export type User = {
   id: string
   email: string
   accessToken: string
@@ -96,7 +96,7 @@ export async function forEach<T>(list: readonly T[], work: (one: T, at: number) 
 /** A renewal of a user's purchase with a unique time; it is paid until one period after that time. */
 export function createEvents() {
   let last = Date.now()
-  return (type: 'INITIAL_PURCHASE' | 'RENEWAL', { id, email }: Person) => {
+  return (type: 'INITIAL_PURCHASE' | 'RENEWAL', { id, email }: User) => {
     last = Math.max(Date.now(), last + 1)
     const line = `line-${email}`
     return {

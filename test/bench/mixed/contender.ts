@@ -17,4 +17,4 @@ export type Contender = {
 }
 
 /** What is stored before the load: users with a session and a purchase each, and images. */
-export type Size = { people: number; pictures: number }
+export type Size = { users: number; pictures: number }

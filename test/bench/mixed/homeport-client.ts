@@ -7,7 +7,7 @@ import {
   encodeRequest,
   forEach,
   PASSWORD,
-  type Person,
+  type User,
   WEBHOOK_PATH,
   type World,
 } from './client.ts'
@@ -18,7 +18,7 @@ import type { Reply } from './reply-reader.ts'
 
 export type Session = { accessToken: string; refreshToken: string; user: { _id: string } }
 type Subscription = { subscriptions: { expiresAt: string }[] }
-type Holder = Person & { state: 'at rest' | 'refreshing' | 'lost'; renewedAt: number }
+type Holder = User & { state: 'at rest' | 'refreshing' | 'lost'; renewedAt: number }
 
 export const UPLOAD_PATH =
   '/api/user/attachments/v1?type=publicAsset&targetType=webp&compression=true'
@@ -33,8 +33,8 @@ const RENEW_AFTER = 5 * 60_000
 export async function createHomeportClient(world: World): Promise<Client> {
   const { port } = world
   const random = createRandom(port)
-  const people: Holder[] = world.people.map((person) => ({
-    ...person,
+  const users: Holder[] = world.users.map((user) => ({
+    ...user,
     state: 'at rest',
     renewedAt: Date.now(),
   }))
@@ -56,7 +56,7 @@ export async function createHomeportClient(world: World): Promise<Client> {
     if (kind === 'download') {
       return { bytes: encodeRequest('GET', pictures.next(random)), accept: ignore }
     }
-    const { accessToken: token, email } = pick(people, random)
+    const { accessToken: token, email } = pick(users, random)
     if (kind === 'signIn') {
       const json = { email, password: PASSWORD }
       return { bytes: encodeRequest('POST', LOGIN_PATH, { json }), accept: ignore }
@@ -67,24 +67,24 @@ export async function createHomeportClient(world: World): Promise<Client> {
 
   /** A phone never exchanges a token twice at once, so only an idle user refreshes. */
   function refresh(): Exchange {
-    let person = pick(people, random)
-    while (person.state !== 'at rest' && people.some(({ state }) => state === 'at rest')) {
-      person = pick(people, random)
+    let user = pick(users, random)
+    while (user.state !== 'at rest' && users.some(({ state }) => state === 'at rest')) {
+      user = pick(users, random)
     }
-    person.state = 'refreshing'
-    const json = { refreshToken: person.refreshToken }
+    user.state = 'refreshing'
+    const json = { refreshToken: user.refreshToken }
     return {
       bytes: encodeRequest('POST', REFRESH_PATH, { json }),
       accept(reply) {
-        if (isGood(reply)) adopt(person, JSON.parse(reply.body.toString()).response)
-        else person.state = 'lost'
+        if (isGood(reply)) adopt(user, JSON.parse(reply.body.toString()).response)
+        else user.state = 'lost'
       },
     }
   }
 
   function deliver(): Exchange {
-    const person = pick(people, random)
-    const event = makeEvent('RENEWAL', person)
+    const user = pick(users, random)
+    const event = makeEvent('RENEWAL', user)
     const json = { api_version: '1.0', event }
     count.sent++
     return {
@@ -92,13 +92,13 @@ export async function createHomeportClient(world: World): Promise<Client> {
       accept(reply) {
         if (!isGood(reply)) return
         count.events++
-        paidUntil.set(person, Math.max(paidUntil.get(person) ?? 0, event.expiration_at_ms))
+        paidUntil.set(user, Math.max(paidUntil.get(user) ?? 0, event.expiration_at_ms))
       },
     }
   }
 
   function upload(): Exchange {
-    const { accessToken: token } = pick(people, random)
+    const { accessToken: token } = pick(users, random)
     const headers = { 'Content-Type': 'image/jpeg' }
     return {
       bytes: encodeRequest('POST', UPLOAD_PATH, { token, headers, body: photo }),
@@ -112,25 +112,22 @@ export async function createHomeportClient(world: World): Promise<Client> {
   }
 
   async function renew() {
-    await forEach(people, async (person) => {
-      if (person.state === 'lost') {
-        const json = { email: person.email, password: PASSWORD }
+    await forEach(users, async (user) => {
+      if (user.state === 'lost') {
+        const json = { email: user.email, password: PASSWORD }
+        adopt(user, (await ask<{ response: Session }>(port, 'POST', LOGIN_PATH, { json })).response)
+      } else if (Date.now() - user.renewedAt > RENEW_AFTER) {
+        const json = { refreshToken: user.refreshToken }
         adopt(
-          person,
-          (await ask<{ response: Session }>(port, 'POST', LOGIN_PATH, { json })).response,
-        )
-      } else if (Date.now() - person.renewedAt > RENEW_AFTER) {
-        const json = { refreshToken: person.refreshToken }
-        adopt(
-          person,
+          user,
           (await ask<{ response: Session }>(port, 'POST', REFRESH_PATH, { json })).response,
         )
       }
     })
   }
 
-  function adopt(person: Holder, { accessToken, refreshToken }: Session) {
-    Object.assign(person, { accessToken, refreshToken, state: 'at rest', renewedAt: Date.now() })
+  function adopt(user: Holder, { accessToken, refreshToken }: Session) {
+    Object.assign(user, { accessToken, refreshToken, state: 'at rest', renewedAt: Date.now() })
   }
 
   /** Every purchase is active until its last acknowledged renewal, and the latest uploads are WebP. */

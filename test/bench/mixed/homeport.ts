@@ -8,7 +8,7 @@ import {
   EMAIL_DOMAIN,
   forEach,
   PASSWORD,
-  type Person,
+  type User,
   WEBHOOK_PATH,
   type World,
 } from './client.ts'
@@ -46,28 +46,28 @@ export async function startHomeportContender(
 
 /** Creates users and images through Homeport's API. */
 export async function prepareWorld(port: number, size: Size, photo: string): Promise<World> {
-  const people: Person[] = []
+  const users: User[] = []
   const pictures: string[] = []
   const makeEvent = createEvents()
   const picture = await Bun.file(photo).bytes()
-  await forEach(Array.from({ length: size.people }), async (_, at) => {
-    const email = `person-${at}@${EMAIL_DOMAIN}`
+  await forEach(Array.from({ length: size.users }), async (_, at) => {
+    const email = `user-${at}@${EMAIL_DOMAIN}`
     const json = { email, password: PASSWORD }
     const path = '/api/auth/register/v1'
     const { response } = await ask<{ response: Session }>(port, 'POST', path, { json })
-    const { accessToken, refreshToken, user } = response
-    const person = {
-      id: user._id,
+    const { accessToken, refreshToken, user: account } = response
+    const user = {
+      id: account._id,
       email,
       accessToken,
       refreshToken,
       subscription: SUBSCRIPTION_PATH,
     }
-    people.push(person)
-    const event = makeEvent('INITIAL_PURCHASE', person)
+    users.push(user)
+    const event = makeEvent('INITIAL_PURCHASE', user)
     await ask(port, 'POST', WEBHOOK_PATH, { token: WEBHOOK_TOKEN, json: { event } })
   })
-  await forEach(people.slice(0, size.pictures), async ({ accessToken: token }) => {
+  await forEach(users.slice(0, size.pictures), async ({ accessToken: token }) => {
     const headers = { 'content-type': 'image/jpeg' }
     const { response } = await ask<{ response: { url: string }[] }>(port, 'POST', UPLOAD_PATH, {
       token,
@@ -82,7 +82,7 @@ export async function prepareWorld(port: number, size: Size, photo: string): Pro
       return { path, etag: headers.get('etag') }
     }),
   )
-  return { port, people, reads, pictures, photo }
+  return { port, users, reads, pictures, photo }
 }
 
 /** Counts the rows of two tables of a closed database. */

@@ -7,7 +7,7 @@ import {
   encodeRequest,
   forEach,
   PASSWORD,
-  type Person,
+  type User,
   WEBHOOK_PATH,
   type World,
 } from './client.ts'
@@ -26,11 +26,11 @@ export type Upload = { id: string; file: string }
 
 /** Uses PocketBase's API. A session there is one token, which a refresh replaces. */
 export async function createPocketBaseClient(world: World): Promise<Client> {
-  const { port, people } = world
+  const { port, users } = world
   const random = createRandom(port)
   const pictures = createPictureShelf(world.pictures)
   const makeEvent = createEvents()
-  const paidUntil = new Map<Person, number>()
+  const paidUntil = new Map<User, number>()
   const count = { events: 0, uploads: 0, sent: 0 }
   const form = formOf(await Bun.file(world.photo).bytes())
   const reads = world.reads.map(({ path }) => encodeRequest('GET', path))
@@ -45,34 +45,34 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
     if (kind === 'download') {
       return { bytes: encodeRequest('GET', pictures.next(random)), accept: ignore }
     }
-    const person = pick(people, random)
-    if (kind === 'refresh') return refresh(person)
+    const user = pick(users, random)
+    if (kind === 'refresh') return refresh(user)
     if (kind === 'signIn') {
-      const json = { identity: person.email, password: PASSWORD }
+      const json = { identity: user.email, password: PASSWORD }
       return {
         bytes: encodeRequest('POST', `${USERS}/auth-with-password`, { json }),
         accept: ignore,
       }
     }
-    const path = kind === 'profile' ? `${USERS}/records/${person.id}` : person.subscription
-    return { bytes: encodeRequest('GET', path, { token: person.accessToken }), accept: ignore }
+    const path = kind === 'profile' ? `${USERS}/records/${user.id}` : user.subscription
+    return { bytes: encodeRequest('GET', path, { token: user.accessToken }), accept: ignore }
   }
 
-  function refresh(person: Person): Exchange {
+  function refresh(user: User): Exchange {
     return {
       bytes: encodeRequest('POST', `${USERS}/auth-refresh`, {
-        token: person.accessToken,
+        token: user.accessToken,
         json: {},
       }),
       accept(reply) {
-        if (isGood(reply)) person.accessToken = JSON.parse(reply.body.toString()).token
+        if (isGood(reply)) user.accessToken = JSON.parse(reply.body.toString()).token
       },
     }
   }
 
   function deliver(): Exchange {
-    const person = pick(people, random)
-    const event = makeEvent('RENEWAL', person)
+    const user = pick(users, random)
+    const event = makeEvent('RENEWAL', user)
     const json = { api_version: '1.0', event }
     count.sent++
     return {
@@ -80,13 +80,13 @@ export async function createPocketBaseClient(world: World): Promise<Client> {
       accept(reply) {
         if (!isGood(reply)) return
         count.events++
-        paidUntil.set(person, Math.max(paidUntil.get(person) ?? 0, event.expiration_at_ms))
+        paidUntil.set(user, Math.max(paidUntil.get(user) ?? 0, event.expiration_at_ms))
       },
     }
   }
 
   function upload(): Exchange {
-    const { accessToken: token } = pick(people, random)
+    const { accessToken: token } = pick(users, random)
     return {
       bytes: encodeRequest('POST', UPLOAD_PATH, { token, ...form }),
       accept(reply) {

@@ -9,7 +9,7 @@ import {
   EMAIL_DOMAIN,
   forEach,
   PASSWORD,
-  type Person,
+  type User,
   WEBHOOK_PATH,
   type World,
 } from './client.ts'
@@ -100,25 +100,25 @@ async function prepare(
     const json = { type: 'base', ...one }
     await ask(port, 'POST', '/api/collections', { token, json })
   }
-  const people: Person[] = []
+  const users: User[] = []
   const makeEvent = createEvents()
-  await forEach(Array.from({ length: size.people }), async (_, at) => {
-    const email = `person-${at}@${EMAIL_DOMAIN}`
+  await forEach(Array.from({ length: size.users }), async (_, at) => {
+    const email = `user-${at}@${EMAIL_DOMAIN}`
     const json = { email, password: PASSWORD, passwordConfirm: PASSWORD }
     const { id } = await ask<{ id: string }>(port, 'POST', `${USERS}/records`, { json })
     const accessToken = await signIn(port, 'users', email)
-    const person = { id, email, accessToken, refreshToken: '', subscription: '' }
-    const event = makeEvent('INITIAL_PURCHASE', person)
+    const user = { id, email, accessToken, refreshToken: '', subscription: '' }
+    const event = makeEvent('INITIAL_PURCHASE', user)
     await ask(port, 'POST', WEBHOOK_PATH, { token: WEBHOOK_TOKEN, json: { event } })
     const records = '/api/collections/subscriptions/records'
     const { items } = await ask<{ items: { id: string }[] }>(port, 'GET', records, {
       token: accessToken,
     })
-    people.push({ ...person, subscription: `${records}/${items[0]?.id}` })
+    users.push({ ...user, subscription: `${records}/${items[0]?.id}` })
   })
   const { headers, body } = formOf(await Bun.file(photo).bytes())
   const pictures: string[] = []
-  await forEach(people.slice(0, size.pictures), async ({ accessToken }) => {
+  await forEach(users.slice(0, size.pictures), async ({ accessToken }) => {
     const path = '/api/collections/pictures/records'
     const how = { token: accessToken, headers, body }
     pictures.push(pathOf(await ask<Upload>(port, 'POST', path, how)))
@@ -131,7 +131,7 @@ async function prepare(
     const { id } = await ask<{ id: string }>(port, 'POST', records, { token, json })
     reads.push({ path: `${records}/${id}`, etag: null })
   }
-  return { port, people, reads, pictures, photo }
+  return { port, users, reads, pictures, photo }
 }
 
 async function signIn(port: number, collection: string, identity: string): Promise<string> {

@@ -2,7 +2,7 @@ import { mkdir, rm, statfs } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { median } from '../median.ts'
 import { runHomeport } from '../servers.ts'
-import { emailOf } from './large-people.ts'
+import { emailOf } from './large-users.ts'
 import { compared, comparedRates, printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 

@@ -1,9 +1,9 @@
 import { Secret, TOTP } from 'otpauth'
 import { cookieIn } from '../../support/operator.ts'
 import { runHomeport } from '../servers.ts'
-import type { Case } from './asking.ts'
-import { emailOf, personId } from './large-people.ts'
-import { anybody, type Side } from './sides.ts'
+import { emailOf, userIdOf } from './large-users.ts'
+import type { Case } from './latencies.ts'
+import { randomUser, type Side } from './sides.ts'
 
 const PASSWORD = 'a long enough secret'
 
@@ -15,17 +15,17 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
   const { stdout } = await runHomeport(dataDir, ['operators', 'add', name, '--json'])
   const { link } = JSON.parse(stdout) as { link: string }
   const cookie = await signIn(`http://127.0.0.1:${port}`, link)
-  const person = () => personId(anybody(size))
-  const email = () => emailOf(anybody(size))
+  const user = () => userIdOf(randomUser(size))
+  const email = () => emailOf(randomUser(size))
   const questions: [name: string, path: () => string][] = [
     ['users, newest', () => 'people'],
     ['users by e-mail prefix', () => `people?q=${email().slice(0, 9)}`],
     ['user by e-mail address', () => `people?q=${email()}`],
-    ['user by id', () => `people?q=${person()}`],
-    ['user by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.lines)}`],
+    ['user by id', () => `people?q=${user()}`],
+    ['user by transaction', () => `people?q=GPA.${Math.floor(Math.random() * size.purchases)}`],
     ['no match', () => `people?q=nobody${Math.random()}`],
-    ['one user', () => `people/${person()}`],
-    ['one timeline', () => `people/${person()}/timeline`],
+    ['one user', () => `people/${user()}`],
+    ['one timeline', () => `people/${user()}/timeline`],
     ['events, newest', () => 'events'],
     ['events, failed', () => 'events?outcome=failed'],
     ['events, conflicting', () => 'events?conflicting=true'],
@@ -34,8 +34,8 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
     ['events of a frequent type', () => 'events?type=RENEWAL'],
     ['events of a rare type', () => 'events?type=TRANSFER'],
     ['events of an unknown type', () => 'events?type=NEVER_SEEN'],
-    ['events of a user', () => `events?user=${person()}`],
-    ['failed events of a user', () => `events?outcome=failed&user=${person()}`],
+    ['events of a user', () => `events?user=${user()}`],
+    ['failed events of a user', () => `events?outcome=failed&user=${user()}`],
     ['sandbox refunds', () => 'events?type=REFUND&environment=sandbox'],
     ['ignored renewals', () => 'events?type=RENEWAL&outcome=ignored'],
     ['overview', () => 'overview'],

@@ -1,9 +1,9 @@
 import { http } from '../rounds.ts'
 import { WEBHOOK_TOKEN } from '../servers.ts'
-import type { Case } from './asking.ts'
 import { eventFields, timeOf, transferFields } from './large-billing.ts'
-import { attachmentKey, emailOf, PASSWORD, personId, refreshTokenOf } from './large-people.ts'
-import { anybody, findDeletable, type Side, tokensOf } from './sides.ts'
+import { attachmentKey, emailOf, PASSWORD, refreshTokenOf, userIdOf } from './large-users.ts'
+import type { Case } from './latencies.ts'
+import { findDeletable, randomUser, type Side, tokensOf } from './sides.ts'
 
 /** Password hashing dominates the time. */
 const WITH_PASSWORD = 40
@@ -33,13 +33,13 @@ async function personCases(side: Side): Promise<Case[]> {
   const tokenOf = await tokensOf(side)
   const uploaded: { at: number; key: string }[] = []
   const refreshed = new Map<number, string>()
-  let asking = 0
+  let current = 0
   const own = (method: string, path: string, body?: () => object): Case => ({
     name: `${method} ${path}`,
     isScattered: true,
     request: async () => {
-      asking = anybody(size)
-      return http(method, path, await tokenOf(asking), body && JSON.stringify(body()))
+      current = randomUser(size)
+      return http(method, path, await tokenOf(current), body && JSON.stringify(body()))
     },
   })
   const attachments = '/api/user/attachments/v1'
@@ -51,20 +51,20 @@ async function personCases(side: Side): Promise<Case[]> {
     {
       ...own('GET', `${attachments}/download`),
       request: async () => {
-        const at = anybody(size)
+        const at = randomUser(size)
         return http('GET', `${attachments}/download?key=${attachmentKey(at)}`, await tokenOf(at))
       },
     },
     {
       name: 'GET /files, 20 kB',
       request: () =>
-        http('GET', `/files/${attachmentKey(anybody({ ...size, people: size.files }))}`),
+        http('GET', `/files/${attachmentKey(randomUser({ ...size, users: size.files }))}`),
     },
     {
       ...own('POST', `${attachments}?type=supportTicket`, () => ({ text: unique('text') })),
       learn: (body) => {
         const [first] = (JSON.parse(body) as Replied<{ key: string }[]>).response
-        uploaded.push({ at: asking, key: first?.key ?? '' })
+        uploaded.push({ at: current, key: first?.key ?? '' })
       },
     },
     {
@@ -79,13 +79,13 @@ async function personCases(side: Side): Promise<Case[]> {
     own('GET', '/api/auth/sessions/v1'),
     {
       ...post('/api/auth/refresh/v1', () => {
-        asking = anybody(size)
-        return { refreshToken: refreshed.get(asking) ?? refreshTokenOf(asking) }
+        current = randomUser(size)
+        return { refreshToken: refreshed.get(current) ?? refreshTokenOf(current) }
       }),
       isScattered: true,
       learn: (body) => {
         const { refreshToken } = (JSON.parse(body) as Replied<{ refreshToken: string }>).response
-        refreshed.set(asking, refreshToken)
+        refreshed.set(current, refreshToken)
       },
     },
   ]
@@ -94,10 +94,10 @@ async function personCases(side: Side): Promise<Case[]> {
 function billingCases({ size }: Side): Case[] {
   const sent: object[] = []
   const renewed: number[] = []
-  const anyLine = () => Math.floor(Math.random() * size.lines)
-  const ofLine = (line: number, time: number) => {
-    const appUserId = personId(line % size.people)
-    return eventFields({ id: unique('event'), type: 'RENEWAL', line, time, appUserId })
+  const anyPurchase = () => Math.floor(Math.random() * size.purchases)
+  const renewalOf = (purchase: number, time: number) => {
+    const appUserId = userIdOf(purchase % size.users)
+    return eventFields({ id: unique('event'), type: 'RENEWAL', purchase, time, appUserId })
   }
   const webhook = (name: string, event: () => object): Case => ({
     name: `webhook: ${name}`,
@@ -109,9 +109,9 @@ function billingCases({ size }: Side): Case[] {
   return [
     {
       ...webhook('renewal', () => {
-        const line = anyLine()
-        const event = ofLine(line, Date.now())
-        renewed.push(line)
+        const purchase = anyPurchase()
+        const event = renewalOf(purchase, Date.now())
+        renewed.push(purchase)
         sent.push(event)
         return event
       }),
@@ -120,15 +120,15 @@ function billingCases({ size }: Side): Case[] {
     webhook('the same again', () => sent[Math.floor(Math.random() * sent.length)] ?? {}),
     // The cost of a late event depends on later ones, so both sides use purchases that were just renewed.
     webhook('late renewal', () => {
-      const line = renewed[Math.floor(Math.random() * renewed.length)] ?? 0
-      return ofLine(line, timeOf(line, 1) + 1)
+      const purchase = renewed[Math.floor(Math.random() * renewed.length)] ?? 0
+      return renewalOf(purchase, timeOf(purchase, 1) + 1)
     }),
     webhook('first purchase', () => {
-      const [id, line] = [unique('event'), unique('line')]
-      const appUserId = personId(anybody(size))
-      return eventFields({ id, type: 'INITIAL_PURCHASE', line, time: Date.now(), appUserId })
+      const [id, purchase] = [unique('event'), unique('purchase')]
+      const appUserId = userIdOf(randomUser(size))
+      return eventFields({ id, type: 'INITIAL_PURCHASE', purchase, time: Date.now(), appUserId })
     }),
-    webhook('without effect', () => ({ ...ofLine(anyLine(), Date.now()), type: 'TEST' })),
+    webhook('without effect', () => ({ ...renewalOf(anyPurchase(), Date.now()), type: 'TEST' })),
   ]
 }
 
@@ -136,7 +136,7 @@ async function accountCases(side: Side): Promise<Case[]> {
   const { size } = side
   const tokenOf = await tokensOf(side)
   const deletable = findDeletable(side, 2 * FEW)
-  const email = () => emailOf(anybody(size))
+  const email = () => emailOf(randomUser(size))
   return [
     post('/api/auth/guest/v1', () => ({})),
     post('/api/auth/password/v1/forgot', () => ({ email: email() })),
@@ -155,7 +155,7 @@ async function accountCases(side: Side): Promise<Case[]> {
       name: 'webhook: transfer',
       requests: FEW,
       request: () => {
-        const [from, to] = [personId(anybody(size)), personId(anybody(size))]
+        const [from, to] = [userIdOf(randomUser(size)), userIdOf(randomUser(size))]
         const body = JSON.stringify({ event: transferFields(unique('transfer'), from, to) })
         return http('POST', '/api/webhooks/billing/v1', WEBHOOK_TOKEN, body)
       },

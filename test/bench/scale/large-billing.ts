@@ -11,7 +11,7 @@ import {
 import { sha256 } from '../../../src/lib/crypto.ts'
 import type { Services } from '../../../src/server/services.ts'
 import type { Insert, Size, Tables } from './large-data.ts'
-import { personId } from './large-people.ts'
+import { userIdOf } from './large-users.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const START = Date.UTC(2024, 0)
@@ -22,17 +22,17 @@ const TRANSFERS_SHARE = 0.001
 /** Purchases with their events, computed by the program's own functions. Yields the progress. */
 export function* addBilling(tables: Tables, insert: Insert, size: Size) {
   const { billingEvents, billingAliases, subscriptions, purchaseOwners } = tables
-  const perLine = size.events / size.lines
+  const perPurchase = size.events / size.purchases
   let added = 0
-  for (let line = 0; line < size.lines; line++) {
-    const appUserId = personId(line % size.people)
-    const isFirst = line < size.people
+  for (let purchase = 0; purchase < size.purchases; purchase++) {
+    const appUserId = userIdOf(purchase % size.users)
+    const isFirst = purchase < size.users
     if (isFirst) insert(billingAliases, { appUserId, customerId: appUserId })
     let state: FoldState | null = null
     let key = ''
-    const wanted = Math.round((line + 1) * perLine) - added
-    for (const [at, type] of typesOf(line, wanted).entries()) {
-      const delivery = eventOf(line, at, type, appUserId)
+    const wanted = Math.round((purchase + 1) * perPurchase) - added
+    for (const [at, type] of typesOf(purchase, wanted).entries()) {
+      const delivery = eventOf(purchase, at, type, appUserId)
       const { event, bytes } = delivery
       const receivedAt = new Date((event.at ?? 0) + 1_000)
       const { orderedAt, clockIsOff } = orderingTimeOf(event, receivedAt.getTime())
@@ -78,32 +78,32 @@ export async function addLongHistories(
   size: Size,
   tell: (text: string) => void,
 ) {
-  const count = Math.max(1, Math.round(size.people * LONG.share))
+  const count = Math.max(1, Math.round(size.users * LONG.share))
   for (let at = 0; at < count; at++) {
-    const appUserId = personId(size.people + at)
+    const appUserId = userIdOf(size.users + at)
     const deliveries = typesOf(0, LONG.length).map((type, step) =>
-      eventOf(size.lines + at, step, type, appUserId),
+      eventOf(size.purchases + at, step, type, appUserId),
     )
     await Promise.all(deliveries.map(billing.receive))
     if (at % 10 === 9) tell(`${at + 1} long histories`)
   }
-  const transfers = Math.round(size.people * TRANSFERS_SHARE)
+  const transfers = Math.round(size.users * TRANSFERS_SHARE)
   for (let at = 0; at < transfers; at++) {
-    const from = personId(at * 7)
-    await billing.receive(transferOf(at, from, personId(at * 7 + 3)))
+    const from = userIdOf(at * 7)
+    await billing.receive(transferOf(at, from, userIdOf(at * 7 + 3)))
     if (at % 100 === 99) tell(`${at + 1} transfers`)
   }
 }
 
 /** The history of a purchase: renewals, and sometimes a lapse, a return, an unpaid bill or a final refund. */
-function typesOf(line: number, count: number): string[] {
+function typesOf(purchase: number, count: number): string[] {
   const types: string[] = Array.from({ length: count }, (_, at) =>
     at === 0 ? 'INITIAL_PURCHASE' : 'RENEWAL',
   )
-  if (count > 3 && line % 3 === 0) types.splice(-2, 2, 'CANCELLATION', 'EXPIRATION')
-  if (count > 5 && line % 10 === 1) types.splice(2, 2, 'CANCELLATION', 'UNCANCELLATION')
-  if (count > 4 && line % 25 === 2) types.splice(-1, 1, 'BILLING_ISSUE')
-  if (count > 2 && line % 50 === 4) types.splice(-1, 1, 'REFUND')
+  if (count > 3 && purchase % 3 === 0) types.splice(-2, 2, 'CANCELLATION', 'EXPIRATION')
+  if (count > 5 && purchase % 10 === 1) types.splice(2, 2, 'CANCELLATION', 'UNCANCELLATION')
+  if (count > 4 && purchase % 25 === 2) types.splice(-1, 1, 'BILLING_ISSUE')
+  if (count > 2 && purchase % 50 === 4) types.splice(-1, 1, 'REFUND')
   return types
 }
 
@@ -114,25 +114,25 @@ function rowId(at: number, receivedAt: Date): string {
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-9000-${rest}`
 }
 
-function eventOf(line: number, at: number, type: string, appUserId: string): Delivery {
-  const time = timeOf(line, at)
-  return delivered(eventFields({ id: `event-${line}-${at}`, type, line, time, appUserId }))
+function eventOf(purchase: number, at: number, type: string, appUserId: string): Delivery {
+  const time = timeOf(purchase, at)
+  return delivered(eventFields({ id: `event-${purchase}-${at}`, type, purchase, time, appUserId }))
 }
 
 /** The time of a purchase's event `at`, in ms. */
-export function timeOf(line: number, at: number): number {
-  return START + (line % 700) * DAY + at * 30 * DAY
+export function timeOf(purchase: number, at: number): number {
+  return START + (purchase % 700) * DAY + at * 30 * DAY
 }
 
 /** A purchase's event as the provider sends it; `time` in ms. */
 export function eventFields(event: {
   id: string
   type: string
-  line: number | string
+  purchase: number | string
   time: number
   appUserId: string
 }) {
-  const { id, type, line, time, appUserId } = event
+  const { id, type, purchase, time, appUserId } = event
   return {
     id,
     type,
@@ -140,13 +140,13 @@ export function eventFields(event: {
     app_user_id: appUserId,
     original_app_user_id: appUserId,
     aliases: [appUserId],
-    environment: Number(line) % 100 === 0 ? 'SANDBOX' : 'PRODUCTION',
-    store: Number(line) % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
+    environment: Number(purchase) % 100 === 0 ? 'SANDBOX' : 'PRODUCTION',
+    store: Number(purchase) % 2 === 0 ? 'APP_STORE' : 'PLAY_STORE',
     product_id: 'prod_example_pro',
     entitlement_ids: ['pro'],
     period_type: 'NORMAL',
-    original_transaction_id: `GPA.${line}`,
-    transaction_id: `GPA.${line}..${time}`,
+    original_transaction_id: `GPA.${purchase}`,
+    transaction_id: `GPA.${purchase}..${time}`,
     purchased_at_ms: time,
     expiration_at_ms: time + 30 * DAY,
     price: 9.99,

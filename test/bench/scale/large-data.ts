@@ -7,22 +7,22 @@ import { readConfig } from '../../../src/config.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import type { Services } from '../../../src/server/services.ts'
 import { addBilling, addLongHistories } from './large-billing.ts'
-import { addPeople } from './large-people.ts'
+import { addUsers } from './large-users.ts'
 
 /** The amount of data; `full` is the size in docs/measurements.md. */
 export type Size = {
-  people: number
+  users: number
   events: number
-  lines: number
+  purchases: number
   attachments: number
   /** Attachments that have a file. */
   files: number
 }
 
 export const FULL: Size = {
-  people: 1_000_000,
+  users: 1_000_000,
   events: 10_000_000,
-  lines: 1_200_000,
+  purchases: 1_200_000,
   attachments: 2_000_000,
   files: 10_000,
 }
@@ -46,7 +46,7 @@ export async function makeLargeData(dataDir: string, size: Size, tell: (text: st
   db.run('PRAGMA synchronous=OFF')
   db.run('PRAGMA cache_size=-1000000')
   const insert = createInsert(db)
-  await inTransactions(db, addPeople(tables, insert, size, dataDir), tell)
+  await inTransactions(db, addUsers(tables, insert, size, dataDir), tell)
   await inTransactions(db, addBilling(tables, insert, size), tell)
   db.run('PRAGMA wal_checkpoint(TRUNCATE)')
   await withServices(config, (services) => addLongHistories(services, size, tell))

@@ -33,7 +33,7 @@ async function ratesOf({ dataDir, size }: Side) {
   const folded = second.lines / second.seconds
   const both = await repeated(() => rebuildBilling(AbortSignal.timeout(LIMIT)))
   const linked = both.events / (both.seconds - both.lines / folded)
-  return { linked, folded, events: size.events / (size.events / linked + size.lines / folded) }
+  return { linked, folded, events: size.events / (size.events / linked + size.purchases / folded) }
 }
 
 /** Small data is rebuilt repeatedly. */

@@ -1,6 +1,6 @@
 import { cpus, totalmem } from 'node:os'
 import { median } from '../median.ts'
-import type { Latencies } from './asking.ts'
+import type { Latencies } from './latencies.ts'
 
 /** Rows are marked from this ratio of large to empty. */
 const MARKED = 1.5

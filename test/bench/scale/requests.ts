@@ -1,8 +1,8 @@
 import { residentMemory } from '../servers.ts'
-import { askAll } from './asking.ts'
 import { benchCommands } from './commands.ts'
 import { consoleCases } from './console.ts'
 import { endpointCases } from './endpoints.ts'
+import { measureAll } from './latencies.ts'
 import { compared, printLatencies, printTable } from './report.ts'
 import {
   cachedShare,
@@ -30,12 +30,12 @@ export async function benchRequests(sides: Sides, tell: (text: string) => void) 
   }
   await dropFromCache(large)
   tell(`page cache: ${await cachedShare(large)} of the file`)
-  printLatencies('First touches', await askAll(sides, scattered, tell, false))
+  printLatencies('First touches', await measureAll(sides, scattered, tell, false))
   await readIntoCache(large)
   tell(`page cache: ${await cachedShare(large)} of the file`)
-  printLatencies('Endpoints', await askAll(sides, cases, tell))
+  printLatencies('Endpoints', await measureAll(sides, cases, tell))
   const questions = { large: await consoleCases(large), empty: await consoleCases(empty) }
-  printLatencies('The console', await askAll(sides, questions, tell))
+  printLatencies('The console', await measureAll(sides, questions, tell))
   const servers = [ours, theirs]
   const memory = await Promise.all(servers.map(({ pid }) => residentMemory(pid)))
   await benchCommands(sides)

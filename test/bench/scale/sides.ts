@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { importJWK, SignJWT } from 'jose'
 import { childrenOf, startHomeport } from '../servers.ts'
 import type { Size } from './large-data.ts'
-import { personId, SESSION_GENERATION, sessionIdOf } from './large-people.ts'
+import { SESSION_GENERATION, sessionIdOf, userIdOf } from './large-users.ts'
 
 /** A data directory to measure, and its server's port. */
 export type Side = { dataDir: string; size: Size; port: number }
@@ -15,8 +15,8 @@ export type Sides = { large: Side; empty: Side }
 const DELETABLE = 1
 
 /** A user who has not been deleted. */
-export function anybody({ people }: Size): number {
-  return Math.floor((Math.random() * people) / 2) * 2
+export function randomUser({ users }: Size): number {
+  return Math.floor((Math.random() * users) / 2) * 2
 }
 
 /** Up to `count` users who may be deleted and still exist. */
@@ -25,8 +25,8 @@ export function findDeletable(side: Side, count: number): number[] {
   const find = db.query('SELECT 1 FROM users WHERE id = ?')
   const found = new Set<number>()
   for (let tries = 0; tries < count * 20 && found.size < count; tries++) {
-    const at = anybody(side.size) + DELETABLE
-    if (find.get(personId(at))) found.add(at)
+    const at = randomUser(side.size) + DELETABLE
+    if (find.get(userIdOf(at))) found.add(at)
   }
   return [...found]
 }
@@ -58,7 +58,7 @@ export async function tokensOf({ dataDir }: Side): Promise<(at: number) => Promi
       .setProtectedHeader({ alg: 'ES256', typ: 'at+jwt', kid: jwk.kid })
       .setIssuer('homeport')
       .setAudience('homeport')
-      .setSubject(personId(at))
+      .setSubject(userIdOf(at))
       .setIssuedAt()
       .setExpirationTime('15m')
       .setJti(`${SESSION_GENERATION}.${randomUUID()}`)

@@ -13,7 +13,7 @@ export function createBilling(db) {
        entitlements = excluded.entitlements
      WHERE excluded.event_at > event_at`,
   )
-  const linesOf = db.prepare('SELECT * FROM subscriptions WHERE user_id = ?')
+  const purchasesOf = db.prepare('SELECT * FROM subscriptions WHERE user_id = ?')
 
   const receive = db.transaction((event, body) => {
     const at = event.event_timestamp_ms
@@ -37,23 +37,23 @@ export function createBilling(db) {
   /** A user's subscription, in the format of Homeport's reply. */
   function read(userId) {
     const now = Date.now()
-    const lines = linesOf.all(userId)
-    const subscriptions = lines.map((line) => ({
-      productId: line.product_id,
-      store: line.store,
-      status: line.expires_at > now ? 'active' : 'expired',
-      periodType: line.period_type,
-      purchasedAt: new Date(line.purchased_at).toISOString(),
-      expiresAt: new Date(line.expires_at).toISOString(),
-      willRenew: line.will_renew === 1,
+    const purchases = purchasesOf.all(userId)
+    const subscriptions = purchases.map((purchase) => ({
+      productId: purchase.product_id,
+      store: purchase.store,
+      status: purchase.expires_at > now ? 'active' : 'expired',
+      periodType: purchase.period_type,
+      purchasedAt: new Date(purchase.purchased_at).toISOString(),
+      expiresAt: new Date(purchase.expires_at).toISOString(),
+      willRenew: purchase.will_renew === 1,
     }))
-    const entitlements = lines.flatMap((line) =>
-      JSON.parse(line.entitlements).map((id) => ({
+    const entitlements = purchases.flatMap((purchase) =>
+      JSON.parse(purchase.entitlements).map((id) => ({
         id,
-        active: line.expires_at > now,
-        expiresAt: new Date(line.expires_at).toISOString(),
-        productId: line.product_id,
-        store: line.store,
+        active: purchase.expires_at > now,
+        expiresAt: new Date(purchase.expires_at).toISOString(),
+        productId: purchase.product_id,
+        store: purchase.store,
       })),
     )
     return { environment: 'production', entitlements, subscriptions }

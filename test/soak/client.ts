@@ -11,7 +11,7 @@ export type Request = {
   headers?: Record<string, string>
 }
 
-export type Asking = ReturnType<typeof createAsking>
+export type Client = ReturnType<typeof createClient>
 
 /** In ms: a request that takes longer counts as hanging; refused clients wait longer each time. */
 const HANGS_AFTER = 60_000
@@ -26,7 +26,7 @@ const UNAVAILABLE = [0, 429, 503, 507]
  * Clients that retry every unanswered or temporarily refused request. `wrong` collects
  * what should never happen, and `failures` counts refused and unanswered requests.
  */
-export function createAsking(url: string) {
+export function createClient(url: string) {
   const wrong: string[] = []
   const seen = { failures: 0, lastFailureAt: 0, lastFailure: '' }
   return { wrong, seen, ask, persist }

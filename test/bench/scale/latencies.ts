@@ -28,7 +28,7 @@ const BLOCK_TIME = 4_000
 type Asked = { port: number; asked: Case }
 
 /** Sends the same requests to two servers, case by case. */
-export async function askAll(
+export async function measureAll(
   { large, empty }: Sides,
   cases: { large: Case[]; empty: Case[] },
   tell: (text: string) => void,

@@ -1,32 +1,32 @@
 import { PASSWORD } from '../support/app.ts'
-import type { Asking, Reply, Request } from './asking.ts'
+import type { Client, Reply, Request } from './client.ts'
 
 /** A user with one device. Only one action uses it at a time, so its state is known exactly. */
-export type Person = {
+export type User = {
   id: string
   email: string
   token: string
   refreshToken: string
   name: string
   /** The subscription state that the billing provider has sent. */
-  line: { events: number; expiresAt: number | null; willRenew: boolean }
+  purchase: { events: number; expiresAt: number | null; willRenew: boolean }
   /** By key: the SHA-256 of the bytes, or null if the server converts them. */
   files: Map<string, string | null>
 }
 
-export type People = ReturnType<typeof createPeople>
+export type Users = ReturnType<typeof createUsers>
 
 const PROFILE = '/api/user/profile/v1'
 
 /** Users who register, sign in, change their names and delete their accounts. `emails` are those of existing users. */
-export function createPeople(asking: Asking) {
-  const { wrong, persist } = asking
+export function createUsers(client: Client) {
+  const { wrong, persist } = client
   const emails = new Set<string>()
   let registered = 0
   return { emails, register, signIn, refresh, readProfile, rename, leave, askAs, succeeded }
 
-  async function register(): Promise<Person | null> {
-    const email = `person-${++registered}-${crypto.randomUUID().slice(0, 8)}@example.com`
+  async function register(): Promise<User | null> {
+    const email = `user-${++registered}-${crypto.randomUUID().slice(0, 8)}@example.com`
     const json = { email, password: PASSWORD }
     const reply = await persist({ method: 'POST', path: '/api/auth/register/v1', json })
     const isKnown = reply.isRepeated && reply.status === 409
@@ -40,52 +40,52 @@ export function createPeople(asking: Asking) {
       token: accessToken,
       refreshToken,
       name: '',
-      line: { events: 0, expiresAt: null, willRenew: false },
+      purchase: { events: 0, expiresAt: null, willRenew: false },
       files: new Map(),
     }
   }
 
-  async function signIn(person: Person) {
-    const reply = await login(person.email)
-    if (succeeded(reply, 'a sign-in')) keep(person, reply)
+  async function signIn(user: User) {
+    const reply = await login(user.email)
+    if (succeeded(reply, 'a sign-in')) keep(user, reply)
   }
 
   /** After a lost reply, retries with the same token, as an app does. */
-  async function refresh(person: Person) {
-    const json = { refreshToken: person.refreshToken }
+  async function refresh(user: User) {
+    const json = { refreshToken: user.refreshToken }
     const reply = await persist({ method: 'POST', path: '/api/auth/refresh/v1', json })
-    if (succeeded(reply, 'a refresh')) keep(person, reply)
+    if (succeeded(reply, 'a refresh')) keep(user, reply)
   }
 
-  async function readProfile(person: Person) {
-    const reply = await askAs(person, { method: 'GET', path: PROFILE })
+  async function readProfile(user: User) {
+    const reply = await askAs(user, { method: 'GET', path: PROFILE })
     if (!succeeded(reply, 'a profile')) return
     const { name } = reply.json.response.profile
-    if (name !== person.name) wrong.push(`${person.email} has the name ${name}, not ${person.name}`)
+    if (name !== user.name) wrong.push(`${user.email} has the name ${name}, not ${user.name}`)
   }
 
-  async function rename(person: Person) {
+  async function rename(user: User) {
     const name = `name ${crypto.randomUUID()}`
     const json = { profile: { name } }
-    const reply = await askAs(person, { method: 'PATCH', path: PROFILE, json })
-    if (succeeded(reply, 'a change of name')) person.name = name
+    const reply = await askAs(user, { method: 'PATCH', path: PROFILE, json })
+    if (succeeded(reply, 'a change of name')) user.name = name
   }
 
   /** The token is void once an earlier attempt took effect. */
-  async function leave(person: Person) {
-    const reply = await persist({ method: 'DELETE', path: PROFILE, token: person.token })
+  async function leave(user: User) {
+    const reply = await persist({ method: 'DELETE', path: PROFILE, token: user.token })
     const isGone = reply.isRepeated && reply.status === 401
-    if (isGone || succeeded(reply, 'a deletion')) emails.delete(person.email)
-    const again = await login(person.email)
-    if (again.status !== 401) wrong.push(`${person.email} was deleted but can sign in`)
+    if (isGone || succeeded(reply, 'a deletion')) emails.delete(user.email)
+    const again = await login(user.email)
+    if (again.status !== 401) wrong.push(`${user.email} was deleted but can sign in`)
   }
 
   /** Sends a request with the access token, refreshing an expired one first. */
-  async function askAs(person: Person, request: Omit<Request, 'token'>) {
-    const reply = await persist({ ...request, token: person.token })
+  async function askAs(user: User, request: Omit<Request, 'token'>) {
+    const reply = await persist({ ...request, token: user.token })
     if (reply.json?.code !== 'token_expired') return reply
-    await refresh(person)
-    const again = await persist({ ...request, token: person.token })
+    await refresh(user)
+    const again = await persist({ ...request, token: user.token })
     return { ...again, isRepeated: reply.isRepeated || again.isRepeated }
   }
 
@@ -94,9 +94,9 @@ export function createPeople(asking: Asking) {
     return persist({ method: 'POST', path: '/api/auth/login/v1', json })
   }
 
-  function keep(person: Person, { json }: Reply) {
-    person.token = json.response.accessToken
-    person.refreshToken = json.response.refreshToken
+  function keep(user: User, { json }: Reply) {
+    user.token = json.response.accessToken
+    user.refreshToken = json.response.refreshToken
   }
 
   function succeeded({ status, json }: Reply, what: string): boolean {

@@ -12,14 +12,14 @@ const START = Date.UTC(2024, 0)
 const NAMES = ['Ann', 'Bob', 'Carla', 'Deniz', 'Eve', 'Farid', 'Grace', 'Hiro', 'Ines', 'Jon']
 
 /** A user's id: a UUIDv7 of the day of registration. */
-export function personId(at: number): string {
+export function userIdOf(at: number): string {
   const time = (START + at * 1_000).toString(16).padStart(12, '0')
   const rest = (at >>> 0).toString(16).padStart(12, '0')
   return `${time.slice(0, 8)}-${time.slice(8)}-7000-8000-${rest}`
 }
 
 export function sessionIdOf(at: number): string {
-  return personId(at).replace('-7000-', '-7001-')
+  return userIdOf(at).replace('-7000-', '-7001-')
 }
 
 /** The current refresh token of a user's session. */
@@ -37,14 +37,14 @@ export function emailOf(at: number): string {
 }
 
 /** Users with a session each, and their attachments. Yields the progress. */
-export async function* addPeople(tables: Tables, insert: Insert, size: Size, dataDir: string) {
+export async function* addUsers(tables: Tables, insert: Insert, size: Size, dataDir: string) {
   const { users, sessions, refreshTokens, knownDevices } = tables
   const passwordHash = await Bun.password.hash(PASSWORD, {
     algorithm: 'argon2id',
     ...PASSWORD_COSTS.standard,
   })
-  for (let at = 0; at < size.people; at++) {
-    const id = personId(at)
+  for (let at = 0; at < size.users; at++) {
+    const id = userIdOf(at)
     const createdAt = new Date(START + at * 1_000)
     const email = emailOf(at)
     insert(users, {
@@ -83,7 +83,7 @@ export async function* addPeople(tables: Tables, insert: Insert, size: Size, dat
       firstUsedAt: lastUsedAt,
     })
     insert(knownDevices, { userId: id, device, seenAt: lastUsedAt })
-    if (at % 50_000 === 49_999) yield `${at + 1} people`
+    if (at % 50_000 === 49_999) yield `${at + 1} users`
   }
   yield* addAttachments(tables, insert, size, dataDir)
 }
@@ -100,7 +100,7 @@ async function* addAttachments(tables: Tables, insert: Insert, size: Size, dataD
     }
     insert(attachments, {
       key,
-      userId: personId(at % size.people),
+      userId: userIdOf(at % size.users),
       type: at % 2 === 0 ? 'publicAsset' : 'supportTicket',
       fileName: `picture-${at}.webp`,
       itemType: 'image/webp',
