@@ -87,4 +87,4 @@ type Drifted<Written, Made> = {
 /** Ties the hand-written types of functions to those that their routes give them in `Made`. */
 export type Tied<Written, Made> = [Drifted<Written, Made>] extends [never]
   ? Made
-  : { theServerDiffersIn: Drifted<Written, Made> }
+  : { theServerDiffersIn: Drifted<Written, Made> & string }
