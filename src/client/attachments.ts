@@ -70,6 +70,25 @@ export type UploadInput = {
   onProgress?: (progress: Progress) => void
 }
 
+/** What the server stores about the user's files. */
+export type AttachmentExport = {
+  /** Oldest first. */
+  attachments: {
+    key: string
+    type: string
+    fileName: string
+    itemType: string
+    /** Bytes. */
+    size: number
+    /** ISO 8601. */
+    createdAt: string
+    /** The keys of its other sizes and formats. */
+    variants: string[]
+  }[]
+  /** Uploads that can be retried without storing anything twice. */
+  idempotencyKeys: { idempotencyKey: string; expiresAt: string }[]
+}
+
 /** The signed-in user's files. */
 export type AttachmentFunctions = {
   /** Uploads 1 to 10 files of up to 25 MiB each. Throws `unsupported_media_type`, `payload_too_large`, `quota_exceeded`, `image_unreadable`, `image_too_large`, `insufficient_storage`. */

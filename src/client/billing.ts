@@ -56,6 +56,16 @@ export type SubscriptionLine = {
   autoResumeAt?: string
 }
 
+/** What the server stores about the user's purchases. */
+export type BillingExport = {
+  subscription: Subscription
+  sandboxSubscription: Subscription
+  /** The app user ids under which the billing provider knows the user. */
+  billingIds: string[]
+  /** The events of the billing provider, oldest first. `body`: JSON as text, without the data of other users. */
+  billingEvents: { receivedAt: string; body: string }[]
+}
+
 /** The signed-in user's purchases. */
 export type BillingFunctions = {
   /** Returns what the user has paid for. */

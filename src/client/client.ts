@@ -1,7 +1,7 @@
 import type { AppFunctions } from './app-data.ts'
-import type { AttachmentFunctions, UploadInput } from './attachments.ts'
+import type { AttachmentExport, AttachmentFunctions, UploadInput } from './attachments.ts'
 import { createAuth, createRefreshExchange } from './auth.ts'
-import type { BillingFunctions } from './billing.ts'
+import type { BillingExport, BillingFunctions } from './billing.ts'
 import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, dataOf } from './calls.ts'
@@ -15,7 +15,7 @@ import type { CallOptions } from './shared-types.ts'
 import { inMemory, type Storage } from './storage.ts'
 import { createAuthChanges, inOneTab } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
-import type { UserFunctions } from './users.ts'
+import type { AccountExport, UserFunctions } from './users.ts'
 
 export type { ErrorCode } from '../lib/errors.ts'
 export { ApiError, type ErrorDetail } from './api-error.ts'
@@ -59,13 +59,22 @@ const ATTACHMENTS = '/api/user/attachments/v1'
 type Upload = InputOf<'post', typeof ATTACHMENTS>[0] &
   Pick<UploadInput, 'files' | 'idempotencyKey' | 'onProgress'>
 
+/** Everything that the server stores about a user. */
+export type UserExport = AccountExport & AttachmentExport & BillingExport
+
 /**
  * Homeport for an app: a function per endpoint. Each returns the data of the reply or throws an `ApiError`, or a
  * TypeError if its input is missing. Every function may throw `network_error`, `timeout`, `aborted`, `reply_invalid`,
  * `storage_failed` and `rate_limited`; those for signed-in users may throw `unauthenticated`: `isSignedIn` then says
  * whether the session has ended.
  */
-export type Client = UserFunctions & AttachmentFunctions & BillingFunctions & AppFunctions
+export type Client = UserFunctions &
+  AttachmentFunctions &
+  BillingFunctions &
+  AppFunctions & {
+    /** Returns everything that the server stores about the user. */
+    exportData: (options?: CallOptions) => Promise<UserExport>
+  }
 
 /** Creates a client for one server. */
 export function createClient(options: ClientOptions): Client {

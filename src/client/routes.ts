@@ -2,7 +2,7 @@ import type { Static } from 'elysia'
 import type { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { PlanReply } from '../features/plans/model.ts'
 import type { AppSettingsReply } from '../features/settings/model.ts'
-import type { Routes } from '../server/features.ts'
+import type { Routes, UserExport } from '../server/features.ts'
 import type { CallOptions } from './shared-types.ts'
 
 export type Method = 'get' | 'post' | 'patch' | 'delete'
@@ -28,7 +28,7 @@ export type PathOf<M extends Method, P extends string> = [Route<M, P>] extends [
 /** Data whose type routes lose: the plan is another feature's, and Elysia turns an optional record into `{}`. */
 type ModelData = {
   '/api/user/app_settings/v1': Static<typeof AppSettingsReply>
-  '/api/user/export/v1': Record<string, unknown>
+  '/api/user/export/v1': Static<typeof UserExport>
   '/api/user/subscription/v1': Static<ReturnType<typeof SubscriptionReplyOf<typeof PlanReply>>>
 }
 

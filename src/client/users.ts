@@ -129,6 +129,38 @@ export type TwoFactorSetup = {
 /** Ten single-use codes. They are not shown again. */
 export type RecoveryCodes = { recoveryCodes: string[] }
 
+/** What the server stores about the account. */
+export type AccountExport = {
+  user: UserProfile
+  account: {
+    /** ISO 8601. */
+    createdAt: string
+    /** ISO 8601. */
+    updatedAt: string
+    /** ISO 8601; null while the address is not verified. */
+    emailVerifiedAt: string | null
+    /** ISO 8601; null while two-factor is off. */
+    twoFactorSince: string | null
+    hasPassword: boolean
+  }
+  /** Linked Google and Apple accounts. */
+  identities: {
+    provider: string
+    /** The id of the user at the provider. */
+    subject: string
+    email: string | null
+    /** Whether a grant is stored that deleting the account revokes. */
+    holdsGrant: boolean
+    /** ISO 8601. */
+    createdAt: string
+  }[]
+  sessions: Device[]
+  /** Every device that has signed in. */
+  devices: { device: string; seenAt: string }[]
+  /** Links and challenges that have not been used. */
+  pending: { purpose: string; email: string | null; expiresAt: string }[]
+}
+
 /** Accounts, sessions and profiles. */
 export type UserFunctions = {
   /** Returns whether this device has a session; the server may have ended it. */
@@ -208,6 +240,4 @@ export type UserFunctions = {
   changeProfile: (changes: ProfileChanges, options?: CallOptions) => Promise<UserProfile>
   /** Permanently deletes the account and all its data. Call it again if the reply was lost. */
   deleteProfile: (options?: CallOptions) => Promise<Message>
-  /** Returns everything that the server stores about the user. */
-  exportData: (options?: CallOptions) => Promise<Record<string, unknown>>
 }

@@ -1,4 +1,4 @@
-import type { AnyElysia } from 'elysia'
+import type { AnyElysia, TSchema } from 'elysia'
 import type { Config } from '../config.ts'
 import type { DataCommand } from '../lib/command.ts'
 import type { Log } from '../lib/log.ts'
@@ -29,6 +29,8 @@ export type Declarations = {
   translations?: Record<string, Sentences>
   /** The tags of its routes in the OpenAPI document, with their descriptions. */
   tags?: Record<string, string>
+  /** Schemas of the members that it adds to a user's export. */
+  exportMembers?: Record<string, TSchema>
   /** Paths that take plain requests where payloads must be encrypted. */
   plainPaths?: string[]
 }

@@ -1,5 +1,6 @@
 import { attachmentsFeature } from '../features/attachments/feature.ts'
 import { billingFeature } from '../features/billing/feature.ts'
+import { SubscriptionReplyOf } from '../features/billing/model.ts'
 import type { FoldingSizes } from '../features/billing/projection/checkpoints.ts'
 import { contentFeature } from '../features/content/feature.ts'
 import { operatorsFeature } from '../features/operators/feature.ts'
@@ -14,6 +15,7 @@ import type { IdentityProviders } from '../features/users/social/identity-provid
 import type { Columns } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Declarations, Feature, FeatureParts } from '../platform/feature.ts'
+import { closedObject } from '../platform/http/envelope.ts'
 import { createUserData } from '../usecases/user-data.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 
@@ -85,6 +87,7 @@ export function createFeatures(platform: ServerPlatform, given: FeaturesDeps) {
     isEvent: eventSearch.exists,
     providers: given.providers,
     appleUrl: given.appleUrl,
+    exportSchema: UserExport,
   })
   const operators = operatorsFeature.create(platform)
   const parts = [settings, plans, rates, content, users, attachments, billing, operators]
@@ -109,6 +112,22 @@ export function buildTables(columns: Columns): Tables {
 
 const declared: readonly Declarations[] = FEATURES
 
+type ExportMembers = Intersection<
+  Extract<(typeof FEATURES)[number], { exportMembers: object }>['exportMembers']
+>
+const Subscription = SubscriptionReplyOf(PlanReply)
+
+/** A user's export: the members that features declare, and the subscriptions with their plans. */
+export const UserExport = closedObject(
+  {
+    ...(merged(declared.map((feature) => feature.exportMembers)) as ExportMembers),
+    subscription: Subscription,
+    sandboxSubscription: Subscription,
+  },
+  'UserExport',
+  'everything stored about the user',
+)
+
 /** The commands that operators type. */
 export const commands = FEATURES.flatMap<Command>((feature) => feature.commands)
 
@@ -121,7 +140,7 @@ export const tags = merged(declared.map((feature) => feature.tags))
 /** Paths that take plain requests where payloads must be encrypted: pages, the webhook, what holds no secret. */
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
 
-function merged(records: (Record<string, string> | undefined)[]): Record<string, string> {
+function merged<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {
   return Object.assign({}, ...records)
 }
 

@@ -9,7 +9,7 @@ import { createImageQueue } from './images/image-queue.ts'
 import { createVariants } from './images/variants.ts'
 import { attachmentJobs } from './jobs.ts'
 import { createListing } from './listing.ts'
-import { attachmentTags } from './model.ts'
+import { attachmentExport, attachmentTags } from './model.ts'
 import { createOrphans } from './orphans.ts'
 import { attachmentRoutes } from './routes.ts'
 import { type AttachmentsDb, attachmentTables } from './schema.ts'
@@ -41,6 +41,7 @@ export const attachmentsFeature = {
   commands: attachmentCommands,
   translations: { de: attachmentGerman },
   tags: attachmentTags,
+  exportMembers: attachmentExport,
   create(platform: Platform<AttachmentsDb>, needs: Needs) {
     const { config, secrets } = platform
     const folder = join(config.dataDir, 'files')

@@ -190,4 +190,41 @@ export const AttachmentDetails = closedObject(
   'everything about a file',
 )
 
+/** Schemas of the members that this feature adds to a user's export. */
+export const attachmentExport = {
+  attachments: t.Array(
+    closedObject(
+      {
+        key: key(),
+        type: ListedAttachment.properties.type,
+        fileName,
+        itemType,
+        size,
+        createdAt: time('when it was stored'),
+        variants: t.Array(t.String(), {
+          description: 'the keys of its other sizes and formats',
+          examples: [['k3v9qw1x5c7b2n4m6j8h0g1f3d-w256.webp']],
+        }),
+      },
+      'ExportedAttachment',
+      'a stored file',
+    ),
+    { description: 'the files, oldest first' },
+  ),
+  idempotencyKeys: t.Array(
+    closedObject(
+      {
+        idempotencyKey: t.String({
+          description: 'the `Idempotency-Key` of an upload',
+          examples: ['5f0c6d3e'],
+        }),
+        expiresAt: time('when it is forgotten'),
+      },
+      'ExportedIdempotencyKey',
+      'an upload that can be retried',
+    ),
+    { description: 'uploads that can be retried without storing anything twice' },
+  ),
+}
+
 export const attachmentTags = { Attachments: 'The signed-in user’s files' }

@@ -7,7 +7,7 @@ import { billingAdmin } from './admin.ts'
 import { createBillingParts } from './billing.ts'
 import { billingCommands } from './commands.ts'
 import { billingJobs } from './jobs.ts'
-import { billingPlainPaths, billingTags } from './model.ts'
+import { billingExport, billingPlainPaths, billingTags } from './model.ts'
 import type { FoldingSizes } from './projection/checkpoints.ts'
 import { billingRoutes } from './routes.ts'
 import { type BillingDb, billingTables } from './schema.ts'
@@ -29,6 +29,7 @@ export const billingFeature = {
   tables: billingTables,
   commands: billingCommands,
   tags: billingTags,
+  exportMembers: billingExport,
   plainPaths: billingPlainPaths,
   create<Plan extends PlanLike>(platform: Platform<BillingDb>, needs: Needs<Plan>) {
     const { config, secrets, now, log } = platform

@@ -178,6 +178,28 @@ export function SubscriptionReplyOf<Plan extends TSchema>(Plan: Plan) {
   )
 }
 
+/**
+ * Schemas of the members that this feature adds to a user's export; the subscriptions are added where the schema of
+ * plans is known.
+ */
+export const billingExport = {
+  billingIds: t.Array(t.String(), {
+    description: 'the app user ids under which the billing provider knows the user',
+    examples: [['01a1fecb-4162-75f8-b13e-d84fd1f88be2']],
+  }),
+  billingEvents: t.Array(
+    closedObject(
+      {
+        receivedAt: time('when it was received'),
+        body: text('the event as text, without the data of other users', '{"event":{"id":"E1"}}'),
+      },
+      'ExportedBillingEvent',
+      'an event of the billing provider',
+    ),
+    { description: 'the events of the billing provider, oldest first' },
+  ),
+}
+
 export const billingTags = {
   Billing: 'What the signed-in user has paid for',
   Webhook: 'For the billing provider, not for apps',

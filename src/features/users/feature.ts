@@ -1,3 +1,4 @@
+import type { TSchema } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import type { Tx } from '../../platform/db/db.ts'
 import type { ConsoleContext, Feature, Platform, RouteContext } from '../../platform/feature.ts'
@@ -8,6 +9,7 @@ import { publicUrl } from '../../platform/public-url.ts'
 import { byForeignKey, nothing } from '../../platform/user-table.ts'
 import type { Accounts } from './accounts/accounts.ts'
 import { createFindUsers } from './accounts/find-users.ts'
+import { userExport } from './accounts/model.ts'
 import { userAdmin } from './admin.ts'
 import { userCommands } from './commands.ts'
 import type { MailLinks } from './email/email-addresses.ts'
@@ -36,6 +38,8 @@ type Needs = {
   mergeGuest: (tx: Tx, guestId: string, userId: string) => Promise<void>
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>
+  /** The schema of what `exportData` returns. */
+  exportSchema: TSchema
   ownsPublicPicture: Parameters<typeof createProfile>[0]['ownsPublicPicture']
   /** Whether a guest has had a purchase or a file since then: an idle one without is deleted. */
   hasRecentAssets: (userId: string, since: Date) => Promise<boolean>
@@ -54,6 +58,7 @@ export const usersFeature = {
   commands: userCommands,
   translations: { de: userGerman },
   tags: userTags,
+  exportMembers: userExport,
   plainPaths: userPlainPaths,
   create(platform: Platform<UsersDb & OutboxDb>, needs: Needs) {
     const { config, secrets, db, appName, now } = platform
@@ -101,7 +106,7 @@ export const usersFeature = {
       },
       routes: (context: RouteContext) =>
         userRoutes({ users, deleteAccount, appName, ...context }).use(
-          profileRoutes({ profile, deleteAccount, exportData, ...context }),
+          profileRoutes({ ...needs, profile, ...context }),
         ),
       consoleRoutes: ({ record }: ConsoleContext) =>
         userAdmin({ users, profile, limits, findUsers, exportData, deleteAccount, record }),

@@ -1,4 +1,4 @@
-import { Elysia, t } from 'elysia'
+import { Elysia, type TSchema } from 'elysia'
 import type { authenticate } from '../../../platform/http/authenticate.ts'
 import { json } from '../../../platform/http/body.ts'
 import { DataOf, data, Message, message, responses } from '../../../platform/http/envelope.ts'
@@ -13,13 +13,14 @@ type ProfileRoutesDeps = {
   profile: Profile
   deleteAccount: (userId: string) => Promise<void>
   exportData: (userId: string) => Promise<Record<string, unknown>>
+  exportSchema: TSchema
   /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   signedIn: ReturnType<typeof authenticate>
 }
 
 export function profileRoutes(deps: ProfileRoutesDeps) {
-  const { profile, deleteAccount, exportData, baseUrlOf, signedIn } = deps
+  const { profile, deleteAccount, exportData, exportSchema, baseUrlOf, signedIn } = deps
   return new Elysia({ name: 'profile' })
     .use(signedIn)
     .get(
@@ -75,14 +76,7 @@ export function profileRoutes(deps: ProfileRoutesDeps) {
     )
     .get('/api/user/export/v1', async ({ session }) => data(await exportData(session.userId)), {
       signedIn: true,
-      response: responses(
-        DataOf(
-          t.Object({}, { additionalProperties: true, description: 'one member per kind of data' }),
-        ),
-        400,
-        401,
-        503,
-      ),
+      response: responses(DataOf(exportSchema), 400, 401, 503),
       detail: {
         tags,
         operationId: 'exportData',
