@@ -37,6 +37,20 @@ test('right passwords and codes do not use up the rate limits of an operator', a
   }
 })
 
+test('ten wrong codes lock the codes of an operator, even with the right password', async () => {
+  await using app = await createTestApp()
+  const { signIn } = app.services.operators
+  const { name, password, codeNow } = await signInOperator(app)
+  for (let at = 0; at < 10; at++) {
+    app.clock.advance(80_000)
+    const wrong = signIn.signIn({ name, password, code: '000000' }, VISITOR)
+    await expect(wrong).rejects.toMatchObject({ code: 'invalid_credentials' })
+  }
+  app.clock.advance(80_000)
+  const right = signIn.signIn({ name, password, code: codeNow() }, VISITOR)
+  await expect(right).rejects.toMatchObject({ code: 'rate_limited' })
+})
+
 test('an operator has at most 20 passkeys', async () => {
   await using app = await createTestApp()
   const { name } = await signInOperator(app)
