@@ -14,6 +14,8 @@ test('users list and end only their own sessions', async () => {
   expect(await sessionsOf(ann)).toHaveLength(1)
   const ended = await app.ask('DELETE', `${SESSIONS}?id=${session._id}`, { token: ann })
   expect(ended.status).toBe(404)
+  const others = await app.ask('DELETE', `${SESSIONS}?id=others`, { token: ann })
+  expect(others.status).toBe(200)
   expect(await sessionsOf(bob)).toHaveLength(1)
 })
 

@@ -29,6 +29,21 @@ test('the sweep deletes sessions after 365 days, even if they are in use', async
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
+test('an access token ends with its session after 365 days', async () => {
+  await using app = await createTestApp()
+  let session = await app.register()
+  for (let days = 0; days < 350; days += 50) {
+    app.clock.advance(50 * DAY)
+    session = (await refresh(app, session.refreshToken)).json.response
+  }
+  app.clock.advance(15 * DAY - 60 * SECOND)
+  const { accessToken } = (await refresh(app, session.refreshToken)).json.response
+  expect((await readProfile(app, accessToken)).status).toBe(200)
+  app.clock.advance(60 * SECOND)
+  const { status, json } = await readProfile(app, accessToken)
+  expect([status, json.code]).toEqual([401, 'unauthenticated'])
+})
+
 test('a used refresh token is accepted again for 60 s, counted from the first use of its successor', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
