@@ -52,15 +52,3 @@ test('users delete only their own files', async () => {
   expect((await app.ask('DELETE', `${PATH}?key=${key}`, { token: ann })).status).toBe(404)
   expect((await app.ask('GET', PATH, { token: bob })).json.response).toHaveLength(1)
 })
-
-test('an idempotency key belongs to one user', async () => {
-  await using app = await createTestApp()
-  const keys = []
-  for (const { accessToken } of [await app.register(), await app.register()]) {
-    const headers = { 'idempotency-key': 'k' }
-    const type = 'supportTicket'
-    const { json } = await uploadBody(app, accessToken, 'text', 'text/plain', type, headers)
-    keys.push(json.response[0].key)
-  }
-  expect(new Set(keys).size).toBe(2)
-})

@@ -1,0 +1,43 @@
+import { expect, test } from 'bun:test'
+import { createIdempotencyStore } from '../../../src/features/attachments/upload/idempotency.ts'
+import type { Row } from '../../../src/features/attachments/upload/prepare-upload.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+
+test('an upload that another instance stored in between gets the reply of that one', async () => {
+  await using app = await createTestApp()
+  const upload = await storedInBetween(app, 'the same', 'the same')
+  expect(upload).toMatchObject([{ key: 'first.txt' }])
+})
+
+test('another upload that another instance stored in between is refused', async () => {
+  await using app = await createTestApp()
+  await expect(storedInBetween(app, 'one', 'another')).rejects.toMatchObject({
+    code: 'validation_failed',
+  })
+})
+
+/** Stores an upload under a key while another instance stores one under the same key. */
+async function storedInBetween(app: TestApp, there: string, here: string) {
+  const { db } = app.services
+  const { user } = await app.register()
+  const create = () => createIdempotencyStore({ db, now: () => app.clock.now })
+  const rowOf = (key: string): Row => ({
+    key,
+    userId: user._id,
+    type: 'supportTicket',
+    fileName: key,
+    itemType: 'text/plain',
+    size: 4,
+    width: null,
+    height: null,
+    createdAt: app.clock.now,
+  })
+  return create().once(user._id, 'k', here, async (remember) => {
+    await create().once(user._id, 'k', there, async (rememberThere) => {
+      await db.write((tx) => rememberThere(tx, [rowOf('first.txt')]))
+      return [rowOf('first.txt')]
+    })
+    await db.write((tx) => remember(tx, [rowOf('second.txt')]))
+    return [rowOf('second.txt')]
+  })
+}
