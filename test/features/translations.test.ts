@@ -7,9 +7,9 @@ const SOURCES = [
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
-/** What operators read, texts with a key of their own, and examples. */
+/** What operators and billing providers read, texts with a key of their own, and examples. */
 const OTHERS =
-  /translations|texts|access-sentence|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|json-file|free-space|\/(admin|commands)/
+  /translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|json-file|free-space|\/(admin|commands)/
 /** A literal, and the property or the function that it goes to. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and requests that only a mistake of a developer sends. */
@@ -24,17 +24,11 @@ const FOR_DEVELOPERS = [
   'Another upload had this Idempotency-Key: use a new one for each upload.',
   'Send the body as Content-Type: application/json.',
   'Send the body without a Content-Encoding.',
-  'Set WEBHOOK_TOKEN to receive events.',
   'Sign-in with … is not set up on this server.',
   'The … are invalid.',
   'The Host header is not valid.',
   'The body contains text that cannot be stored.',
-  'The event is recorded and changes nothing.',
-  'The event is recorded.',
-  'The event was recorded before.',
   'The form has no file.',
-  'The signature of the delivery is wrong or too old.',
-  'The webhook token is missing or wrong.',
   'There are no currency rates yet.',
   'There are no rates for ….',
   'This page does not exist.',
