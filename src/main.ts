@@ -2,16 +2,16 @@ const [command, ...rest] = process.argv.slice(2)
 
 // Each way loads only what it needs: the worker nothing of the server, the server nothing of sharp.
 if (command === 'image-worker') {
-  const { runImageWorker } = await import('./cli/image-worker.ts')
+  const { runImageWorker } = await import('./cli/processes/image-worker.ts')
   await runImageWorker(rest)
 } else if (command === 'check-database') {
-  const { runCheckDatabase } = await import('./cli/check-database.ts')
+  const { runCheckDatabase } = await import('./cli/processes/check-database.ts')
   runCheckDatabase(rest)
 } else if (command === 'checkpoint') {
-  const { runCheckpoint } = await import('./cli/checkpoint.ts')
+  const { runCheckpoint } = await import('./cli/processes/checkpoint.ts')
   await runCheckpoint(rest)
 } else if (command === 'copy-database') {
-  const { runCopyDatabase } = await import('./cli/copy-database.ts')
+  const { runCopyDatabase } = await import('./cli/processes/copy-database.ts')
   await runCopyDatabase(rest)
 } else {
   const { run } = await import('./cli/run.ts')

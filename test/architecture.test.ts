@@ -20,7 +20,7 @@ const LAYERS: [layer: string, files: RegExp][] = [
 /** Every directory of `src/`. */
 const DIRECTORIES = `
   .
-  cli cli/backup cli/copy cli/doctor cli/service cli/tls
+  cli cli/backup cli/copy cli/doctor cli/processes cli/service cli/tls
   client
   console console/editing console/screens console/ui
   features/attachments features/attachments/images features/attachments/storage

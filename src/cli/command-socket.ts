@@ -1,16 +1,17 @@
-import { existsSync, statSync } from 'node:fs'
+import { closeSync, existsSync, openSync, statSync } from 'node:fs'
 import { chmod, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { CommandError } from '../lib/command.ts'
+import { sha256 } from '../lib/crypto.ts'
 import { AppError, type ErrorDetail, type UndeniedCode } from '../lib/errors.ts'
 import type { Log } from '../lib/log.ts'
 import { readBody, readJson } from '../platform/http/body.ts'
 import { decodedHeader } from '../platform/http/request-headers.ts'
 import { pathOf, targetOf } from '../platform/http/request-url.ts'
 import type { Services } from '../server/services.ts'
-import { carryOut, currentUser } from './carry-out.ts'
-import type { ServiceCommand } from './command.ts'
-import { DataError } from './data-error.ts'
-import { isNobodyThere, openSocketPath } from './unix-socket.ts'
+import { carryOut, currentUser, type ServiceCommand } from './command.ts'
 
 /** What the server answers to a command over its socket. */
 type Answer =
@@ -41,7 +42,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
       )
       if (!command) return Response.json({ error: { code: 'not_found', message: UNKNOWN_COMMAND } })
       try {
-        const input = readJson(await readBody(request, INPUT_LIMIT)) as never
+        const input = readJson(await readBody(request, INPUT_LIMIT))
         const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
         const user = decodedHeader(request.headers.get(USER))
         const outcome =
@@ -98,7 +99,7 @@ export async function askServer(
   if ('outcome' in answer) return answer
   const { code, message, details } = answer.error
   if (code === 'not_found' && message === UNKNOWN_COMMAND) {
-    throw new DataError(
+    throw new CommandError(
       `The running server is another version, which does not know "${command.name}": run "homeport restart", or use its own file.`,
     )
   }
@@ -119,4 +120,26 @@ function asAnswer(error: unknown, log: Log) {
   }
   log.error({ err: error }, 'a command failed')
   return { code: 'internal_error', message: 'The command failed: the log of the server says why.' }
+}
+
+/** The path of a unix socket has 107 bytes at most. */
+const PATH_LIMIT = 107
+
+/** Where a socket of the data directory is. That has a short name for as long as it is open. */
+export function openSocketPath({ dataDir }: Config, name: string): { path: string } & Disposable {
+  const path = join(dataDir, name)
+  if (Buffer.byteLength(path) <= PATH_LIMIT) return { path, [Symbol.dispose]() {} }
+  if (process.platform !== 'linux') {
+    // macOS gives each user a temporary folder of their own.
+    const short = join(tmpdir(), `${sha256(dataDir, 'hex').slice(0, 16)}-${name}`)
+    return { path: short, [Symbol.dispose]() {} }
+  }
+  const folder = openSync(dataDir, 'r')
+  return { path: `/proc/self/fd/${folder}/${name}`, [Symbol.dispose]: () => closeSync(folder) }
+}
+
+/** Whether a request over a socket failed because no process listens there: nothing has been sent. */
+export function isNobodyThere(error: unknown): boolean {
+  const { code } = error as { code?: unknown }
+  return /^(ConnectionRefused|FailedToOpenSocket|ENOENT|ECONNREFUSED)$/.test(String(code))
 }

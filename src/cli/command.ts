@@ -1,9 +1,10 @@
 import type { Command as Commander } from 'commander'
 import type { Config } from '../config.ts'
 import type { DataCommand, NamedCommand, Options } from '../lib/command.ts'
+import { userName } from '../lib/user-name.ts'
 import type { Services } from '../server/services.ts'
 
-/** Carried out right here. Returns the exit code. */
+/** Runs in this process. Returns the exit code. */
 export type LocalCommand = NamedCommand & {
   run: (
     config: () => Config,
@@ -13,8 +14,36 @@ export type LocalCommand = NamedCommand & {
   ) => Promise<number>
 }
 
-/** A command over all that the services offer. */
 export type ServiceCommand = DataCommand<Services>
 export type Command = ServiceCommand | LocalCommand
 
-export const EXIT = { done: 0, failed: 1, usage: 2, configuration: 78 } as const
+/** Carries a command out, and records its changes in the log and the audit log under the name `user`. */
+export async function carryOut(
+  command: ServiceCommand,
+  services: Services,
+  input: unknown,
+  user: string,
+): Promise<unknown> {
+  const before = await command.before?.(services, input)
+  const outcome = (await command.work(services, input)) ?? null
+  if (command.changes) {
+    const after = command.changes(outcome, input)
+    services.log.info({ command: command.name, ...after }, 'operator change')
+    const target = command.target?.(outcome, input)
+    await services.operators.audit.record({
+      operator: null,
+      origin: user,
+      action: command.name,
+      ...(target === undefined ? {} : { target }),
+      ...(before ? { before } : {}),
+      after,
+    })
+  }
+  return outcome
+}
+
+/** The operating system's user, by name where there is one. */
+export function currentUser(): string {
+  const uid = process.getuid?.()
+  return uid === undefined ? 'unknown' : userName(uid)
+}

@@ -6,16 +6,14 @@ import { dbCopy } from './copy/db-copy.ts'
 import { filesCopy } from './copy/files-copy.ts'
 import { dataCommands } from './data-commands.ts'
 import { doctor } from './doctor/doctor.ts'
-import { health } from './health.ts'
+import { health, open, version } from './info.ts'
 import { init } from './init.ts'
 import { man } from './man.ts'
 import { migrateCommand } from './migrate.ts'
-import { open } from './open.ts'
 import { serve } from './serve.ts'
 import { restart } from './service/restart.ts'
 import { serviceInstall, serviceUninstall } from './service/service.ts'
 import { upgrade } from './service/upgrade.ts'
-import { version } from './version.ts'
 
 /** Every command of `homeport`. */
 export const commands: Command[] = [

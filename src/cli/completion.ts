@@ -1,6 +1,6 @@
 import type { Command as Commander } from 'commander'
-import { UsageError } from '../lib/command.ts'
-import { EXIT, type LocalCommand } from './command.ts'
+import { EXIT, UsageError } from '../lib/command.ts'
+import type { LocalCommand } from './command.ts'
 
 const SHELLS = { bash, zsh, fish }
 

@@ -1,7 +1,23 @@
+import { dataCommand } from '../lib/command.ts'
+import { prettyJson } from '../lib/json-file.ts'
+import { createApp } from '../server/app.ts'
 import { commands } from '../server/features.ts'
+import type { Services } from '../server/services.ts'
 import type { ServiceCommand } from './command.ts'
-import { openapi } from './openapi.ts'
-import { status } from './status.ts'
+import { status } from './info.ts'
+
+const openapi = dataCommand({
+  name: 'openapi',
+  summary: 'Print the interface as OpenAPI 3.0.3',
+  options: [['--simple', 'for generators that know no oneOf, such as that of Kotlin']],
+  input: (_words, { simple }) => simple === true,
+  work: async (services: Services, isSimple: boolean) => {
+    const url = `http://localhost/docs/json${isSimple ? '?simple' : ''}`
+    const response = await createApp(services).handle(new Request(url))
+    return response.json()
+  },
+  print: prettyJson,
+})
 
 /** Commands that need the data: a running server takes them over its socket. */
 export const dataCommands: ServiceCommand[] = [status, ...commands, openapi]

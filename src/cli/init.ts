@@ -1,8 +1,8 @@
+import { CommandError, EXIT } from '../lib/command.ts'
 import { createLog } from '../lib/log.ts'
-import { EXIT, type LocalCommand } from './command.ts'
+import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
-import { openData } from './data-directory.ts'
-import { DataError } from './data-error.ts'
+import { openData } from './open-data.ts'
 
 export const init: LocalCommand = {
   name: 'init',
@@ -14,7 +14,7 @@ export const init: LocalCommand = {
     const chosen = config()
     const { dataDir } = chosen
     if (await isServing(chosen)) {
-      if (newSecrets) throw new DataError(`another homeport is using ${dataDir}: stop it first`)
+      if (newSecrets) throw new CommandError(`another homeport is using ${dataDir}: stop it first`)
       say([])
       return EXIT.done
     }

@@ -1,5 +1,6 @@
 import type { AnyElysia } from 'elysia'
 import type { Config } from '../config.ts'
+import { CommandError } from '../lib/command.ts'
 import type { Log } from '../lib/log.ts'
 import { openConnections } from '../lib/sockets.ts'
 import { IDLE_TIMEOUT } from '../platform/http/body.ts'
@@ -7,10 +8,14 @@ import { failureBody, internalError } from '../platform/http/errors.ts'
 import { createApp, createConsoleApp } from '../server/app.ts'
 import type { Services } from '../server/services.ts'
 import { guardConnections } from './connection-guard.ts'
-import { DataError } from './data-error.ts'
-import { drain, drainReplies } from './drain.ts'
 import { createForward, serveForwarded, type Target } from './service/forwarding.ts'
-import { createServingSocket, type ServingSocket, TIMER_STEP } from './serving-socket.ts'
+import {
+  createServingSocket,
+  drain,
+  drainReplies,
+  type ServingSocket,
+  TIMER_STEP,
+} from './serving-socket.ts'
 import type { Certificate } from './tls/certificate.ts'
 
 type App = ReturnType<typeof createApp>
@@ -46,7 +51,7 @@ export function createListener(config: Config, log: Log) {
   let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
   return { probe, hold, open, takeForwarded, stop, handOver, linger }
 
-  /** Throws `DataError` when `open` would, or would share the port with another program. */
+  /** Throws `CommandError` when `open` would, or would share the port with another program. */
   function probe() {
     listening(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
   }
@@ -61,7 +66,7 @@ export function createListener(config: Config, log: Log) {
     listening(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
   }
 
-  /** Answers requests, over TLS with a `certificate`. Throws `DataError` when that is not possible. */
+  /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when that is not possible. */
   function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
     const before = [...sockets]
     const app = createApp(services)
@@ -120,7 +125,7 @@ export function createListener(config: Config, log: Log) {
       return listen()
     } catch (error) {
       const reason = reasonNotToListen((error as { code?: string }).code, { host, port: at })
-      throw new DataError(reason, { cause: error })
+      throw new CommandError(reason, { cause: error })
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Command as Commander } from 'commander'
+import { EXIT } from '../lib/command.ts'
 import { BUILD_INFO, VERSION } from '../version.ts'
-import { EXIT, type LocalCommand } from './command.ts'
+import type { LocalCommand } from './command.ts'
 
 export const man: LocalCommand = {
   name: 'man',

@@ -1,14 +1,14 @@
 import type { Config } from '../config.ts'
-import { UsageError } from '../lib/command.ts'
+import { CommandError, EXIT, UsageError } from '../lib/command.ts'
 import { createLog } from '../lib/log.ts'
-import { EXIT, type LocalCommand } from './command.ts'
+import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
-import { confirmRisk } from './confirm.ts'
-import { openData, requireData } from './data-directory.ts'
-import { DataError } from './data-error.ts'
+import { requireData } from './data-directory.ts'
+import { openData } from './open-data.ts'
 import { postgresStatus } from './open-postgres.ts'
 import { migrationStatus } from './open-sqlite.ts'
 import { findSnapshot, returnToSnapshot } from './snapshots.ts'
+import { confirmRisk } from './terminal.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
@@ -55,7 +55,7 @@ async function goBack(config: Config, name: string | null, isConfirmed: boolean)
   if (config.databaseUrl !== null)
     throw new UsageError('A PostgreSQL database has no snapshots: restore a backup instead.')
   if (await isServing(config))
-    throw new DataError(`A server is using ${config.dataDir}: stop it first.`)
+    throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const { path, at, migration } = await findSnapshot(config, name)
   if (!isConfirmed)
     confirmRisk(`What was written after ${at.toISOString()} is moved aside with the database.`)

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Config } from '../config.ts'
+import { CommandError } from '../lib/command.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
 import { postgresColumns } from '../platform/db/postgres/columns.ts'
 import { isConnectionLost, isUntrusted, sqlState } from '../platform/db/postgres/errors.ts'
@@ -13,12 +14,13 @@ import {
 } from '../platform/db/postgres/open.ts'
 import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { buildTables } from '../server/features.ts'
-import { DatabaseUnreachable, DataError } from './data-error.ts'
-import type { Engine, SchemaChange } from './engine.ts'
-import { refuseSchema } from './schema-change.ts'
+import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 
 /** What gave the URL, as messages name it. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
+
+/** The database server does not answer, which may pass. */
+export class DatabaseUnreachable extends CommandError {}
 
 type Connecting = {
   connections: number
@@ -38,7 +40,7 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
   })
   if (await db.isCopyUnfinished()) {
     await close()
-    throw new DataError(
+    throw new CommandError(
       `The copy into ${db.place} is unfinished: run the "homeport db copy" or "homeport restore" again that was cut off.`,
     )
   }
@@ -47,7 +49,7 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
 
 /**
  * The database of the server at `url`, whose schema is up to date or brought there, and the secrets in it. Throws
- * `DataError` with what is wrong.
+ * `CommandError` with what is wrong.
  */
 export async function connectPostgres(
   url: string,
@@ -81,7 +83,7 @@ export async function connectPostgres(
 
 function refuseMoved(place: string, target: string | null) {
   if (target === null) return
-  throw new DataError(
+  throw new CommandError(
     `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or run the "homeport db copy" again that was cut off. To go on here instead, run "${ALLOW_CHANGES}" in this database.`,
   )
 }
@@ -107,12 +109,12 @@ export async function postgresStatus(
 function asDataError(error: unknown, url: string, setting: UrlSetting): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
-  if (error instanceof DatabaseRefusal) return new DataError(`${place}: ${message}`)
+  if (error instanceof DatabaseRefusal) return new CommandError(`${place}: ${message}`)
   const state = sqlState(error)
   if (state !== null && /^(28|3D|42501)/.test(state))
-    return new DataError(`${place} refuses the connection: ${message}. Check ${setting}.`)
+    return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
   if (isUntrusted(error))
-    return new DataError(
+    return new CommandError(
       `The certificate of ${place} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS, or take another sslmode.`,
     )
   if (isConnectionLost(error))

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { chmod, mkdir, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../config.ts'
+import { CommandError } from '../lib/command.ts'
 import { renameDurably, syncPath, writeDurably } from '../lib/durable-file.ts'
 import type { Log } from '../lib/log.ts'
 import { readMigrations } from '../platform/db/migrations.ts'
@@ -17,10 +18,8 @@ import {
 } from '../platform/db/sqlite/open.ts'
 import { checkSecrets, discardBadSecrets, type SecretName, secretFile } from '../secrets.ts'
 import { buildTables } from '../server/features.ts'
-import { DataError } from './data-error.ts'
-import type { Engine, SchemaChange } from './engine.ts'
-import { refuseSchema } from './schema-change.ts'
-import { programCommand } from './self-command.ts'
+import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
+import { programCommand } from './processes/program-command.ts'
 
 /** The second line of the mark until the copy is whole. */
 const UNFINISHED = 'unfinished'
@@ -89,11 +88,11 @@ export async function refuseMoved(config: Config) {
   if (moved === null) return
   const { place, isUnfinished } = moved
   if (isUnfinished) {
-    throw new DataError(
+    throw new CommandError(
       `The copy to ${place} is unfinished: run "homeport db copy --to" again, or remove ${movedMark(config)} to give the copy up and go on here.`,
     )
   }
-  throw new DataError(
+  throw new CommandError(
     `The data was moved to ${place}: set DATABASE_URL, or remove ${movedMark(config)} to go on with what stayed here.`,
   )
 }
@@ -119,17 +118,17 @@ export async function migrationStatus(
 }
 
 async function refuseUnusable(config: Config, path: string, refusal: string | null) {
-  if (refusal !== null) throw new DataError(refusal)
+  if (refusal !== null) throw new CommandError(refusal)
   const missing = !existsSync(path) || Bun.file(path).size === 0
   const unfinished = unfinishedCopy(config.dataDir)
   if (missing && existsSync(join(unfinished, 'homeport.db'))) {
-    throw new DataError(
+    throw new CommandError(
       `The copy into ${config.dataDir} is unfinished: run "homeport db copy" again, or remove ${unfinished} to begin without it.`,
     )
   }
   const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
   if (missing && secrets.length > 0) {
-    throw new DataError(
+    throw new CommandError(
       `${path} is missing or empty though ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
     )
   }

@@ -1,21 +1,20 @@
 import { type Command as Commander, CommanderError } from 'commander'
 import { type Config, ConfigError, readConfig } from '../config.ts'
-import { type Options, UsageError } from '../lib/command.ts'
+import { CommandError, EXIT, type Options, UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 import { describeFull } from '../lib/free-space.ts'
 import { createLog } from '../lib/log.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
-import { carryOut, currentUser } from './carry-out.ts'
-import { type Command, EXIT, type ServiceCommand } from './command.ts'
+import { type Command, carryOut, currentUser, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
-import { confirmRisk } from './confirm.ts'
-import { openData, requireData } from './data-directory.ts'
-import { DataError } from './data-error.ts'
+import { requireData } from './data-directory.ts'
+import { openData } from './open-data.ts'
 import { createProgram, expandHelp, requireKnown } from './program.ts'
 import { serviceVariables } from './service/service-record.ts'
+import { confirmRisk } from './terminal.ts'
 
 /** Carries out a command line and returns the exit code. */
 export async function run(argv: string[]): Promise<number> {
@@ -50,7 +49,7 @@ async function runCommand(
   if (command.risk && !options['yes']) {
     confirmRisk((await perform(command, 'risk', config, input)) as string | null)
   }
-  const outcome = (await perform(command, 'work', config, input)) as never
+  const outcome = await perform(command, 'work', config, input)
   console.log(options['json'] ? JSON.stringify(outcome) : command.print(outcome) || 'None.')
   return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
 }
@@ -76,8 +75,8 @@ async function perform(
   await using data = await openData(config, createLog('error'), {}, { schema: 'none' })
   const outcome =
     part === 'work'
-      ? await carryOut(command, data.services, input as never, currentUser())
-      : await command.risk?.(data.services, input as never)
+      ? await carryOut(command, data.services, input, currentUser())
+      : await command.risk?.(data.services, input)
   // As it would have come over the socket, so that both ways print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
@@ -97,7 +96,9 @@ async function explain(thrown: unknown): Promise<number> {
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
   if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
   if (error instanceof UsageError) return say(error.message, EXIT.usage)
-  const isExplained = [DataError, ArchiveError, DatabaseRefusal].some((one) => error instanceof one)
+  const isExplained = [CommandError, ArchiveError, DatabaseRefusal].some(
+    (one) => error instanceof one,
+  )
   if (isExplained) return say((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (openingFault(error)?.kind === 'full') {

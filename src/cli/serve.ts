@@ -1,12 +1,13 @@
 import type { Config } from '../config.ts'
+import { EXIT } from '../lib/command.ts'
 import { createLiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
-import { EXIT, type LocalCommand } from './command.ts'
+import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
-import { type StopSignals, serveTerm } from './serve-term.ts'
+import { isUnreachable } from './open-data.ts'
+import { runServer, type StopSignals } from './run-server.ts'
 import { createServerLog, isForPeople } from './server-log.ts'
 import { createNotifier } from './service/notify.ts'
-import { isUnreachable } from './wait-for-database.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
@@ -31,10 +32,10 @@ export const serve: LocalCommand = {
     const server = { config: chosen, log, liveLines, notifier, signals, failed }
     const isSuccessor = takeover === true && (await isServing(chosen))
     try {
-      let outcome = await serveTerm(server, isSuccessor ? 'successor' : 'first', demo === true)
+      let outcome = await runServer(server, isSuccessor ? 'successor' : 'first', demo === true)
       while (outcome === 'returning') {
         log.error('the next process ended before it served: this one serves again')
-        outcome = await serveTerm(server, 'returning', false)
+        outcome = await runServer(server, 'returning', false)
       }
       return outcome
     } catch (error) {

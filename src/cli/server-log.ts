@@ -5,8 +5,7 @@ import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
-import { localUrl } from './local-url.ts'
-import { openFolders } from './open-folders.ts'
+import { openFolders } from './data-directory.ts'
 
 /** The log of the server, which `live` keeps the end of: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
@@ -70,4 +69,10 @@ function openLogFile(path: string, limits: LogFileLimits) {
 export function isForPeople({ logFormat, logFile }: Config): boolean {
   if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
+}
+
+/** Where a server that listens on `host` is reached from this machine: a wildcard is no address to open. */
+function localUrl(host: string, port: number): string {
+  const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
+  return `http://${address.includes(':') ? `[${address}]` : address}:${port}`
 }

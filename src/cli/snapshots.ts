@@ -2,14 +2,13 @@ import { existsSync } from 'node:fs'
 import { chmod, chown, copyFile, readdir, rename, rm, stat } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import type { Config } from '../config.ts'
-import { UsageError } from '../lib/command.ts'
+import { CommandError, UsageError } from '../lib/command.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
 import type { Timer } from '../lib/timer.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { absorbLog } from '../platform/db/sqlite/open.ts'
-import { DataError } from './data-error.ts'
 import { databasePath } from './open-sqlite.ts'
 
 /** Who was deleted since is still in them. */
@@ -54,7 +53,7 @@ export async function returnToSnapshot(
   { path: snapshot, migration }: Snapshot,
 ): Promise<string | null> {
   using lock = takeLock(join(config.dataDir, 'homeport.lock'))
-  if (lock === null) throw new DataError(`A server is using ${config.dataDir}: stop it first.`)
+  if (lock === null) throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const path = databasePath(config)
   const incoming = `${path}.incoming`
   await copyFile(snapshot, incoming)

@@ -10,39 +10,37 @@ export type NamedCommand = {
   options?: [flags: string, meaning: string][]
 }
 
-/** Carried out by the process that holds the data: the running server, else this one. */
-export type DataCommand<Services> = NamedCommand & {
+/** Runs in the process that holds the data: the running server, else this one. */
+export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCommand & {
   /** Reads what was typed, where it was typed (files, the clock of the terminal); plain JSON. */
-  input?: (args: string[], options: Options) => unknown
-  work: (services: Services, input: never) => Promise<unknown>
-  /** What would be lost for good, as a sentence that is confirmed before the work; null for nothing. */
-  risk?: (services: Services, input: never) => Promise<string | null>
-  /** The outcome for people; with `--json` it is printed as it is. */
-  print: (outcome: never) => string
-  /** What an operator has changed, for the log and the audit log. */
-  changes?: (outcome: never, input: never) => Record<string, unknown>
-  /** What of it was there before. */
-  before?: (services: Services, input: never) => Promise<Record<string, unknown> | null>
-  /** What it was done to: an id or a name. */
-  target?: (outcome: never, input: never) => string
+  input?(args: string[], options: Options): Input | Promise<Input>
+  work(services: Services, input: Input): Promise<Outcome>
+  /** The data that would be lost for good, as a sentence to confirm first; null for none. */
+  risk?(services: Services, input: Input): Promise<string | null>
+  /** The outcome as text; with `--json` the outcome itself is printed. */
+  print(outcome: Outcome): string
+  /** What the operator has changed, for the log and the audit log. */
+  changes?(outcome: Outcome, input: Input): Record<string, unknown>
+  /** The values before the change. */
+  before?(services: Services, input: Input): Promise<Record<string, unknown> | null>
+  /** The id or name of what was changed. */
+  target?(outcome: Outcome, input: Input): string
   /** Whether the outcome is bad news: exit 1. */
-  isBad?: (outcome: never) => boolean
+  isBad?(outcome: Outcome): boolean
 }
 
-/** Keeps the types of `input`, `work` and `print` in step and forgets them for the table. */
+/** Checks that the parts of a command fit together. The list of commands forgets the types of each. */
 export function dataCommand<Services, Input, Outcome>(
-  command: NamedCommand & {
-    input?: (args: string[], options: Options) => Input | Promise<Input>
-    work: (services: Services, input: Input) => Promise<Outcome>
-    risk?: (services: Services, input: Input) => Promise<string | null>
-    print: (outcome: Outcome) => string
-    changes?: (outcome: Outcome, input: Input) => Record<string, unknown>
-    before?: (services: Services, input: Input) => Promise<Record<string, unknown> | null>
-    target?: (outcome: Outcome, input: Input) => string
-    isBad?: (outcome: Outcome) => boolean
-  },
+  command: DataCommand<Services, Input, Outcome>,
 ): DataCommand<Services> {
-  return command as DataCommand<Services>
+  return command
+}
+
+export const EXIT = { done: 0, failed: 1, usage: 2, configuration: 78 } as const
+
+/** A command cannot be carried out; the message says why and what to do: exit 1. */
+export class CommandError extends Error {
+  override readonly name = 'CommandError'
 }
 
 /** A command was typed wrongly: exit 2. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { drain } from '../../src/cli/drain.ts'
+import { drain } from '../../src/cli/serving-socket.ts'
 import { createLog } from '../../src/lib/log.ts'
 
 const never = new Promise<never>(() => {})

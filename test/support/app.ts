@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, relative } from 'node:path'
-import { openData } from '../../src/cli/data-directory.ts'
+import { openData } from '../../src/cli/open-data.ts'
 import { readConfig } from '../../src/config.ts'
 import type { FoldingSizes } from '../../src/features/billing/projection/checkpoints.ts'
 import type { IdentityProviders } from '../../src/features/users/social/identity-providers.ts'

@@ -1,4 +1,4 @@
-import { carryOut } from '../../src/cli/carry-out.ts'
+import { carryOut } from '../../src/cli/command.ts'
 import { dataCommands } from '../../src/cli/data-commands.ts'
 import type { Options } from '../../src/lib/command.ts'
 import type { TestApp } from './app.ts'
@@ -17,8 +17,8 @@ export async function typeCommand(
   if (!command) throw new Error(`there is no command ${name}`)
   const input = (await command.input?.(args, options)) ?? null
   // What was typed goes over a socket as JSON.
-  const outcome = await carryOut(command, services, overTheWire(input) as never, TYPIST)
-  const printed = command.print(overTheWire(outcome) as never)
+  const outcome = await carryOut(command, services, overTheWire(input), TYPIST)
+  const printed = command.print(overTheWire(outcome))
   // biome-ignore lint/suspicious/noExplicitAny: commands have outcomes of every shape
   return { outcome: overTheWire(outcome) as any, printed }
 }

@@ -41,7 +41,7 @@ export async function createTestDatabase({ isEmpty = false } = {}): Promise<Test
 }
 
 async function makeTemplate(): Promise<string> {
-  const { openData } = await import('../../src/cli/data-directory.ts')
+  const { openData } = await import('../../src/cli/open-data.ts')
   const { readConfig } = await import('../../src/config.ts')
   const { mkdtemp, rm } = await import('node:fs/promises')
   const name = await createDatabase('template1')

@@ -3,7 +3,7 @@ import { basename } from 'node:path'
 import type { Config } from '../../config.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { Backups } from '../../usecases/admin/backups.ts'
-import { runProgram } from '../self-command.ts'
+import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
 
 /** How often somebody who waits is told how far it is, in ms. */

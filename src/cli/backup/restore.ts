@@ -3,18 +3,16 @@ import { mkdtemp, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
-import { UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { freeSpace } from '../../lib/free-space.ts'
 import { megabytes } from '../../lib/megabytes.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
-import { confirmRisk } from '../confirm.ts'
+import type { LocalCommand } from '../command.ts'
 import { lockData } from '../data-directory.ts'
-import { DataError } from '../data-error.ts'
 import { installationKeys } from '../installation-keys.ts'
 import { databasePath } from '../open-sqlite.ts'
-import { createProgress } from '../progress.ts'
 import { readServiceRecord } from '../service/service-record.ts'
+import { confirmRisk, createProgress } from '../terminal.ts'
 import { type Read, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
 import { isShared, scatterData } from './shared-data.ts'
@@ -82,7 +80,7 @@ async function replaceData(
   using _lock = await lockData(config)
   await finishRestore(dataDir)
   if ((await freeSpace(dataDir)).bytes < size) {
-    throw new DataError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
+    throw new CommandError(`${dataDir} needs ${megabytes(size)} of free space for this backup.`)
   }
   const hasData = config.databaseUrl === null && existsSync(databasePath(config))
   if (hasData && !isConfirmed) {

@@ -6,7 +6,7 @@ import { createFiles } from '../../features/attachments/storage/files.ts'
 import { copyAll, copyInto } from '../copy/db-copy.ts'
 import { copyFiles } from '../copy/files-copy.ts'
 import { postgresTarget, sqliteSide } from '../copy/sides.ts'
-import type { OnProgress } from '../progress.ts'
+import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
 /** Whether the data is elsewhere, in whole or in part, than in the data directory. */

@@ -3,7 +3,7 @@ import { lstat, realpath, stat } from 'node:fs/promises'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import type { Config } from '../../config.ts'
 import { UsageError } from '../../lib/command.ts'
-import { confirmRisk } from '../confirm.ts'
+import { confirmRisk } from '../terminal.ts'
 import { backupDirOf, backupName } from './backups.ts'
 
 /** After so many ms the time in a name is another one. */

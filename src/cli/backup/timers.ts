@@ -5,7 +5,7 @@ import { makeFolder } from '../../lib/durable-file.ts'
 import type { Log } from '../../lib/log.ts'
 import type { Timer, TimerRun } from '../../lib/timer.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
-import { runProgram } from '../self-command.ts'
+import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, newestBackup } from './backups.ts'
 
 const BACKUP_TIMER = 'backup'

@@ -1,9 +1,12 @@
 import { and, asc, desc, eq, gt, or, type SQL, type Table } from 'drizzle-orm'
+import { CommandError } from '../../lib/command.ts'
 import { isConstraintError } from '../../platform/db/constraint.ts'
 import type { Db, Reader } from '../../platform/db/db.ts'
 import { keyOf } from '../../platform/db/table-key.ts'
-import { CopyDiffers } from '../data-error.ts'
-import type { OnProgress } from '../progress.ts'
+import type { OnProgress } from '../terminal.ts'
+
+/** The two sides of a copy differ, and trying again would not change that. */
+export class CopyDiffers extends CommandError {}
 
 type Row = Record<string, unknown>
 // biome-ignore lint/suspicious/noExplicitAny: tables of either engine

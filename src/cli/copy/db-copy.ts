@@ -3,16 +3,14 @@ import { rename, rm } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import { join } from 'node:path'
 import { type Config, readVariable } from '../../config.ts'
-import { UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { makeFolder, syncPath } from '../../lib/durable-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
-import { confirmRisk } from '../confirm.ts'
+import type { LocalCommand } from '../command.ts'
 import { lockData, requireData } from '../data-directory.ts'
-import { CopyDiffers, DataError } from '../data-error.ts'
 import { databasePath, markMoved, movedMark, movedTo, unfinishedCopy } from '../open-sqlite.ts'
-import { createProgress } from '../progress.ts'
-import { copyTables } from './copy-tables.ts'
+import { confirmRisk, createProgress } from '../terminal.ts'
+import { CopyDiffers, copyTables } from './copy-tables.ts'
 import {
   copySecrets,
   postgresSource,
@@ -83,7 +81,7 @@ async function copyUp(config: Config, url: string) {
   const moved = await movedTo(config)
   const movedAway = moved === null || moved.isUnfinished ? null : moved.place
   if (movedAway !== null && movedAway !== place) {
-    throw new DataError(
+    throw new CommandError(
       `The data was moved to ${movedAway}: remove ${movedMark(config)} to copy what stayed here.`,
     )
   }
@@ -107,7 +105,7 @@ async function copyDown(config: Config, url: string, isConfirmed: boolean) {
   const moved = await movedTo(config)
   // What an unfinished copy would leave behind is all that there is.
   if (existsSync(path) && (moved === null || moved.isUnfinished))
-    throw new DataError(`${dataDir} has data already: take an empty DATA_DIR.`)
+    throw new CommandError(`${dataDir} has data already: take an empty DATA_DIR.`)
   if (!isConfirmed) confirmRisk(await riskOfMoving(url))
   const place = `${dataDir} of ${hostname()}`
   const done = await copyInto(unfinishedCopy(dataDir), url, config, place)

@@ -3,14 +3,13 @@ import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { filesOf } from '../../features/attachments/storage/file-settings.ts'
 import type { Files } from '../../features/attachments/storage/files.ts'
-import { UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { newKey } from '../../lib/ids.ts'
 import { createSemaphore } from '../../lib/semaphore.ts'
 import { s3Url } from '../../lib/setting-values.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
-import { DataError } from '../data-error.ts'
-import { createProgress, type OnProgress } from '../progress.ts'
+import type { LocalCommand } from '../command.ts'
+import { createProgress, type OnProgress } from '../terminal.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',
@@ -52,7 +51,7 @@ const COMPARED = 'compared'
 
 /**
  * Copies what is missing where `to` keeps files and then reads all of them back and compares them by SHA-256; `folder`
- * is that of files on the disk. What is deleted meanwhile is left out. Throws `DataError` for one that differs.
+ * is that of files on the disk. What is deleted meanwhile is left out. Throws `CommandError` for one that differs.
  */
 export async function copyFiles(
   from: Files,
@@ -76,7 +75,7 @@ export async function copyFiles(
   await each(keys, 'Comparing', onProgress, async (key) => {
     const wanted = await hashIn(from, key)
     if (wanted !== null && (await hashIn(kept, key)) !== wanted)
-      throw new DataError(`The copy of ${key} is not the same: remove it and copy again.`)
+      throw new CommandError(`The copy of ${key} is not the same: remove it and copy again.`)
   }).finally(() => rm(join(folder, COMPARED), { recursive: true, force: true }))
   return { copied: missing.length, there: keys.length - missing.length }
 }

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { mkdir } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import type { Config } from '../../config.ts'
+import { CommandError } from '../../lib/command.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { countOthers, refuseChanges } from '../../platform/db/postgres/moved.ts'
@@ -11,11 +12,9 @@ import { migrate } from '../../platform/db/sqlite/migrate.ts'
 import { absorbLog, appliedIn, createDb, openDatabase } from '../../platform/db/sqlite/open.ts'
 import { SECRET_NAMES, type SecretName, secretFile } from '../../secrets.ts'
 import { buildTables, type Tables } from '../../server/features.ts'
-import { CopyDiffers, DataError } from '../data-error.ts'
-import type { SchemaChange } from '../engine.ts'
+import { refuseSchema, type SchemaChange } from '../engine.ts'
 import { connectPostgres, type UrlSetting } from '../open-postgres.ts'
-import { refuseSchema } from '../schema-change.ts'
-import { countAll } from './copy-tables.ts'
+import { CopyDiffers, countAll } from './copy-tables.ts'
 
 /** A database that is copied from or to, with the secrets that belong to it. */
 export type Side = {
@@ -112,7 +111,7 @@ export async function postgresTarget(
   const { db, keep, close } = await connectPostgres(url, config, options)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
-      throw new DataError(`${db.place} has data already: ${advice}.`)
+      throw new CommandError(`${db.place} has data already: ${advice}.`)
     }
     await db.noteCopy(true)
     return { db, secrets: keep, noteCopy: db.noteCopy, [Symbol.asyncDispose]: close }
@@ -132,5 +131,5 @@ export async function copySecrets(from: Side, to: Side) {
 }
 
 async function refuseMissing(name: SecretName): Promise<string> {
-  throw new DataError(`The secret ${name} is missing: start the server once, or restore it.`)
+  throw new CommandError(`The secret ${name} is missing: start the server once, or restore it.`)
 }

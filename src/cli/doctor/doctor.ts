@@ -1,4 +1,5 @@
-import { EXIT, type LocalCommand } from '../command.ts'
+import { EXIT } from '../../lib/command.ts'
+import type { LocalCommand } from '../command.ts'
 import { requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
 import { type Check, type Finding, failed, reasonOf } from './check.ts'

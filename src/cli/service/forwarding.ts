@@ -5,7 +5,7 @@ import { AppError } from '../../lib/errors.ts'
 import { bodyToPassOn } from '../../platform/http/body.ts'
 import { peerAddressOf, setPeerAddress } from '../../platform/http/client-ip.ts'
 import { failureBody } from '../../platform/http/errors.ts'
-import { isNobodyThere, openSocketPath } from '../unix-socket.ts'
+import { isNobodyThere, openSocketPath } from '../command-socket.ts'
 
 /** Which of the two applications a request is for. */
 export type Target = 'app' | 'console'

@@ -5,10 +5,10 @@ import { AppError } from '../../lib/errors.ts'
 import { takeLock } from '../../platform/db/sqlite/lock.ts'
 import type { Services } from '../../server/services.ts'
 import { askServer } from '../command-socket.ts'
+import { refuseSchema } from '../engine.ts'
 import { schemaStatus } from '../migrate.ts'
 import { refuseMoved } from '../open-sqlite.ts'
-import { refuseSchema } from '../schema-change.ts'
-import { programCommand } from '../self-command.ts'
+import { programCommand } from '../processes/program-command.ts'
 
 /** Requests in flight may take ten seconds: for so long the next process waits for the data, in ms. */
 const LOCK_TIMEOUT = 30_000
@@ -99,7 +99,7 @@ export async function findServer(config: Config): Promise<ServerProcess | null> 
   return (answer?.outcome as ServerProcess | undefined) ?? null
 }
 
-/** Throws `DataError` where this process could not open the data that another one still has. */
+/** Throws `CommandError` where this process could not open the data that another one still has. */
 export async function proveOpenable(config: Config) {
   await refuseMoved(config)
   const { applied, known } = await schemaStatus(config)

@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
+import { CommandError, EXIT } from '../../lib/command.ts'
+import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
-import { DataError } from '../data-error.ts'
 import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. */
@@ -24,18 +24,18 @@ export const restart: LocalCommand = {
 export async function restartServer(config: Config): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
-  if (answer === null) throw new DataError(`No server runs on ${config.dataDir}.`)
+  if (answer === null) throw new CommandError(`No server runs on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   for (let waited = 0; waited < TIMEOUT && isWaiting(); waited += RETRY) {
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
-      if (!isAlive(pid)) throw new DataError(describeTakenBack(pid, serving.pid))
+      if (!isAlive(pid)) throw new CommandError(describeTakenBack(pid, serving.pid))
     }
     await Bun.sleep(RETRY)
   }
-  throw new DataError(
+  throw new CommandError(
     isAlive(pid)
       ? `Process ${pid} does not serve yet: its log says why. Requests wait for it; "homeport health" tells when it serves.`
       : `Process ${pid} ended before it served, and no server runs now: its log says why. Mend that and start the server.`,

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { chmod, chown, copyFile, mkdir, rename, rm, writeFile } from 'node:fs/promises'
-import { UsageError } from '../../lib/command.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
-import { confirmRisk } from '../confirm.ts'
+import { EXIT, UsageError } from '../../lib/command.ts'
+import type { LocalCommand } from '../command.ts'
+import { confirmRisk } from '../terminal.ts'
 import { previousOf } from './new-executable.ts'
 import { unitOf } from './unit.ts'
 

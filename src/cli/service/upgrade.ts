@@ -1,17 +1,16 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { link, rm } from 'node:fs/promises'
 import type { Config } from '../../config.ts'
-import { UsageError } from '../../lib/command.ts'
+import { CommandError, EXIT, UsageError } from '../../lib/command.ts'
 import { renameDurably } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { BUILD } from '../../version.ts'
-import { EXIT, type LocalCommand } from '../command.ts'
+import type { LocalCommand } from '../command.ts'
 import { isServing } from '../command-socket.ts'
-import { DataError } from '../data-error.ts'
 import { schemaStatus } from '../migrate.ts'
 import { databasePath } from '../open-sqlite.ts'
-import { createProgress } from '../progress.ts'
 import { listSnapshots, returnToSnapshot } from '../snapshots.ts'
+import { createProgress } from '../terminal.ts'
 import { describeExecutable, fetchExecutable, previousOf } from './new-executable.ts'
 import { readSignedFile, refuseOlder, urlOf } from './release.ts'
 import { restartServer } from './restart.ts'
@@ -59,7 +58,7 @@ export const upgrade: LocalCommand = {
       await link(executable, previousOf(executable))
       await renameDurably(incoming, executable)
       const failure = await restartWhateverRuns(config)
-      if (failure !== null) throw new DataError(await goBack(config, executable, since, failure))
+      if (failure !== null) throw new CommandError(await goBack(config, executable, since, failure))
       const outcome = { version: next.version, previous: previousOf(executable) }
       console.log(
         json

@@ -1,4 +1,4 @@
-import { openData } from '../../../src/cli/data-directory.ts'
+import { openData } from '../../../src/cli/open-data.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Rebuild } from '../../../src/features/billing/projection/rebuild.ts'
 import { createLog } from '../../../src/lib/log.ts'

@@ -1,4 +1,4 @@
-import { openData } from '../../../src/cli/data-directory.ts'
+import { openData } from '../../../src/cli/open-data.ts'
 import { readConfig } from '../../../src/config.ts'
 import { createLog } from '../../../src/lib/log.ts'
 import { printTable, ratio } from './report.ts'

@@ -1,7 +1,7 @@
 import { constants, setPriority } from 'node:os'
-import { isIntact } from '../platform/db/sqlite/open.ts'
-import { EXIT } from './command.ts'
-import { programCommand } from './self-command.ts'
+import { EXIT } from '../../lib/command.ts'
+import { isIntact } from '../../platform/db/sqlite/open.ts'
+import { programCommand } from './program-command.ts'
 
 /** Tells damage from a check that could not be made. */
 const DAMAGED = 3

@@ -1,4 +1,5 @@
 import type { Config } from '../config.ts'
+import { EXIT } from '../lib/command.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
@@ -7,17 +8,16 @@ import type { Services } from '../server/services.ts'
 import { holdCommand } from './backup/backup.ts'
 import { createConsoleBackups } from './backup/console-backups.ts'
 import { backupTimers, warnOfTarget } from './backup/timers.ts'
-import { waitForDamage } from './check-database.ts'
-import { EXIT } from './command.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
-import { openData } from './data-directory.ts'
 import { addDemoData } from './demo.ts'
 import { serverStateCommand } from './doctor/server-state.ts'
 import { configCommand } from './effective-config.ts'
-import { readinessCommand } from './health.ts'
+import { readinessCommand } from './info.ts'
 import { createListener } from './listener.ts'
+import { openData, waitForDatabase } from './open-data.ts'
 import { databasePath } from './open-sqlite.ts'
+import { waitForDamage } from './processes/check-database.ts'
 import { announce } from './server-log.ts'
 import { createHandover, findServer, proveOpenable, takeOver } from './service/handover.ts'
 import type { createNotifier } from './service/notify.ts'
@@ -25,7 +25,6 @@ import { recordService } from './service/service-record.ts'
 import { snapshotTimers } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
-import { waitForDatabase } from './wait-for-database.ts'
 
 /** After these nothing is written any more. */
 const FAULTS = new Map([
@@ -56,7 +55,7 @@ export type StopSignals = {
 type Role = 'first' | 'successor' | 'returning'
 
 /** Serves until it is told to stop, and returns the exit code; or until the next process has failed to take over. */
-export async function serveTerm(
+export async function runServer(
   { config, log, liveLines, notifier, signals, failed }: ServerProcess,
   role: Role,
   demo: boolean,

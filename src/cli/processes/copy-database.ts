@@ -1,8 +1,8 @@
 import { dirname } from 'node:path'
-import { describeFull } from '../lib/free-space.ts'
-import { copyOpenDatabase, isIntact } from '../platform/db/sqlite/open.ts'
-import { openingFault } from '../platform/db/sqlite/storage-error.ts'
-import { EXIT } from './command.ts'
+import { EXIT } from '../../lib/command.ts'
+import { describeFull } from '../../lib/free-space.ts'
+import { copyOpenDatabase, isIntact } from '../../platform/db/sqlite/open.ts'
+import { openingFault } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */
 export async function runCopyDatabase([from = '', to = '']: string[]): Promise<never> {

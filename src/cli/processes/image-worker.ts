@@ -1,6 +1,9 @@
-import { loadImaging } from '../features/attachments/images/image.ts'
-import type { FromWorker, ToWorker } from '../features/attachments/images/image-worker-process.ts'
-import { setNativeDir } from '../lib/native.ts'
+import { loadImaging } from '../../features/attachments/images/image.ts'
+import type {
+  FromWorker,
+  ToWorker,
+} from '../../features/attachments/images/image-worker-process.ts'
+import { setNativeDir } from '../../lib/native.ts'
 
 /** The hidden command that makes pictures: jobs come and results go over IPC, until the parent is gone. */
 export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {

@@ -1,6 +1,6 @@
-import { copyLogUntilIdle } from '../platform/db/sqlite/checkpoint-worker.ts'
-import { openingFault } from '../platform/db/sqlite/storage-error.ts'
-import { EXIT } from './command.ts'
+import { EXIT } from '../../lib/command.ts'
+import { copyLogUntilIdle } from '../../platform/db/sqlite/checkpoint-worker.ts'
+import { openingFault } from '../../platform/db/sqlite/storage-error.ts'
 
 /** The hidden command that copies the log of the database at `path` into it while the server writes. */
 export async function runCheckpoint([path = '']: string[]): Promise<never> {

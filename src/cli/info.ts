@@ -1,0 +1,111 @@
+import { dataCommand, EXIT, UsageError } from '../lib/command.ts'
+import { megabytes } from '../lib/megabytes.ts'
+import { readMigrations } from '../platform/db/migrations.ts'
+import { consoleUrlOf } from '../platform/public-url.ts'
+import type { Services } from '../server/services.ts'
+import type { Status } from '../usecases/monitoring/status.ts'
+import { BUILD, BUILD_INFO, SHARP_VERSION, VERSION } from '../version.ts'
+import type { LocalCommand } from './command.ts'
+import { askServer } from './command-socket.ts'
+import { effectiveConfig } from './effective-config.ts'
+
+export const status = dataCommand({
+  name: 'status',
+  summary: 'Show how the service is on one screen; exit 1 when it is not ready',
+  options: [['--data-dir <path>', 'wins over DATA_DIR']],
+  work: ({ status }: Services) => status(),
+  print: describeStatus,
+  isBad: ({ isReady }) => !isReady,
+})
+
+function describeStatus(status: Status): string {
+  const { version, since, isReady, ready, failed, ratesUpdatedAt, ratesAgeHours } = status
+  const state = since === null ? 'not running' : `${isReady ? 'ready' : 'NOT READY'} since ${since}`
+  const parts = Object.entries(ready).map(([name, part]) => `${name} ${part}`)
+  const rows = {
+    homeport: `${version}, ${state}`,
+    parts: parts.join(', '),
+    people: `users ${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
+    billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
+    mails: `waiting ${status.messagesWaiting ?? '?'}`,
+    rates: ratesUpdatedAt === null ? '?' : `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
+    backup: describeBackup(status.backup),
+    disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
+    data: status.dataDir,
+    database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: look at its server'}`,
+  }
+  return Object.entries(rows)
+    .map(([name, text]) => `${name.padEnd(9)} ${text}`)
+    .join('\n')
+}
+
+function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): string {
+  const newest = newestAt === null ? 'none' : `of ${new Date(newestAt).toISOString()}`
+  if (fault !== null) return `${newest}, BACKUP_SCHEDULE IS FAILING: ${fault}`
+  return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
+}
+
+/** What `/ready` says, over the socket of the data directory: a port may be that of another server. */
+export const readinessCommand = dataCommand({
+  name: 'readiness',
+  summary: 'What health asks the server for',
+  work: ({ readiness }: Services) => readiness(),
+  print: (parts) =>
+    Object.entries(parts)
+      .map(([name, state]) => `${name} ${state}`)
+      .join(', '),
+})
+
+export const health: LocalCommand = {
+  name: 'health',
+  summary: 'Ask the server of DATA_DIR whether it is ready, as /ready says: exit 0 or 1',
+  run: async (config, { json }) => {
+    const answer = await askServer(config(), readinessCommand, null, 'work')
+    if (answer === null) {
+      if (json) console.log(JSON.stringify({ server: 'not running' }))
+      process.stderr.write(`No server runs on ${config().dataDir}.\n`)
+      return EXIT.failed
+    }
+    const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>
+    console.log(json ? JSON.stringify(parts) : readinessCommand.print(parts))
+    return parts.database === 'ok' && parts.storage === 'ok' ? EXIT.done : EXIT.failed
+  },
+}
+
+export const version: LocalCommand = {
+  name: 'version',
+  summary: 'Print the version, its commit and date; with --json also the schema and embedded parts',
+  run: async (_config, { json }) => {
+    console.log(json ? JSON.stringify(describeBuild()) : BUILD)
+    return EXIT.done
+  },
+}
+
+function describeBuild() {
+  const { bun, sqlite, boringssl } = process.versions
+  return {
+    version: VERSION,
+    commit: BUILD_INFO?.commit ?? null,
+    date: BUILD_INFO?.date ?? null,
+    isReleaseKeyPinned: (BUILD_INFO?.releaseKeys.length ?? 0) > 0,
+    bun,
+    platform: `${process.platform}-${process.arch}`,
+    // How many migrations a database of this program has had.
+    schemaVersion: readMigrations('sqlite').length,
+    embedded: { bun, sqlite, boringssl, sharp: SHARP_VERSION },
+  }
+}
+
+export const open: LocalCommand = {
+  name: 'open',
+  summary: 'Print the address of the console',
+  run: async (given, { json }) => {
+    const config = await effectiveConfig(given())
+    const url = consoleUrlOf(config)
+    if (url === null) throw new UsageError('CONSOLE is off: set it to on for a console.')
+    const { consoleNetworks: networks } = config
+    const limit = networks.length > 0 ? `\nOnly from ${networks.join(', ')}.` : ''
+    console.log(json ? JSON.stringify({ url, networks }) : url + limit)
+    return EXIT.done
+  },
+}

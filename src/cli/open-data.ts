@@ -1,0 +1,141 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { Config } from '../config.ts'
+import { AppError } from '../lib/errors.ts'
+import type { Log } from '../lib/log.ts'
+import { setNativeDir } from '../lib/native.ts'
+import { loadSecrets, type SecretName } from '../secrets.ts'
+import { readPegs, seed } from '../server/seed.ts'
+import { createServices, type Services, type ServicesDeps } from '../server/services.ts'
+import type { HostState } from '../usecases/monitoring/host-state.ts'
+import { finishRestore } from './backup/replace-data.ts'
+import { createBackupState } from './backup/timers.ts'
+import { asDataError, lockData } from './data-directory.ts'
+import type { SchemaChange } from './engine.ts'
+import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
+import { openSqlite } from './open-sqlite.ts'
+import { programCommand } from './processes/program-command.ts'
+
+export type Data = {
+  services: Services
+  migrated: string[]
+  /** Secrets that were lost and replaced, and what that breaks. */
+  newSecrets: { name: SecretName; breaks: string }[]
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+type Overrides = Pick<
+  ServicesDeps,
+  | 'now'
+  | 'providers'
+  | 'appleUrl'
+  | 'foldingSizes'
+  | 'passwordCost'
+  | 'passwordQueueLimit'
+  | 'servingSince'
+  | 'backups'
+  | 'liveLines'
+  | 'timerRuns'
+> &
+  Partial<Pick<HostState, 'certificate'>>
+
+/**
+ * Locks the data directory, makes what it lacks, and builds the services over it. A schema is migrated only where
+ * `schema` says so. With `newSecrets` lost ones are replaced, else a database that had them is refused without them.
+ */
+export async function openData(
+  config: Config,
+  log: Log,
+  overrides: Overrides = {},
+  options: { newSecrets?: boolean; schema?: SchemaChange } = {},
+): Promise<Data> {
+  try {
+    return await openLocked(config, log, overrides, options)
+  } catch (error) {
+    throw await asDataError(firstOf(error), config)
+  }
+}
+
+async function openLocked(
+  config: Config,
+  log: Log,
+  overrides: Overrides,
+  { newSecrets = false, schema = 'create' }: { newSecrets?: boolean; schema?: SchemaChange },
+): Promise<Data> {
+  await using opening = new AsyncDisposableStack()
+  // What we make is for our own eyes, whatever the terminal or the service manager says.
+  process.umask(0o077)
+  opening.use(await lockData(config))
+  if (config.databaseUrl === null) await finishRestore(config.dataDir)
+  const { dataDir, databaseUrl } = config
+  const { certificate = null, ...given } = overrides
+  const engine =
+    databaseUrl === null
+      ? await openSqlite(config, log, newSecrets, schema)
+      : await openPostgres(config, schema)
+  opening.use(engine)
+  const { db, migrated, replaced } = engine
+  const nativeDir = config.nativeDir ?? join(dataDir, 'native')
+  const dataOwner = (await stat(dataDir)).uid
+  setNativeDir(nativeDir, dataOwner)
+  const services = await createServices({
+    config,
+    db,
+    log,
+    pegs: await readPegs(),
+    secrets: await loadSecrets(engine.keep),
+    imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
+    host: { certificate, backup: createBackupState(config, given.timerRuns) },
+    ...given,
+  })
+  opening.defer(() => services.imageQueue.stop())
+  opening.defer(() => services.mailer.close())
+  opening.defer(() => services.outbox.stop())
+  opening.defer(() => services.backlog.stop())
+  await seed(services)
+  await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
+  if (migrated.length > 0) {
+    for (const userId of await services.accounts.rebuildEmailKeys()) {
+      log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
+    }
+  }
+  const stack = opening.move()
+  return {
+    services,
+    migrated,
+    newSecrets: replaced,
+    [Symbol.asyncDispose]: () => stack.disposeAsync(),
+  }
+}
+
+/** What went wrong first: closing what was open may have failed for the same reason. */
+function firstOf(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstOf(error.suppressed) : error
+}
+
+/** Between two attempts, in ms. */
+const RETRY = 500
+
+/** Opens data again while its database server cannot be reached, for as long as `isWaiting` says so. */
+export async function waitForDatabase<T>(
+  { databaseUrl }: Config,
+  log: Log,
+  isWaiting: () => boolean,
+  open: () => Promise<T>,
+): Promise<T> {
+  for (let isFirst = true; ; isFirst = false) {
+    try {
+      return await open()
+    } catch (error) {
+      if (databaseUrl === null || !isUnreachable(error) || !isWaiting()) throw error
+      if (isFirst) log.warn(`${(error as Error).message} The start waits for it.`)
+    }
+    await Bun.sleep(RETRY)
+  }
+}
+
+/** The server may also be lost, or be a standby, once it has answered. */
+export function isUnreachable(error: unknown): boolean {
+  if (error instanceof DatabaseUnreachable) return true
+  return error instanceof AppError && error.code === 'unavailable'
+}
