@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'bun:test'
 import { TOTP } from 'totp-generator'
+import { createClient } from '../../src/client/client.ts'
 import { createTestApp, type Mode, PASSWORD, type TestApp } from '../support/app.ts'
 import { startIdentityProvider } from '../support/identity-provider.ts'
 import { clientOf } from '../support/network.ts'
@@ -9,20 +10,45 @@ const LOGIN = { email: EMAIL, password: PASSWORD }
 
 const ENV = { plain: 'test', sealed: 'production' }
 
-test('the client has a function for every operation of the interface that an app calls', async () => {
+/** Documented operations that apps do not call: files have URLs, and the others are for servers. */
+const NOT_FOR_APPS = ['readFile', 'readKeys', 'receiveBillingEvent']
+
+test('the client has a function for every documented operation, which asks its route', async () => {
   await using app = await createTestApp()
   const { paths } = (await app.ask('GET', '/docs/json')).json as {
     paths: Record<string, Record<string, { operationId: string }>>
   }
-  const operations = Object.values(paths).flatMap((item) =>
-    Object.values(item).map(({ operationId }) => operationId),
+  const routes = Object.entries(paths).flatMap(([path, item]) =>
+    Object.entries(item).map(([method, { operationId }]) => ({
+      name: operationId,
+      route: `${method.toUpperCase()} ${path}`,
+    })),
   )
-  const others = ['readFile', 'readKeys', 'receiveBillingEvent']
-  const wanted = operations.filter((name) => !others.includes(name))
-  const { client } = clientOf(app)
+  const forApps = routes.filter(({ name }) => !NOT_FOR_APPS.includes(name))
   const own = ['isSignedIn', 'accessToken', 'onAuthChange']
-  expect(Object.keys(client).toSorted()).toEqual([...wanted, ...own].toSorted())
+  const names = Object.keys(clientOf(app).client)
+  expect(names.toSorted()).toEqual([...forApps.map(({ name }) => name), ...own].toSorted())
+  for (const { name, route } of forApps) {
+    expect([name, ...(await routesAskedBy(name))]).toContain(route)
+  }
 })
+
+/** The routes that a function asks, signed out and signed in, when each answers with an error. */
+async function routesAskedBy(name: string): Promise<string[]> {
+  const asked: string[] = []
+  const fetch = async (url: string, init?: RequestInit) => {
+    asked.push(`${init?.method} ${new URL(url).pathname}`)
+    return Response.json({ code: 'not_found', message: 'Not found.' }, { status: 404 })
+  }
+  const session = { accessToken: 'a', refreshToken: 'r', expiresAt: Date.now() + 3_600_000 }
+  for (const kept of [null, JSON.stringify(session)]) {
+    const storage = { getItem: () => kept, setItem: () => {}, removeItem: () => {} }
+    const client = createClient({ baseUrl: 'http://127.0.0.1:9', storage, fetch })
+    const call = client[name as keyof typeof client] as (input: unknown) => Promise<unknown>
+    await call({ files: [] }).catch(() => {})
+  }
+  return asked
+}
 
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
   test('a person signs up, changes, uploads, reads and leaves', async () => {
