@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../lib/errors.ts'
 
-/** What went wrong on this side of the server: there is no answer, none that can be believed, or the device failed. */
+/** Errors that the client itself detects: no reply, one that cannot be trusted, or a failure on the device. */
 type ClientCode =
   | 'network_error'
   | 'timeout'
@@ -14,38 +14,38 @@ type ClientCode =
   | 'file_unreadable'
   | 'unexpected'
 
-/** A field that is wrong: where in the request, and what it must be. */
+/** An invalid field: its path in the request, and what it must be. */
 export type ErrorDetail = { path: string; message: string }
 
 type Failure = {
-  /** The status of the reply; 0 without one. */
+  /** The status of the reply; 0 without a reply. */
   status: number
-  /** Newer servers may know codes that this client does not. */
+  /** Newer servers may return codes that this client does not know. */
   code: ErrorCode | ClientCode | (string & {})
   message: string
   details?: ErrorDetail[]
-  /** Tells the operator which line of the log it was. */
+  /** Identifies the request in the server's log. */
   requestId?: string
-  /** Seconds after which it may be tried again, where the server said so. */
+  /** Seconds to wait before trying again, if the server said so. */
   retryAfter?: number
-  /** The server itself said so: in sealed mode anybody on the way can answer in plain. */
+  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain reply. */
   isGenuine?: boolean
   cause?: unknown
 }
 
-/** Every failure of the client. */
+/** The error that every function of the client throws. */
 export class ApiError extends Error {
-  /** Of the reply; 0 without one. */
+  /** The status of the reply; 0 without a reply. */
   readonly status: number
-  /** What went wrong, for programs; newer servers may know codes that this client does not. */
+  /** What went wrong, for programs; newer servers may return codes that this client does not know. */
   readonly code: Failure['code']
-  /** Which fields are wrong; empty where none is to blame. */
+  /** The invalid fields, if there are any. */
   readonly details: ErrorDetail[]
-  /** Names the request in the log of the server. */
+  /** Identifies the request in the server's log. */
   readonly requestId: string | null
-  /** Seconds after which it may be tried again, where the server said so. */
+  /** Seconds to wait before trying again, if the server said so. */
   readonly retryAfter: number | null
-  /** Whether the server itself said so: in sealed mode anybody on the way can answer in plain. */
+  /** Whether the server itself sent the error: in sealed mode an intermediary can send a plain reply. */
   readonly isGenuine: boolean
 
   constructor(failure: Failure) {

@@ -1,4 +1,4 @@
-import type { Progress } from './patience.ts'
+import type { Progress } from './deadline.ts'
 import type { CallOptions, Message, PageInput } from './shared-types.ts'
 
 /** `supportTicket` is private, with signed URLs; `publicAsset` is an image that anyone can open. */

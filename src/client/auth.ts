@@ -1,7 +1,7 @@
 import type { ApiError } from './api-error.ts'
 import type { Call, Caller, Envelope } from './caller.ts'
 import { type Calls, dataOf } from './calls.ts'
-import type { Patiently } from './patience.ts'
+import type { RunCall } from './deadline.ts'
 import type { InputOf, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import {
   alreadySignedIn,
@@ -19,7 +19,7 @@ type AuthDeps = {
   call: Caller
   calls: Calls
   session: SessionKeeper
-  patiently: Patiently
+  runCall: RunCall
   exchangeRefreshToken: RefreshExchange
   /** Starts one guest at a time across all tabs that share the storage. */
   exclusively: (work: () => Promise<Session>) => Promise<Session>
@@ -35,7 +35,7 @@ const SIGNED_OUT = 'Signed out on this device.'
 
 /** Every way to get a session, where guests keep their data, and to end it. */
 export function createAuth(deps: AuthDeps) {
-  const { call, calls, session, patiently, exchangeRefreshToken, exclusively, now } = deps
+  const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { asUser, perform, withToken } = calls
   const sendDeletion = asUser('delete', PROFILE)
   let starting: Promise<Session> | null = null
@@ -44,7 +44,7 @@ export function createAuth(deps: AuthDeps) {
   return { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile }
 
   function startAsGuest(options?: CallOptions): Promise<ReplyOf<'post', '/api/auth/guest/v1'>> {
-    return patiently(options, () => {
+    return runCall(options, () => {
       starting ??= exclusively(startGuest).finally(() => {
         starting = null
       })
@@ -79,11 +79,11 @@ export function createAuth(deps: AuthDeps) {
   }
 
   /** The user on this device, with a token that works; null if none is to be sent. */
-  async function findSender({ patience }: Call, guestsOnly: boolean) {
+  async function findSender({ deadline }: Call, guestsOnly: boolean) {
     const kept = await session.read()
     if (kept === null || (guestsOnly && kept.isGuest === false)) return null
     const readUser = async (token: string) => {
-      const { response } = await call('get', PROFILE, token, { patience })
+      const { response } = await call('get', PROFILE, token, { deadline })
       return { token, user: response as UserProfile }
     }
     return withToken(readUser).catch(throwIfEnded)
@@ -96,13 +96,13 @@ export function createAuth(deps: AuthDeps) {
 
   /** Shared by all callers. An existing guest stays; a signed-in user is not replaced. */
   function startGuest(): Promise<Session> {
-    return patiently({}, async (patience) => {
+    return runCall({}, async (deadline) => {
       const kept = await session.read()
       if (kept === null) {
-        const envelope = await call('post', '/api/auth/guest/v1', null, { patience })
+        const envelope = await call('post', '/api/auth/guest/v1', null, { deadline })
         return keepSession<'/api/auth/guest/v1'>(envelope)
       }
-      const { response } = await withToken((token) => call('get', PROFILE, token, { patience }))
+      const { response } = await withToken((token) => call('get', PROFILE, token, { deadline }))
       const user = response as UserProfile
       if (user.loginType !== 'guest') throw alreadySignedIn()
       const { accessToken, refreshToken, expiresAt } = await session.readFresh()
@@ -127,10 +127,10 @@ export function createAuth(deps: AuthDeps) {
   /** Signs out on this device whatever the server answers, without waiting for a refresh. */
   async function logout(options?: CallOptions): Promise<ReplyOf<'post', typeof LOGOUT>> {
     try {
-      const envelope = await patiently(options, async (patience) => {
+      const envelope = await runCall(options, async (deadline) => {
         const kept = await session.read()
         if (kept === null) return { code: 'ok', message: SIGNED_OUT }
-        const ask = (token: string) => call('post', LOGOUT, token, { patience })
+        const ask = (token: string) => call('post', LOGOUT, token, { deadline })
         return ask(kept.accessToken).catch(async (error) => {
           if (!isTokenRefused(error)) throw error
           return ask((await exchangeRefreshToken(kept.refreshToken)).accessToken)
@@ -163,11 +163,11 @@ export function createAuth(deps: AuthDeps) {
 }
 
 /** Shared by all callers: no caller's signal or timeout ends it. */
-export function createRefreshExchange(call: Caller, patiently: Patiently): RefreshExchange {
+export function createRefreshExchange(call: Caller, runCall: RunCall): RefreshExchange {
   return (refreshToken) =>
-    patiently({}, async (patience) => {
+    runCall({}, async (deadline) => {
       const json: InputOf<'post', typeof REFRESH>[0] = { refreshToken }
-      const envelope = await call('post', REFRESH, null, { json, patience })
+      const envelope = await call('post', REFRESH, null, { json, deadline })
       return sessionIn(envelope) as ReplyOf<'post', typeof REFRESH>
     })
 }

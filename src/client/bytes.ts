@@ -1,4 +1,4 @@
-/** All of `chunks` in one. */
+/** Joins chunks into one array. */
 export function concat(chunks: Uint8Array[]): Uint8Array<ArrayBuffer> {
   const whole = new Uint8Array(chunks.reduce((size, { length }) => size + length, 0))
   let at = 0
@@ -13,7 +13,7 @@ export function utf8(text: string): Uint8Array<ArrayBuffer> {
   return new TextEncoder().encode(text) as Uint8Array<ArrayBuffer>
 }
 
-/** 128 random bits in hex, to tell things apart: React Native has no `crypto` of its own, and no secret is made here. */
+/** 128 random bits in hex. Not for secrets: React Native has no `crypto` of its own. */
 export function randomHex(): string {
   const bytes = new Uint8Array(16)
   const { crypto } = globalThis as { crypto?: Pick<Crypto, 'getRandomValues'> }

@@ -1,24 +1,24 @@
 import { ApiError } from './api-error.ts'
 import { utf8 } from './bytes.ts'
+import { type Deadline, sleep } from './deadline.ts'
 import type { Body } from './form.ts'
-import { type Patience, pause } from './patience.ts'
 import type { Reply, Send } from './transport.ts'
 
-/** What a call may bring: a query, and a body as JSON or as it is. */
+/** The content of a call: a query, and a body as JSON or as bytes. */
 export type Call = {
   query?: Record<string, string | number | boolean | undefined> | undefined
   json?: unknown
   content?: Body
   headers?: Record<string, string>
-  patience: Patience
+  deadline: Deadline
 }
 
 export type Envelope = { code: string; response?: unknown; message?: string; next?: string }
 
-/** A read that failed on the way is tried again after so many ms. */
-const RETRY_DELAYS = [300, 1_000]
-/** Who asks for more patience, in seconds, is believed but not waited for. */
-const LONGEST_RETRY_AFTER = 5
+/** Waits before a read that failed on the network is tried again, in ms. */
+const RETRY_DELAYS_MS = [300, 1_000]
+/** A reply that asks for a longer wait is not retried automatically. */
+const MAX_RETRY_AFTER_SECONDS = 5
 
 export type Caller = ReturnType<typeof createCaller>
 
@@ -32,9 +32,9 @@ export function createCaller(
     method: string,
     path: string,
     token: string | null,
-    { query, json, content, headers, patience }: Call,
+    { query, json, content, headers, deadline }: Call,
   ): Promise<Envelope> {
-    const body = content ?? (json === undefined ? null : asJson(json))
+    const body = content ?? (json === undefined ? null : jsonBody(json))
     const ask = async () => {
       const reply = await send({
         method: method.toUpperCase(),
@@ -43,53 +43,53 @@ export function createCaller(
         token,
         contentType: body?.contentType ?? null,
         body: body?.body ?? null,
-        patience,
+        deadline,
       })
       const envelope = envelopeOf(reply)
       if (reply.status < 400 && isSuccess(envelope, method)) return envelope
       throw failureOf(reply, envelope, now)
     }
-    return method === 'get' ? retried(ask, patience) : ask()
+    return method === 'get' ? withRetries(ask, deadline) : ask()
   }
 }
 
-/** Only what changes nothing is done again by itself. */
-async function retried<T>(ask: () => Promise<T>, patience: Patience): Promise<T> {
-  for (const delay of RETRY_DELAYS) {
+/** Only reads are retried automatically. */
+async function withRetries<T>(ask: () => Promise<T>, deadline: Deadline): Promise<T> {
+  for (const delay of RETRY_DELAYS_MS) {
     try {
       return await ask()
     } catch (error) {
       const wait = waitBeforeRetry(error, delay)
-      if (wait === null || patience.failure()) throw error
-      await pause(wait)
+      if (wait === null || deadline.failure()) throw error
+      await sleep(wait)
     }
   }
   return ask()
 }
 
-/** Milliseconds, a little by chance so that not all phones come back at once; null for what stays as it is. */
+/** Milliseconds, randomised so that not all phones retry at once; null if a retry would not help. */
 function waitBeforeRetry(error: unknown, delay: number): number | null {
   if (!(error instanceof ApiError)) return null
   const isTransient = error.code === 'network_error' || [502, 503, 504].includes(error.status)
   const asked = error.retryAfter ?? 0
-  if (!isTransient || asked > LONGEST_RETRY_AFTER) return null
+  if (!isTransient || asked > MAX_RETRY_AFTER_SECONDS) return null
   return Math.max(delay * (0.5 + Math.random()), asked * 1000)
 }
 
-function asJson(value: unknown): Body {
+function jsonBody(value: unknown): Body {
   const body = utf8(JSON.stringify(value))
   return { contentType: 'application/json', body, size: body.length }
 }
 
 function queryString(query: Call['query'] = {}): string {
   const pairs = Object.entries(query).flatMap(([name, value]) =>
-    value === undefined ? [] : [`${name}=${encoded(String(value))}`],
+    value === undefined ? [] : [`${name}=${encodeParameter(String(value))}`],
   )
   return pairs.length === 0 ? '' : `?${pairs.join('&')}`
 }
 
-/** Just as it goes out: what is sealed names the query that the server will see. */
-function encoded(text: string): string {
+/** Encoded as `fetch` would: a sealed request contains the query that the server will see. */
+function encodeParameter(text: string): string {
   return encodeURIComponent(text).replace(/'/g, '%27')
 }
 
@@ -101,7 +101,7 @@ function envelopeOf({ text }: Reply): Partial<Envelope> {
   }
 }
 
-/** Somebody on the way, such as the sign-in page of a hotel, answers other things with the same status. */
+/** An intermediary, such as a hotel's login page, can answer something else with the same status. */
 function isSuccess(envelope: Partial<Envelope>, method: string): envelope is Envelope {
   const { code, response, message } = envelope
   const hasData = typeof response === 'object' && response !== null
@@ -115,14 +115,14 @@ function failureOf(
 ): ApiError {
   const { code, message, details, requestId } = envelope as Record<string, unknown>
   const isFailure = status >= 400 && typeof code === 'string'
-  const retryAfter = secondsIn(header('retry-after'), now)
+  const retryAfter = parseRetryAfter(header('retry-after'), now)
   return new ApiError({
     status,
     code: isFailure ? code : 'reply_invalid',
     message:
       isFailure && typeof message === 'string'
         ? message
-        : `The server answered ${status} and nothing that can be read.`,
+        : `The server answered ${status} with a reply that cannot be read.`,
     ...(Array.isArray(details) ? { details } : {}),
     ...(typeof requestId === 'string' ? { requestId } : {}),
     ...(retryAfter === null ? {} : { retryAfter }),
@@ -131,7 +131,7 @@ function failureOf(
 }
 
 /** `Retry-After` (RFC 9110) is a number of seconds or a date. */
-function secondsIn(text: string | null, now: () => number): number | null {
+function parseRetryAfter(text: string | null, now: () => number): number | null {
   if (!text) return null
   if (/^-/.test(text)) return null
   const isNumber = /^[\d.]+$/.test(text)

@@ -1,5 +1,5 @@
 import type { Call, Caller, Envelope } from './caller.ts'
-import type { Patiently } from './patience.ts'
+import type { RunCall } from './deadline.ts'
 import type { InputPlace, Method, PathOf, ReplyOf, RouteFunction } from './routes.ts'
 import { isTokenRefused, type SessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
@@ -7,13 +7,13 @@ import type { CallOptions } from './shared-types.ts'
 type CallsDeps = {
   call: Caller
   session: Pick<SessionKeeper, 'readFresh' | 'renew'>
-  patiently: Patiently
+  runCall: RunCall
 }
 
 export type Calls = ReturnType<typeof createCalls>
 
 /** Makes the functions of routes, with the server's types. */
-export function createCalls({ call, session, patiently }: CallsDeps) {
+export function createCalls({ call, session, runCall }: CallsDeps) {
   return { asUser, withoutToken, perform, withToken }
 
   /** The function of a route for signed-in users. `place`: where the input goes, if the route takes any. */
@@ -49,8 +49,8 @@ export function createCalls({ call, session, patiently }: CallsDeps) {
     if (place === 'json' && (typeof input !== 'object' || input === null)) {
       throw new TypeError('The first argument must be an object with the input of the call.')
     }
-    return patiently(options as CallOptions | undefined, (patience) =>
-      work({ ...(place ? { [place]: input } : {}), patience }),
+    return runCall(options as CallOptions | undefined, (deadline) =>
+      work({ ...(place ? { [place]: input } : {}), deadline }),
     )
   }
 

@@ -6,14 +6,14 @@ import { randomHex } from './bytes.ts'
 import { createCaller } from './caller.ts'
 import { createCalls, dataOf } from './calls.ts'
 import { type AppOnDevice, contextHeaders } from './context-headers.ts'
+import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
 import { addressOf, openTransport } from './open-transport.ts'
-import { DEFAULT_TIMEOUT, type Patiently, withPatience } from './patience.ts'
 import type { InputOf, ReplyOf, Tied } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import { inMemory, type Storage } from './storage.ts'
-import { createAuthChanges, inOneTab } from './tabs.ts'
+import { createAuthChanges, withTabLock } from './tabs.ts'
 import { createTransmit, type Fetch } from './transmit.ts'
 import type { AccountExport, UserFunctions } from './users.ts'
 
@@ -22,7 +22,7 @@ export { ApiError, type ErrorDetail } from './api-error.ts'
 export type * from './app-data.ts'
 export type * from './attachments.ts'
 export type * from './billing.ts'
-export type { Progress } from './patience.ts'
+export type { Progress } from './deadline.ts'
 export type { CallOptions, Message, PageInput } from './shared-types.ts'
 export type { Storage } from './storage.ts'
 export type { AuthChange, AuthChangeReason } from './tabs.ts'
@@ -71,44 +71,47 @@ export type UserExport = AccountExport & AttachmentExport & BillingExport
 export type Client = UserFunctions &
   AttachmentFunctions &
   BillingFunctions &
-  AppFunctions & {
-    /** Returns everything that the server stores about the user. */
-    exportData: (options?: CallOptions) => Promise<UserExport>
-  }
+  AppFunctions &
+  ExportFunctions
+
+type ExportFunctions = {
+  /** Returns everything that the server stores about the user. */
+  exportData: (options?: CallOptions) => Promise<UserExport>
+}
 
 /** Creates a client for one server. */
 export function createClient(options: ClientOptions): Client {
-  const { storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT } = options
+  const { storage = inMemory(), now = Date.now, timeout = DEFAULT_TIMEOUT_MS } = options
   const { fetch, onSignedOut, pinnedKeys } = options
   const baseUrl = addressOf(options.baseUrl)
   // Build tools turn an unset variable into one of these words.
   const env = /^(null|undefined)?$/.test(options.env ?? '') ? 'test' : String(options.env)
   const send = openTransport({ baseUrl, env, pinnedKeys }, createTransmit(fetch), now)
   const call = createCaller(send, () => contextHeaders(options), now)
-  const patiently: Patiently = (own, work) => withPatience({ timeout, ...own }, work)
+  const runCall: RunCall = (own, work) => withDeadline({ timeout, ...own }, work)
   const sharedName = `homeport.session ${baseUrl}`
   const changes = createAuthChanges(
     options.storage ? sharedName : null,
     async () => (await session.read())?.expiresAt ?? null,
   )
-  const exchangeRefreshToken = createRefreshExchange(call, patiently)
+  const exchangeRefreshToken = createRefreshExchange(call, runCall)
   const session = createSessionKeeper({
     storage,
     baseUrl,
-    exclusively: (work) => inOneTab(sharedName, work),
+    exclusively: (work) => withTabLock(sharedName, work),
     exchangeRefreshToken,
     onChange: changes.announce,
     now,
   })
-  const calls = createCalls({ call, session, patiently })
+  const calls = createCalls({ call, session, runCall })
   const { asUser, withoutToken, withToken } = calls
   const { signInAt, signInWithGuestAt, startAsGuest, logout, deleteProfile } = createAuth({
     call,
     calls,
     session,
-    patiently,
+    runCall,
     exchangeRefreshToken,
-    exclusively: (work) => inOneTab(`${sharedName} guest`, work),
+    exclusively: (work) => withTabLock(`${sharedName} guest`, work),
     now,
   })
   if (onSignedOut) changes.listen(({ reason }) => reason === 'session_ended' && onSignedOut())
@@ -116,7 +119,7 @@ export function createClient(options: ClientOptions): Client {
   const functions = {
     isSignedIn: async () => (await session.read()) !== null,
     accessToken: (options?: CallOptions) =>
-      patiently(options, async () => (await session.readFresh()).accessToken),
+      runCall(options, async () => (await session.readFresh()).accessToken),
     onAuthChange: changes.listen,
 
     register: signInWithGuestAt('/api/auth/register/v1', { keepsGuestId: true }),
@@ -126,7 +129,7 @@ export function createClient(options: ClientOptions): Client {
     signInSocially: signInWithGuestAt('/api/auth/social/v1'),
     startAsGuest,
     refresh: (options?: CallOptions) =>
-      patiently(options, async () => {
+      runCall(options, async () => {
         await session.renew((await session.read())?.accessToken ?? '')
       }),
     logout,
@@ -175,11 +178,11 @@ export function createClient(options: ClientOptions): Client {
     const headers = { 'idempotency-key': idempotencyKey }
     // The server processes the files after the last one has arrived.
     const longest = (options.timeout ?? timeout) * Math.max(files.length, 1)
-    return patiently({ ...options, timeout: longest }, async (own) => {
+    return runCall({ ...options, timeout: longest }, async (own) => {
       const content = await formOf(files, env !== 'test', fetch)
-      const patience = { ...own, onProgress }
+      const deadline = { ...own, onProgress }
       const envelope = await withToken((token) =>
-        call('post', ATTACHMENTS, token, { query, content, headers, patience }),
+        call('post', ATTACHMENTS, token, { query, content, headers, deadline }),
       )
       return dataOf<'post', typeof ATTACHMENTS>(envelope)
     })
@@ -189,9 +192,9 @@ export function createClient(options: ClientOptions): Client {
     query: InputOf<'get', typeof ATTACHMENTS>[0] = {},
     options?: CallOptions,
   ): Promise<{ attachments: ReplyOf<'get', typeof ATTACHMENTS>; next: string | null }> {
-    return patiently(options, async (patience) => {
+    return runCall(options, async (deadline) => {
       const envelope = await withToken((token) =>
-        call('get', ATTACHMENTS, token, { query, patience }),
+        call('get', ATTACHMENTS, token, { query, deadline }),
       )
       const attachments = dataOf<'get', typeof ATTACHMENTS>(envelope)
       return { attachments, next: envelope.next ?? null }

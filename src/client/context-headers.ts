@@ -1,4 +1,4 @@
-/** What app this is; `deviceId` is any text that stays the same on this device. */
+/** The app's platform and version; `deviceId` is any text that stays the same on this device. */
 export type AppOnDevice = {
   platform: 'ios' | 'android' | 'web'
   version: string
@@ -7,15 +7,15 @@ export type AppOnDevice = {
 
 type Context = { app?: AppOnDevice; device?: string; language?: string }
 
-/** What the server may know of where it is asked from. */
+/** The headers that describe the device and the app. */
 export function contextHeaders({ app, device, language }: Context): Record<string, string> {
   const { navigator } = globalThis as { navigator?: { languages?: readonly string[] } }
   const { timeZone, locale } = Intl.DateTimeFormat().resolvedOptions()
-  // React Native has no list of languages, and sends none by itself.
+  // React Native has no list of languages and sends no Accept-Language.
   const languages = language ?? (navigator?.languages?.join(', ') || locale)
   return {
     timezone: timeZone,
-    // A header takes ASCII alone, and people call their devices what they like.
+    // Headers are ASCII, and device names can contain any character.
     ...(device === undefined ? {} : { device: encodeURIComponent(device.replace(/\p{Cs}/gu, '')) }),
     ...(app ? appHeaders(app) : {}),
     ...(languages ? { 'accept-language': languages.replace(/[^ -~]/g, '') } : {}),

@@ -3,15 +3,15 @@ import type { PhoneFile, UploadFile } from './attachments.ts'
 import { concat, randomHex, utf8 } from './bytes.ts'
 import type { Fetch } from './transmit.ts'
 
-/** A body as it is sent. The platform gives a form its content type, with the boundary. */
+/** A request body. The platform adds the content type of a form, with its boundary. */
 export type Body = {
   contentType: string | null
   body: Uint8Array<ArrayBuffer> | FormData
-  /** Bytes; null where the platform alone knows. */
+  /** Bytes; null if only the platform knows. */
   size: number | null
 }
 
-/** The files as a form. Those of a phone are read by the platform as they go out, unless they must be sealed. */
+/** The files as a form. The platform streams files on a phone, unless they must be sealed. */
 export async function formOf(
   files: UploadFile[],
   mustBeBytes: boolean,
@@ -20,7 +20,7 @@ export async function formOf(
   if (mustBeBytes || !files.some(isStreamed)) return encodeForm(files, fetch)
   const form = new FormData()
   for (const file of files) {
-    // React Native takes an object with a `uri` for a file, which the types of browsers do not know.
+    // In React Native an object with a `uri` is a file; the browser's types do not know that.
     if (isStreamed(file)) form.append('file', { ...file, type: typeOf(file) } as unknown as Blob)
     else
       form.append('file', new Blob([await bytesOf(file, fetch)], { type: typeOf(file) }), file.name)
@@ -29,8 +29,7 @@ export async function formOf(
 }
 
 /**
- * `multipart/form-data` (RFC 7578) as bytes: React Native's own forms can be sent but not be read,
- * and what cannot be read cannot be sealed.
+ * `multipart/form-data` (RFC 7578) as bytes: React Native's own forms cannot be read, and so cannot be sealed.
  */
 async function encodeForm(files: UploadFile[], fetch?: Fetch): Promise<Body> {
   const boundary = `homeport-${randomHex()}`
@@ -52,7 +51,7 @@ function isOnPhone(file: UploadFile): file is PhoneFile {
   return 'uri' in file
 }
 
-/** The platform reads it as it goes out: React Native does, while a browser's `blob:` is read here. */
+/** Whether the platform streams the file: React Native does; a browser's `blob:` is read here. */
 function isStreamed(file: UploadFile): file is PhoneFile {
   return isOnPhone(file) && !/^(blob|data):/.test(file.uri)
 }
@@ -61,7 +60,7 @@ function typeOf({ type }: UploadFile): string {
   return type || 'application/octet-stream'
 }
 
-/** RFC 822: a quote or a backslash stands behind a backslash, and a line ends nowhere inside. */
+/** Quoted as in RFC 822: quotes and backslashes are escaped, line breaks removed. */
 function quoted(name: string): string {
   return name.replace(/[\r\n]+/g, ' ').replace(/["\\]/g, (character) => `\\${character}`)
 }
@@ -70,7 +69,7 @@ async function bytesOf(file: UploadFile, fetch?: Fetch): Promise<Uint8Array<Arra
   try {
     if (isOnPhone(file)) return new Uint8Array(await readFromPhone(file.uri, fetch))
     const data = 'data' in file ? file.data : file
-    // Not `instanceof`: bytes may come from another realm, as in Jest.
+    // Not `instanceof`: the bytes may come from another realm, as in Jest.
     if (ArrayBuffer.isView(data)) {
       return new Uint8Array(data.buffer as ArrayBuffer, data.byteOffset, data.byteLength)
     }
@@ -91,7 +90,7 @@ type FileReading = {
   send(): void
 }
 
-/** React Native's own `fetch` does not give bytes everywhere; its XMLHttpRequest does. */
+/** React Native's `fetch` does not return bytes on every platform; its XMLHttpRequest does. */
 async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
   if (fetch) return (await fetch(uri)).arrayBuffer()
   return new Promise((resolve, reject) => {
@@ -99,7 +98,7 @@ async function readFromPhone(uri: string, fetch?: Fetch): Promise<ArrayBuffer> {
     const request = new XMLHttpRequest()
     request.responseType = 'arraybuffer'
     request.onload = () => resolve(request.response as ArrayBuffer)
-    request.onerror = () => reject(new Error('the platform does not open it'))
+    request.onerror = () => reject(new Error('the platform cannot open it'))
     request.open('GET', uri)
     request.send()
   })

@@ -4,7 +4,7 @@ import { createPlainTransport, type Send } from './transport.ts'
 
 type TransportOptions = { baseUrl: string; env: string; pinnedKeys?: string[] | null | undefined }
 
-/** Plain for the `env` `test`. What seals is loaded with the first request that needs it. */
+/** Plain for the `env` `test`. The module that seals is loaded with the first request that needs it. */
 export function openTransport(
   { baseUrl, env, pinnedKeys = null }: TransportOptions,
   transmit: Transmit,
@@ -19,7 +19,7 @@ export function openTransport(
         createSealedTransport({ baseUrl, env, pinnedKeys, transmit, now }),
       (cause) => {
         loading = null
-        const message = 'The part of the app that encrypts cannot be loaded.'
+        const message = 'The encryption module cannot be loaded.'
         throw new ApiError({ status: 0, code: 'network_error', message, cause })
       },
     )
@@ -27,19 +27,19 @@ export function openTransport(
   }
 }
 
-/** What is meant to be sealed must not go out plain by a mistake. */
+/** A configuration mistake must not send requests unsealed. */
 function checkSealing(env: string, pinnedKeys: string[] | null) {
   if (env === 'test' && pinnedKeys !== null) {
-    throw new TypeError('pinnedKeys does nothing without an env, such as production, that seals.')
+    throw new TypeError('pinnedKeys has no effect without an env that seals, such as production.')
   }
   if (env !== 'test' && globalThis.crypto?.subtle === undefined) {
     throw new TypeError(
-      'Sealing needs WebCrypto: browsers have it on https pages, React Native by a package.',
+      'Sealing needs WebCrypto: browsers provide it on https pages, React Native through a package.',
     )
   }
 }
 
-/** Without slashes at its end. */
+/** The base URL without trailing slashes. */
 export function addressOf(baseUrl: string): string {
   if (/^https?:\/\/[^\s/?#@]+(\/[^\s?#]*)?$/i.test(baseUrl)) return baseUrl.replace(/\/+$/, '')
   throw new TypeError(

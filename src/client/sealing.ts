@@ -5,7 +5,7 @@ import { concat, utf8 } from './bytes.ts'
 /** A public key of the server. */
 export type ServerKey = { kid: string; key: CryptoKey | Uint8Array }
 
-/** What is sealed of a request; `contentType` is null without a body. */
+/** The sealed part of a request; `contentType` is null without a body. */
 export type Content = {
   method: string
   /** Path and query. */
@@ -15,7 +15,7 @@ export type Content = {
   body: Uint8Array<ArrayBuffer>
 }
 
-/** What the reply is checked with. */
+/** What the reply must match. */
 type Expectation = { jti: string; replyKey: Uint8Array }
 
 const NEWLINE = 10
@@ -26,8 +26,8 @@ const OPENING = {
 }
 
 /**
- * Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. The server carries
- * out each `jti` once: what is sealed again, because the first try is said to have failed, keeps it.
+ * Seals a request as a compact JWE (RFC 7516: ECDH-ES, A256GCM). `at` in ms since 1970. The server executes each
+ * `jti` once: a request that is sealed again keeps it.
  */
 export async function sealRequest(
   content: Content,
@@ -44,7 +44,7 @@ export async function sealRequest(
     htm: method,
     htu: target,
     ath: token === null ? null : base64url.encode(await sha256(token)),
-    // Inside: whoever could read the token in its header could act with it.
+    // Inside the sealed part: in a header, an intermediary could read the token and use it.
     ...(token === null ? {} : { at: token }),
     rk: base64url.encode(replyKey),
   })
@@ -59,7 +59,7 @@ export function newMessageId(): string {
   return base64url.encode(crypto.getRandomValues(new Uint8Array(16)))
 }
 
-/** Opens the reply to one request. Whatever is not exactly that reply is refused. `sealedAt` in ms. */
+/** Opens the reply to one request; refuses any other. `sealedAt` in ms. */
 export async function openReply(
   message: string,
   status: number,
@@ -76,7 +76,7 @@ export async function openReply(
     const sealedAt = line.iat * 1000
     return { contentType: cty ?? null, body: plaintext.subarray(end + 1), sealedAt }
   } catch (cause) {
-    const text = 'The reply is not what the server sealed for this request.'
+    const text = 'The reply is not the one that the server sealed for this request.'
     throw new ApiError({ status, code: 'reply_invalid', message: text, cause })
   }
 }

@@ -1,24 +1,24 @@
 import { ApiError } from './api-error.ts'
 import type { Envelope } from './caller.ts'
-import { pause } from './patience.ts'
+import { sleep } from './deadline.ts'
 import { createSlot, type Storage } from './storage.ts'
 import type { AuthChangeReason, SessionState } from './tabs.ts'
 import type { Session, SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage
-  /** The tokens of one server are not for another one that shares the storage. */
+  /** Keeps the tokens of servers apart that share the storage. */
   baseUrl: string
-  /** Does one thing at a time over all tabs that share the storage. */
+  /** Runs one task at a time across all tabs that share the storage. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
   /** Exchanges a refresh token for the next session. Throws an ApiError. */
   exchangeRefreshToken: (refreshToken: string) => Promise<Session>
-  /** Called once the storage holds what has changed. */
+  /** Called after a change is stored. */
   onChange: (state: SessionState) => void
   now: () => number
 }
 
-/** `userId`, `isGuest` and `baseUrl` are missing in what earlier versions kept. */
+/** Sessions kept by earlier versions lack `userId`, `isGuest` and `baseUrl`. */
 type Kept = {
   accessToken: string
   refreshToken: string
@@ -29,17 +29,17 @@ type Kept = {
 }
 
 const KEY = 'homeport.session'
-/** An access token is replaced so long before it expires, in ms. */
-const MARGIN = 30_000
+/** How long before it expires an access token is replaced. */
+const EXPIRY_MARGIN_MS = 30_000
 /**
- * A refresh whose reply was lost is tried again after so many ms: the server gives the same answer. Together
- * they outlast the 5 s in which it takes a second use of a token for another process.
+ * Waits before a refresh whose reply was lost is tried again: the server repeats its answer. Together they outlast
+ * the 5 s during which the server attributes a second use of a token to another process.
  */
-const RETRIES = [500, 2_000, 3_000]
+const RETRY_DELAYS_MS = [500, 2_000, 3_000]
 
 export type SessionKeeper = ReturnType<typeof createSessionKeeper>
 
-/** Keeps the tokens of a session, and refreshes them once for all who wait. */
+/** Keeps the tokens of a session, and refreshes them once for all concurrent callers. */
 export function createSessionKeeper(deps: SessionDeps) {
   const { baseUrl, exclusively, exchangeRefreshToken, onChange, now } = deps
   const slot = createSlot(deps.storage, KEY)
@@ -59,7 +59,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     return kept
   }
 
-  /** What is kept; null when nobody is signed in. */
+  /** The kept session; null if no user is signed in. */
   async function read(): Promise<Kept | null> {
     const { isOurs, kept } = await open()
     return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
@@ -71,19 +71,19 @@ export function createSessionKeeper(deps: SessionDeps) {
       const kept = JSON.parse(text ?? 'null')
       return { isOurs: (kept?.baseUrl ?? baseUrl) === baseUrl, kept }
     } catch {
-      // Damaged: nobody is signed in.
+      // Damaged, so no user is signed in.
       return { isOurs: true, kept: null }
     }
   }
 
-  /** A session whose access token has not expired by our clock. Throws `unauthenticated` without one. */
+  /** A session whose access token has not expired by our clock. Throws `unauthenticated` if no user is signed in. */
   async function readFresh(): Promise<Kept> {
     const kept = await read()
     if (kept === null) throw notSignedIn()
-    return kept.expiresAt - MARGIN > now() ? kept : renew(kept.accessToken)
+    return kept.expiresAt - EXPIRY_MARGIN_MS > now() ? kept : renew(kept.accessToken)
   }
 
-  /** A session with an access token that is not `spent`; those who ask while it is fetched share it. */
+  /** A session with another access token than `spent`; concurrent callers share it. */
   function renew(spent: string): Promise<Kept> {
     refreshing ??= exclusively(() => refresh(spent)).finally(() => {
       refreshing = null
@@ -98,8 +98,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * The server has refused to refresh the session of a token. It is forgotten once, however many were told
-   * so, and only while no other one has taken its place.
+   * The server has refused to refresh the session of a token: forgets it once, however many callers report it, unless
+   * another session has replaced it.
    */
   function end(refused: string): Promise<void> {
     ending = ending
@@ -111,17 +111,17 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   async function refresh(spent: string): Promise<Kept> {
-    for (const delay of [...RETRIES, null]) {
+    for (const delay of [...RETRY_DELAYS_MS, null]) {
       const kept = await read()
       if (kept === null) throw notSignedIn()
-      // Another tab, process or earlier caller was quicker.
+      // Another tab, process or earlier caller has already refreshed it.
       if (kept.accessToken !== spent) return kept
       try {
         return await exchange(kept)
       } catch (error) {
         if (isSessionEnded(error)) return await readOther(spent, error)
         if (delay === null || !isTransient(error)) throw error
-        await pause(delay)
+        await sleep(delay)
       }
     }
     throw notSignedIn()
@@ -129,12 +129,12 @@ export function createSessionKeeper(deps: SessionDeps) {
 
   async function exchange({ refreshToken, userId }: Kept): Promise<Kept> {
     const session = await exchangeRefreshToken(refreshToken)
-    // Somebody may have signed out meanwhile, or in as somebody else.
+    // The user may have signed out meanwhile, or another user in.
     if ((await read())?.refreshToken === refreshToken) return keep(session, 'refreshed')
     return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
   }
 
-  /** What another process has kept since; without it the session has ended. */
+  /** The session that another process has kept since; without one the session has ended. */
   async function readOther(spent: string, refusal: unknown): Promise<Kept> {
     await end(spent)
     const kept = await read()
@@ -143,7 +143,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 }
 
-/** The session in a reply of signing in, or its challenge. Throws `reply_invalid` for anything else. */
+/** The session or challenge in the reply to a sign-in. Throws `reply_invalid` for anything else. */
 export function sessionIn({ response }: Envelope): SignInResult {
   const { accessToken, refreshToken, expiresIn, user, challengeToken } = (response ?? {}) as Record<
     string,
@@ -155,16 +155,16 @@ export function sessionIn({ response }: Envelope): SignInResult {
     typeof expiresIn === 'number' &&
     typeof (user as Session['user'] | undefined)?._id === 'string'
   if (isSession || typeof challengeToken === 'string') return response as SignInResult
-  const message = 'The server answered without a session.'
+  const message = 'The server replied without a session.'
   throw new ApiError({ status: 200, code: 'reply_invalid', message })
 }
 
-/** The server says that there is no such session, and it is the server who says it. */
+/** The server itself says that the session has ended. */
 export function isSessionEnded(error: unknown): boolean {
   return error instanceof ApiError && error.code === 'unauthenticated' && error.isGenuine
 }
 
-/** The access token is refused, and it is the server who says it. */
+/** The server itself refuses the access token. */
 export function isTokenRefused(error: unknown): boolean {
   return (
     isSessionEnded(error) ||
@@ -174,11 +174,11 @@ export function isTokenRefused(error: unknown): boolean {
 
 export function sessionEnded(cause: unknown): ApiError {
   const message =
-    'The session on this device has ended, so the account cannot take over what it had. Try again to go on without it.'
+    "The session on this device has ended, so the account cannot take over the guest's data. Try again to continue without it."
   return new ApiError({ status: 401, code: 'session_ended', message, cause })
 }
 
-/** There was no answer, one that says to come again, or another process is refreshing the same session. */
+/** There was no reply, or the server asks for a retry, or another process is refreshing the same session. */
 function isTransient(error: unknown): boolean {
   return (
     error instanceof ApiError &&
@@ -187,13 +187,13 @@ function isTransient(error: unknown): boolean {
 }
 
 function notSignedIn(): ApiError {
-  const message = 'Nobody is signed in.'
+  const message = 'No user is signed in.'
   return new ApiError({ status: 401, code: 'unauthenticated', message, isGenuine: true })
 }
 
 export function tokenLost(): ApiError {
   const message =
-    'The account was made without what the guest has: something on the way removes the token.'
+    "The account was created without the guest's data: an intermediary removes the token."
   return new ApiError({ status: 0, code: 'token_lost', message })
 }
 

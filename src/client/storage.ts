@@ -1,13 +1,13 @@
 import { ApiError } from './api-error.ts'
 
-/** Where the session is kept: `localStorage` is one, and so is AsyncStorage; a keychain is better. */
+/** Where the session is kept: `localStorage` and AsyncStorage fit; a keychain is better. */
 export type Storage = {
   getItem(key: string): string | null | Promise<string | null>
   setItem(key: string, value: string): void | Promise<void>
   removeItem(key: string): void | Promise<void>
 }
 
-/** Forgets everything when the app ends. */
+/** Keeps items until the app ends. */
 export function inMemory(): Storage {
   const items = new Map<string, string>()
   return {
@@ -17,7 +17,7 @@ export function inMemory(): Storage {
   }
 }
 
-/** The value at one key of a storage. Whatever fails there is a `storage_failed`. */
+/** The value of one key of a storage. Throws `storage_failed` if the storage fails. */
 export function createSlot(storage: Storage, key: string) {
   return {
     read: () => attempt(() => storage.getItem(key)),

@@ -1,4 +1,4 @@
-import { pause } from './patience.ts'
+import { sleep } from './deadline.ts'
 
 /** Why the session changed. `session_ended`: the server has ended it. */
 export type AuthChangeReason =
@@ -8,14 +8,14 @@ export type AuthChangeReason =
   | 'account_deleted'
   | 'session_ended'
 
-/** What became of the session, in this tab or in another one with the same storage. */
+/** A change of the session, in this tab or another one with the same storage. */
 export type AuthChange = {
   reason: AuthChangeReason
   /** Whether a session is kept on this device now. */
   isSignedIn: boolean
 }
 
-/** `expiresAt` tells one state of the session from the next; null when nobody is signed in. */
+/** `expiresAt` identifies a state of the session; null if no user is signed in. */
 export type SessionState = { reason: AuthChangeReason; expiresAt: number | null }
 
 type Channel = {
@@ -31,20 +31,20 @@ type Platform = {
   navigator?: { locks?: Locks }
 }
 
-/** A tab that was put to sleep while it refreshes holds the others up for so long, in ms. */
-const LONGEST_WAIT = 10_000
-/** The storage of a tab may show what another one has written only so many ms after it was told. */
-const READ_DELAYS = [0, 5, 15, 30, 50, 100, 300, 500]
+/** How long a tab that was suspended during a refresh can block the others. */
+const MAX_LOCK_WAIT_MS = 10_000
+/** When to read the storage after another tab's message: it may show the change only later. */
+const READ_DELAYS_MS = [0, 5, 15, 30, 50, 100, 300, 500]
 
 /**
- * Does `work` while no other tab does any under the same name. Where the platform has no locks it begins at
- * once: the server answers those who come second.
+ * Runs `work` while no other tab runs any under the same name. Without locks on the platform it starts at once: the
+ * server handles concurrent refreshes too.
  */
-export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise<T> {
+export async function withTabLock<T>(name: string, work: () => Promise<T>): Promise<T> {
   const { locks } = (globalThis as unknown as Platform).navigator ?? {}
   if (!locks) return work()
   const waiting = new AbortController()
-  const timer = setTimeout(() => waiting.abort(), LONGEST_WAIT)
+  const timer = setTimeout(() => waiting.abort(), MAX_LOCK_WAIT_MS)
   let isGranted = false
   try {
     return await locks.request(name, { signal: waiting.signal }, () => {
@@ -59,46 +59,46 @@ export async function inOneTab<T>(name: string, work: () => Promise<T>): Promise
 }
 
 /**
- * Tells listeners in all tabs what became of the session. `name` stands for the storage that the tabs share;
- * null for none. `readExpiry` tells what the storage holds: news that is not true of it is of another one.
+ * Tells listeners in all tabs about changes of the session. `name` identifies the storage that the tabs share; null
+ * if they share none. `readExpiry` reads the storage: a message that does not match it is about another storage.
  */
 export function createAuthChanges(name: string | null, readExpiry: () => Promise<number | null>) {
   const listeners = new Set<(change: AuthChange) => void>()
   let channel: Channel | null = null
-  /** As this tab has last seen it: tabs that share nothing but a name are not told of each other's end. */
+  /** As this tab last saw it: tabs that share only the name are not told when the other's session ends. */
   let wasSignedIn = false
   let latest: SessionState | null = null
   return { announce, listen }
 
   function announce(state: SessionState) {
-    tell(state)
+    notify(state)
     open()?.postMessage(state)
   }
 
   function listen(listener: (change: AuthChange) => void): () => void {
     open()
-    // Its own function, so that who listens twice is told twice.
+    // A new function, so that a listener added twice is called twice.
     const own = (change: AuthChange) => listener(change)
     listeners.add(own)
     return () => void listeners.delete(own)
   }
 
-  function tell({ reason, expiresAt }: SessionState) {
+  function notify({ reason, expiresAt }: SessionState) {
     wasSignedIn = expiresAt !== null
     for (const listener of listeners) {
-      // What a listener throws is the app's, not the call's.
+      // An error in a listener is the app's and must not fail the call.
       void Promise.resolve({ reason, isSignedIn: expiresAt !== null }).then(listener)
     }
   }
 
-  /** Opened when it is needed first. */
+  /** Opens the channel at first use. */
   function open(): Channel | null {
     const { BroadcastChannel } = globalThis as unknown as Platform
-    // Deno has no tabs, and runs on while a channel is open.
+    // Deno has no tabs, and an open channel keeps it running.
     if (channel || name === null || !BroadcastChannel || 'Deno' in globalThis) return channel
     channel = new BroadcastChannel(name)
     channel.unref?.()
-    channel.onmessage = ({ data }) => void hear(data)
+    channel.onmessage = ({ data }) => void receive(data)
     void readExpiry().then(
       (expiresAt) => {
         wasSignedIn ||= expiresAt !== null
@@ -108,15 +108,15 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
     return channel
   }
 
-  /** Tells the news once the storage shows it, unless newer news arrive first. */
-  async function hear(news: SessionState) {
+  /** Notifies listeners once the storage shows the change, unless a newer message arrives first. */
+  async function receive(news: SessionState) {
     latest = news
-    for (const delay of READ_DELAYS) {
-      if (delay > 0) await pause(delay)
+    for (const delay of READ_DELAYS_MS) {
+      if (delay > 0) await sleep(delay)
       const expiresAt = await readExpiry().catch(() => undefined)
       if (latest !== news) return
       if (expiresAt !== news.expiresAt) continue
-      if (expiresAt !== null || wasSignedIn) tell(news)
+      if (expiresAt !== null || wasSignedIn) notify(news)
       return
     }
   }

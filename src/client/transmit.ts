@@ -1,7 +1,7 @@
 import { ApiError } from './api-error.ts'
-import type { Patience, Progress } from './patience.ts'
+import type { Deadline, Progress } from './deadline.ts'
 
-/** One request as it goes over the wire. `body` is null for none. */
+/** A request as it is sent. `body` is null without a body. */
 type Outgoing = {
   url: string
   method: string
@@ -9,15 +9,15 @@ type Outgoing = {
   body: Uint8Array<ArrayBuffer> | FormData | string | null
 }
 
-/** One reply as it came. */
+/** A reply as it was received. */
 export type Incoming = { status: number; text: string; header: (name: string) => string | null }
 
-export type Transmit = (request: Outgoing, patience: Patience) => Promise<Incoming>
+export type Transmit = (request: Outgoing, deadline: Deadline) => Promise<Incoming>
 
-/** As every platform has it. */
+/** The `fetch` of every platform. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>
 
-/** The part of the browser's and React Native's XMLHttpRequest that is used here. */
+/** The part of XMLHttpRequest that is used here. */
 type Xhr = {
   upload: { onprogress: (event: { loaded: number; total: number }) => void }
   onload: () => void
@@ -31,43 +31,43 @@ type Xhr = {
   abort(): void
 }
 
-/** Without progress to go by, an upload may take a millisecond more for each so many bytes: 8 KiB a second. */
-const SLOWEST_BYTES_A_MS = 8
+/** The slowest upload to wait for where progress is not reported: 8 kB a second. */
+const MIN_BYTES_PER_MS = 8
 
 /**
- * Sends by `fetch`. Without one it sends by the platform's own, and uploads by its XMLHttpRequest where there is
- * one, which alone knows of progress.
+ * Sends with the given `fetch`. Without one it uses the platform's own, and XMLHttpRequest for uploads if there is
+ * one: only it reports progress.
  */
 export function createTransmit(fetch?: Fetch): Transmit {
-  return async (request, patience) => {
-    throwIfOver(patience)
+  return async (request, deadline) => {
+    throwIfFailed(deadline)
     const { XMLHttpRequest } = globalThis as { XMLHttpRequest?: new () => Xhr }
-    const { timeout, onProgress, restart } = patience
+    const { timeout, onProgress, restart } = deadline
     const xhr = onProgress && !fetch && XMLHttpRequest ? new XMLHttpRequest() : null
-    if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / SLOWEST_BYTES_A_MS)
+    if (onProgress) restart(xhr ? timeout : timeout + sizeOf(request) / MIN_BYTES_PER_MS)
     const sending = xhr
-      ? sendCounted(xhr, request, (progress) => {
+      ? sendWithProgress(xhr, request, (progress) => {
           restart(timeout)
           onProgress?.(progress)
         })
       : sendByFetch(fetch ?? platformFetch, request)
-    patience.onBreak(sending.cancel)
+    deadline.onCancel(sending.cancel)
     const reply = await sending.reply.catch((cause) => {
-      throwIfOver(patience)
+      throwIfFailed(deadline)
       const message = 'The server cannot be reached.'
       throw new ApiError({ status: 0, code: 'network_error', message, cause })
     })
-    throwIfOver(patience)
+    throwIfFailed(deadline)
     return reply
   }
 }
 
-function throwIfOver({ failure }: Patience) {
+function throwIfFailed({ failure }: Deadline) {
   const over = failure()
   if (over) throw over
 }
 
-/** Looked up when it is called, on its own object: browsers ask for that. */
+/** Called on `globalThis`, which browsers require; looked up at each call. */
 const platformFetch: Fetch = (url, init) => globalThis.fetch(url, init)
 
 type Sending = { reply: Promise<Incoming>; cancel: () => void }
@@ -89,14 +89,14 @@ function sendByFetch(fetch: Fetch, { url, method, headers, body }: Outgoing): Se
   return { reply: reply(), cancel: () => controller.abort() }
 }
 
-function sendCounted(
+function sendWithProgress(
   xhr: Xhr,
   { url, method, headers, body }: Outgoing,
   onProgress: (progress: Progress) => void,
 ): Sending {
   const reply = new Promise<Incoming>((resolve, reject) => {
     xhr.upload.onprogress = ({ loaded, total }) => onProgress({ sent: loaded, total })
-    xhr.onerror = () => reject(new Error('the connection broke off'))
+    xhr.onerror = () => reject(new Error('the connection was lost'))
     xhr.onload = () =>
       resolve({
         status: xhr.status,

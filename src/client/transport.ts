@@ -1,19 +1,19 @@
-import type { Patience } from './patience.ts'
+import type { Deadline } from './deadline.ts'
 import type { Incoming, Transmit } from './transmit.ts'
 
-/** A request before it is decided whether it goes out plain or sealed. */
+/** A request before it is sealed or sent as it is. */
 export type Request = {
   method: string
-  /** Path and query, percent-encoded as they go out. */
+  /** Path and query, percent-encoded. */
   target: string
   headers: Record<string, string>
   token: string | null
   contentType: string | null
   body: Uint8Array<ArrayBuffer> | FormData | null
-  patience: Patience
+  deadline: Deadline
 }
 
-/** A reply, opened. `isGenuine`: it was sealed by the server, or sealing is off. */
+/** An opened reply. `isGenuine`: the server sealed it, or sealing is off. */
 export type Reply = Incoming & { isGenuine: boolean }
 
 export type Send = (request: Request) => Promise<Reply>
@@ -21,16 +21,16 @@ export type Send = (request: Request) => Promise<Reply>
 /** Sends requests as they are. */
 export function createPlainTransport(baseUrl: string, transmit: Transmit): Send {
   return async (request) => {
-    const { method, target, contentType, body, token, patience } = request
-    const headers = headersOf(request, 'test', contentType)
+    const { method, target, contentType, body, token, deadline } = request
+    const headers = contentHeaders(request, 'test', contentType)
     if (token !== null) headers['authorization'] = `Bearer ${token}`
     const url = baseUrl + target
-    return { ...(await transmit({ url, method, headers, body }, patience)), isGenuine: true }
+    return { ...(await transmit({ url, method, headers, body }, deadline)), isGenuine: true }
   }
 }
 
-/** The headers of a request in an `env`, with the type of its content where it has one. */
-export function headersOf({ headers }: Request, env: string, contentType: string | null) {
+/** The headers of a request in an `env`, with its content type if it has content. */
+export function contentHeaders({ headers }: Request, env: string, contentType: string | null) {
   return {
     ...headers,
     env,

@@ -1,4 +1,4 @@
-import { withPatience } from '../../src/client/patience.ts'
+import { withDeadline } from '../../src/client/deadline.ts'
 import { createSealedTransport } from '../../src/client/sealed-transport.ts'
 import { createTransmit, type Fetch } from '../../src/client/transmit.ts'
 import { onTheWire } from './network.ts'
@@ -19,7 +19,7 @@ export function sealingClient(handle: (request: Request) => Promise<Response>, n
       ...headers
     } = request.headers.toJSON()
     const body = request.body === null ? null : new Uint8Array(await request.arrayBuffer())
-    const reply = await withPatience({ timeout: 30_000 }, (patience) =>
+    const reply = await withDeadline({ timeout: 30_000 }, (deadline) =>
       transport({
         method,
         target: url.slice(BASE.length),
@@ -27,7 +27,7 @@ export function sealingClient(handle: (request: Request) => Promise<Response>, n
         token: authorization?.replace('Bearer ', '') ?? null,
         contentType,
         body,
-        patience,
+        deadline,
       }),
     )
     return { status: reply.status, headers: { get: reply.header }, text: reply.text }

@@ -1,7 +1,7 @@
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
 
-/** What a failure says, by its status. */
+/** An example of an error by status. */
 const FAILURES: Record<string, [code: string, message: string]> = {
   '400': ['malformed_request', 'The body is not readable JSON in UTF-8.'],
   '401': ['unauthenticated', 'The token is invalid or has expired: sign in again.'],
@@ -16,7 +16,7 @@ const FAILURES: Record<string, [code: string, message: string]> = {
   '507': ['insufficient_storage', 'The server has no space left. Try again later.'],
 }
 
-/** A reply with the example of a failure of this status. */
+/** The content of a reply, with an example of an error of this status. */
 export function withFailureExample(
   status: string,
   content: Record<string, Node>,
@@ -28,16 +28,16 @@ export function withFailureExample(
   return { 'application/json': { ...json, example: { code, message, requestId } } }
 }
 
-/** Pages on which requests are tried send examples: those of optional parameters go into the description. */
-export function unfilled(parameter: Node): Node {
+/** Moves the example of an optional parameter into its description: pages that try requests would send it. */
+export function withoutExample(parameter: Node): Node {
   const { schema, description } = parameter as { schema?: Node; description?: string }
   const { examples, ...rest } = schema ?? {}
   if (parameter['required'] || !Array.isArray(examples)) return parameter
-  const such = `${description}. Such as \`${examples[0]}\``
-  return { ...parameter, description: such, schema: withoutExamples(rest) }
+  const text = `${description}. Such as \`${examples[0]}\``
+  return { ...parameter, description: text, schema: withoutExamples(rest) }
 }
 
-/** Numbers are choices of text and number, each with the examples. */
+/** A number is a choice of text and number, each with the examples. */
 function withoutExamples({ examples: _examples, anyOf, ...rest }: Node): Node {
   if (!Array.isArray(anyOf)) return rest
   return { ...rest, anyOf: (anyOf as Node[]).map(withoutExamples) }

@@ -7,15 +7,15 @@ const text = (description: string, example: string, more: Node = {}) => ({
   example,
 })
 
-/** Without an example of its own: pages on which requests are tried would send it. */
+/** The example is in the description: pages that try requests would send an `example`. */
 const optional = (description: string, example: string, more: Node = {}) => ({
   description: `${description}. Such as \`${example}\``,
   schema: { type: 'string', ...more },
 })
 
 /**
- * What every operation takes. They are no parameters: a generator would make arguments of every function of them, where
- * an app sets them once as default headers of its client.
+ * The headers of every operation. They are not parameters: generators would add arguments to every function, but an
+ * app sets them once, as default headers of its client.
  */
 const COMMON_HEADERS: Record<string, Node> = {
   Env: {
@@ -31,7 +31,7 @@ const COMMON_HEADERS: Record<string, Node> = {
   Device: {
     name: 'device',
     ...optional(
-      'what the person recognises this device by, `ios` without it; percent-encoded where it is not ASCII',
+      'the name by which the user recognises this device, `ios` by default; percent-encoded if it is not ASCII',
       'Pixel 9',
       {
         maxLength: 200,
@@ -40,24 +40,24 @@ const COMMON_HEADERS: Record<string, Node> = {
   },
   Timezone: {
     name: 'timezone',
-    ...optional('IANA name, UTC without it; a new account takes it', 'Europe/Berlin'),
+    ...optional('the time zone of new accounts as an IANA name; UTC by default', 'Europe/Berlin'),
   },
   AcceptLanguage: {
     name: 'Accept-Language',
     ...optional(
-      'of content, of new accounts and of messages; English without it',
+      'the language of content, messages and new accounts; English by default',
       'pt-BR, en;q=0.8',
       {},
     ),
   },
 }
 
-/** The request headers of single operations by the name of their component. */
+/** The request headers of some operations, by component name. */
 const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
-      'the same for every try of one upload: a retry within 24 hours and 100 uploads stores nothing',
+      'the same for every attempt of one upload: a retry within 24 hours and 100 uploads stores nothing',
       '5f0c6d3e',
       {
         pattern: '^[!-~]{1,64}$',
@@ -71,7 +71,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IfNoneMatch: {
     name: 'If-None-Match',
     ...optional(
-      'the `ETag` of what is known already: 304 when it has not changed. Leave it out where 304 is an error to your client',
+      'the `ETag` of a cached reply: the server answers 304 if it has not changed. Leave it out if your client treats 304 as an error',
       '"k3v9qw1x5c7b2n4m6j8h0g"',
     ),
   },
@@ -79,27 +79,27 @@ const REQUEST_HEADERS: Record<string, Node> = {
 
 const RESPONSE_HEADERS: Record<string, Node> = {
   XRequestId: text(
-    'names the request in the log of the server',
+    'identifies the request in the server’s log',
     '5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11',
   ),
   RetryAfter: {
-    description: 'seconds to wait before another try',
+    description: 'seconds to wait before trying again',
     schema: { type: 'integer' },
     example: 5,
   },
   WwwAuthenticate: text('how to sign in', 'Bearer'),
   ETag: text('changes with the content', '"k3v9qw1x5c7b2n4m6j8h0g"'),
-  CacheControl: text('how long it may be kept', 'public, max-age=300'),
+  CacheControl: text('how long the reply may be cached', 'public, max-age=300'),
   ContentLanguage: text('the language of the texts', 'en'),
 }
 
-/** The headers of every operation, as parameters are described. */
+/** The headers of every operation, described like parameters. */
 export const commonHeaders = Object.values(COMMON_HEADERS).map((header) => ({
   in: 'header',
   ...header,
 }))
 
-/** The components that operations refer to. */
+/** The header components that operations refer to. */
 export const headerComponents = {
   parameters: Object.fromEntries(
     Object.entries(REQUEST_HEADERS).map(([name, header]) => [name, { in: 'header', ...header }]),
@@ -112,7 +112,7 @@ export function headerParameters(names: string[]): Node[] {
   return names.map((name) => ({ $ref: `#/components/parameters/${name}` }))
 }
 
-/** The headers of a reply with this status; `isCached`: of a public endpoint. */
+/** The headers of a reply with this status; `isCached`: the endpoint is public and cached. */
 export function responseHeaders(status: string, isCached: boolean): Node {
   const names = [['X-Request-Id', 'XRequestId']]
   if (status === '401') names.push(['WWW-Authenticate', 'WwwAuthenticate'])

@@ -1,4 +1,4 @@
-import { unfilled, withFailureExample } from './openapi-examples.ts'
+import { withFailureExample, withoutExample } from './openapi-examples.ts'
 import {
   commonHeaders,
   headerComponents,
@@ -8,7 +8,7 @@ import {
 
 /** Any part of an OpenAPI document. */
 type Node = Record<string, unknown>
-/** The plugin leaves the title and description of a reply's schema beside its content. */
+/** The plugin puts the title and description of a reply's schema next to its content. */
 type Response = {
   description?: string
   title?: string
@@ -39,14 +39,14 @@ const DESCRIPTIONS: Record<string, string> = {
 }
 
 /**
- * Repairs what the plugin writes, so that generators for Swift, Kotlin and Dart get clean models:
- * plain numbers and booleans, `nullable`, `enum` for `const`, one content type, named schemas.
+ * Cleans up the plugin's document, so that generators for Swift, Kotlin and Dart get clean models: plain numbers and
+ * booleans, `nullable`, `enum` instead of `const`, one content type, named schemas.
  */
 export function normalizeOpenApi(
-  plugins: OpenApi,
+  original: OpenApi,
   { tags, server, isSimple }: { tags: Record<string, string>; server: string; isSimple: boolean },
 ): OpenApi {
-  const document = isSimple ? simplified(plugins) : plugins
+  const document = isSimple ? simplified(original) : original
   const schemas: Record<string, unknown> = {}
   const paths: OpenApi['paths'] = {}
   for (const [path, item] of Object.entries(document.paths).toSorted()) {
@@ -61,10 +61,10 @@ export function normalizeOpenApi(
     openapi: '3.0.3',
     info: {
       ...(info as Node),
-      contact: { name: 'Whoever runs this server' },
+      contact: { name: 'The operator of this server' },
       license: { name: 'MIT', url: 'https://opensource.org/license/mit' },
     },
-    servers: [{ url: server, description: 'The server that this document is from' }],
+    servers: [{ url: server, description: 'The server that serves this document' }],
     tags: tagsOf(paths, tags),
     security: [],
     'x-common-headers': commonHeaders,
@@ -89,16 +89,16 @@ export function normalizeOpenApi(
   }
 }
 
-/** Takes what schemas offer to generators that know neither `oneOf` nor arrays of files. */
+/** Replaces schemas by their `x-simple`, for generators that support neither `oneOf` nor arrays of files. */
 function simplified(document: OpenApi): OpenApi {
   return JSON.parse(JSON.stringify(document), (_key, node) => {
     const simple = node?.['x-simple']
-    // The plugin says of a reply what its schema says once more, and names it by that.
+    // The plugin repeats the title and description of a reply's schema on the reply, and names the schema by them.
     return simple && node.content ? { content: node.content } : (simple ?? node)
   })
 }
 
-/** What payload encryption may answer before the route is asked, whatever the route is. */
+/** Adds the errors that payload encryption can return before the route is reached. */
 function withSealing(operation: Operation, path: string, method: string): Operation {
   const { responses } = operation
   const failure = responses['400']
@@ -108,7 +108,7 @@ function withSealing(operation: Operation, path: string, method: string): Operat
   return { ...operation, responses: { ...own, ...responses } }
 }
 
-/** The headers that an operation takes beside the common ones, and those that it answers with. */
+/** Adds an operation's own request headers and its response headers. */
 function withHeaders(operation: Operation): Operation {
   const { 'x-request-headers': named, 'x-cached': isCached, parameters = [], ...rest } = operation
   const names = [...((named as string[] | undefined) ?? []), ...(isCached ? ['IfNoneMatch'] : [])]
@@ -118,7 +118,7 @@ function withHeaders(operation: Operation): Operation {
   }
   return {
     ...rest,
-    parameters: [...(parameters as Node[]).map(unfilled), ...headerParameters(names)],
+    parameters: [...(parameters as Node[]).map(withoutExample), ...headerParameters(names)],
     responses: Object.fromEntries(
       Object.entries(responses).map(([status, response]) => [
         status,
@@ -135,13 +135,13 @@ function normalizeOperation(operation: Operation, schemas: Record<string, unknow
   if (requestBody) {
     normalized['requestBody'] = {
       required: true,
-      content: jsonAlone(requestBody.content, `${name}Body`),
+      content: jsonOnly(requestBody.content, `${name}Body`),
     }
   }
   normalized['responses'] = Object.fromEntries(
     Object.entries(responses).map(([status, { description, title, headers, content }]) => {
       const titled = title ?? (status === '200' ? `${name}Reply` : undefined)
-      const json = content && jsonAlone(content, titled, description)
+      const json = content && jsonOnly(content, titled, description)
       const body = json && { content: withFailureExample(status, json) }
       return [status, { description: DESCRIPTIONS[status] ?? description, headers, ...body }]
     }),
@@ -149,8 +149,8 @@ function normalizeOperation(operation: Operation, schemas: Record<string, unknow
   return clean(normalized, schemas) as Operation
 }
 
-/** The plugin offers every body as JSON, form and text: where it says JSON, it is JSON alone. */
-function jsonAlone(content: Record<string, Node>, title?: string, description?: string) {
+/** The plugin documents every body as JSON, form and text: keeps only JSON. */
+function jsonOnly(content: Record<string, Node>, title?: string, description?: string) {
   const json = content['application/json']
   if (!json) return content
   const schema = json['schema'] as Node
@@ -160,7 +160,7 @@ function jsonAlone(content: Record<string, Node>, title?: string, description?: 
   return { 'application/json': { ...json, schema: named } }
 }
 
-/** Walks any part of the document and repairs every schema in it. Titled ones move to `schemas`. */
+/** Cleans up every schema in a part of the document, and moves titled ones to `schemas`. */
 function clean(node: unknown, schemas: Record<string, unknown>): unknown {
   if (Array.isArray(node)) return node.map((item) => clean(item, schemas))
   if (node === null || typeof node !== 'object') return node
@@ -173,9 +173,9 @@ function clean(node: unknown, schemas: Record<string, unknown>): unknown {
     ),
   )
   allowAbsentNulls(cleaned)
-  // Generators know a map of anything by this word.
+  // Generators recognise a map of any values by `true`.
   if (isEmpty(cleaned['additionalProperties'])) cleaned['additionalProperties'] = true
-  // Newer servers may answer more than this document knows.
+  // Newer servers may return fields that this document does not contain.
   if (!/Body$|Changes$/.test(String(title ?? 'Body'))) delete cleaned['additionalProperties']
   if (typeof title !== 'string' || !(cleaned['type'] ?? cleaned['oneOf'])) {
     return title === undefined ? cleaned : { title, ...cleaned }
@@ -188,7 +188,7 @@ function isEmpty(schema: unknown): boolean {
   return typeof schema === 'object' && schema !== null && Object.keys(schema).length === 0
 }
 
-/** Generators that do not know `nullable` take what may be null for optional: both read as "there is none". */
+/** Makes nullable fields optional as well, for generators that do not support `nullable`. */
 function allowAbsentNulls(schema: Node) {
   const { properties, required } = schema
   if (!Array.isArray(required)) return
@@ -198,7 +198,7 @@ function allowAbsentNulls(schema: Node) {
   else delete schema['required']
 }
 
-/** A property may bear the name of a keyword: only values of the keyword's own type are touched. */
+/** A property can have the name of a keyword: only values of the keyword's own type are changed. */
 function repaired(node: Node): Node {
   const { anyOf, patternProperties, error, examples, ...rest } = node
   if (error !== undefined && typeof error !== 'string') rest['error'] = error
@@ -213,17 +213,17 @@ function repaired(node: Node): Node {
     return { ...rest, additionalProperties: Object.values(patternProperties as Node)[0] }
   }
   if (!Array.isArray(anyOf)) return rest
-  // Which of several models it is, one of their properties says.
+  // A property tells the models apart.
   if (rest['discriminator']) return { ...rest, oneOf: anyOf }
   return { ...rest, ...union(anyOf as Node[]) }
 }
 
-/** A union with null is nullable; one of a number or boolean and text with a format is how the plugin says the former. */
+/** A union with null is nullable; the plugin writes a number or boolean as a union with text that has a format. */
 function union(choices: Node[]): Node {
   const others = choices.filter(({ type }) => type !== 'null')
   const nullable = others.length < choices.length ? { nullable: true } : {}
   const native = others.find(({ type }) => /^(integer|number|boolean)$/.test(String(type)))
-  // Text that stands for a number has a format, and a choice of plain types is any value.
+  // Text that stands for a number has a format; a union of plain types becomes any value.
   if (native && others.some(({ type, format }) => type === 'string' && format !== undefined))
     return { ...repaired(native), ...nullable }
   if (native && others.length > 1) return nullable
@@ -231,7 +231,7 @@ function union(choices: Node[]): Node {
     return { type: 'string', enum: others.map((choice) => choice['const']), ...nullable }
   }
   const [only] = others
-  // A model that may be null stays a model that others refer to.
+  // A nullable model stays a model of its own.
   if (only && others.length === 1 && only['title'])
     return { type: 'object', allOf: [only], ...nullable }
   if (only && others.length === 1) return { ...repaired(only), ...nullable }

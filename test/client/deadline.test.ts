@@ -1,6 +1,6 @@
 import { afterEach, expect, test } from 'bun:test'
 import { ApiError, createClient } from '../../src/client/client.ts'
-import { type Progress, withPatience } from '../../src/client/patience.ts'
+import { type Progress, withDeadline } from '../../src/client/deadline.ts'
 import { inMemory } from '../../src/client/storage.ts'
 import { createTransmit } from '../../src/client/transmit.ts'
 import { createTestApp } from '../support/app.ts'
@@ -236,8 +236,8 @@ test('an upload lives as long as bytes go out, and ends when they stop', async (
     const request = { url: 'http://127.0.0.1:9/', method: 'POST', headers: {}, body: 'x' }
     const sent: number[] = []
     const onProgress = ({ sent: bytes }: Progress) => void sent.push(bytes)
-    const reply = withPatience({ timeout: 60 }, (patience) =>
-      createTransmit()(request, { ...patience, onProgress }),
+    const reply = withDeadline({ timeout: 60 }, (deadline) =>
+      createTransmit()(request, { ...deadline, onProgress }),
     )
     expect(await codeOf(reply)).toBe(outcome)
     expect([sent.length, cancelled]).toEqual([ticks, outcome === 'timeout'])

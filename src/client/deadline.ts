@@ -1,0 +1,84 @@
+import { ApiError } from './api-error.ts'
+import type { CallOptions } from './shared-types.ts'
+
+/** How much of an upload has been sent, in bytes. */
+export type Progress = { sent: number; total: number }
+
+/** When a call fails, and how to cancel its request. */
+export type Deadline = {
+  /** Milliseconds for the whole call; for an upload, without progress. */
+  timeout: number
+  /** Why the call was cancelled; null while it runs. */
+  failure: () => ApiError | null
+  /** Registers the function that cancels the request under way. */
+  onCancel: (cancel: () => void) => void
+  /** Restarts the timer: the call has `ms` from now. */
+  restart: (ms: number) => void
+  /** Called during an upload as bytes are sent. */
+  onProgress?: ((progress: Progress) => void) | undefined
+}
+
+/** Runs one call with the caller's options. */
+export type RunCall = <T>(
+  options: CallOptions | undefined,
+  work: (deadline: Deadline) => Promise<T>,
+) => Promise<T>
+
+/** The longest delay of a timer in ms: timers fire at once for more. */
+const MAX_TIMER_MS = 2 ** 31 - 1
+/** The default timeout of a call. */
+export const DEFAULT_TIMEOUT_MS = 30_000
+
+/**
+ * Runs the `work` of one call. When the caller cancels it or the time is over, it fails at once, whatever it waits
+ * for: a request, a retry, a refresh or the storage. Fails with an ApiError only.
+ */
+export function withDeadline<T>(
+  { signal, timeout }: { signal?: AbortSignal | undefined; timeout: number },
+  work: (deadline: Deadline) => Promise<T>,
+): Promise<T> {
+  if (!(timeout > 0)) {
+    return Promise.reject(
+      new TypeError('timeout must be a number of milliseconds above 0, or Infinity.'),
+    )
+  }
+  return new Promise((resolve, reject) => {
+    let timer: ReturnType<typeof setTimeout> | undefined
+    let failure: ApiError | null = null
+    let cancelRequest = () => {}
+    const finish = () => {
+      clearTimeout(timer)
+      signal?.removeEventListener('abort', abort)
+    }
+    const fail = (code: string, message: string) => {
+      failure = new ApiError({ status: 0, code, message })
+      finish()
+      reject(failure)
+      cancelRequest()
+    }
+    const abort = () => fail('aborted', 'The call was cancelled.')
+    const restart = (ms: number) => {
+      clearTimeout(timer)
+      if (failure || ms > MAX_TIMER_MS) return
+      timer = setTimeout(() => fail('timeout', 'The server did not answer in time.'), ms)
+    }
+    if (signal?.aborted) return abort()
+    signal?.addEventListener('abort', abort)
+    restart(timeout)
+    const onCancel = (cancel: () => void) => {
+      cancelRequest = cancel
+    }
+    work({ timeout, failure: () => failure, onCancel, restart })
+      .finally(finish)
+      .then(resolve, (error) => reject(asApiError(error)))
+  })
+}
+
+export function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms))
+}
+
+function asApiError(error: unknown): ApiError {
+  if (error instanceof ApiError) return error
+  return new ApiError({ status: 0, code: 'unexpected', message: String(error), cause: error })
+}
