@@ -1,0 +1,94 @@
+import { expect, test } from 'bun:test'
+import { createQuota } from '../../../src/features/attachments/upload/quota.ts'
+import { AppError } from '../../../src/lib/errors.ts'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { fetchFile, filesOf, uploadBody } from '../../support/attachments.ts'
+import { phonePhoto } from '../../support/pictures.ts'
+
+test('variants of all pictures share the quota of their owner, and of nobody else', async () => {
+  await using app = await createTestApp()
+  const { db } = app.services
+  const [ann, bob] = [await app.register(), await app.register()]
+  const quota = createQuota({ db, maxBytes: 100, maxCount: 10 })
+  const own = [await store(app, ann.user._id, 'a'), await store(app, ann.user._id, 'b')]
+  const foreign = await store(app, bob.user._id, 'c')
+  const take = (row: Stored, size: number) =>
+    db.write((tx) =>
+      quota.takeVariant(tx, row, { key: `${row.key}.w64.webp`, original: row.key, size }),
+    )
+  expect(await take(foreign, 80)).toEqual([])
+  expect(await take(own[0] as Stored, 50)).toEqual([])
+  expect(await take(own[1] as Stored, 40)).toEqual(['a.w64.webp'])
+  const upload = { ...(own[0] as Stored), key: 'd', size: 60 }
+  expect(await db.write((tx) => quota.take(tx, ann.user._id, [upload]))).toEqual(['b.w64.webp'])
+  const kept = await db.read.select().from(db.tables.variants)
+  expect(kept.map(({ key }) => key)).toEqual(['c.w64.webp'])
+})
+
+test('the variants of a deleted user go with the files', async () => {
+  await using app = await createTestApp()
+  const { accessToken: token } = await app.register()
+  const photo = await uploadBody(app, token, await phonePhoto(), 'image/jpeg', 'publicAsset')
+  const { url } = photo.json.response[0]
+  expect((await fetchFile(app, `${url}?width=64`)).status).toBe(200)
+  expect(await filesOf(app)).toHaveLength(2)
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  expect(await filesOf(app)).toEqual([])
+}, 20_000)
+
+test('an upload whose account is deleted meanwhile is refused and leaves nothing', async () => {
+  await using app = await createTestApp()
+  const token = await startGuest(app)
+  const { db } = app.services
+  const { write } = db
+  db.write = async (work) => {
+    db.write = write
+    await write(async (tx) => void (await tx.delete(db.tables.users)))
+    return write(work)
+  }
+  const { json } = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
+  expect(json.message).toBe('This account no longer exists.')
+  expect(await filesOf(app)).toEqual([])
+})
+
+test('an upload whose outcome is unknown keeps its file', async () => {
+  await using app = await createTestApp()
+  const token = await startGuest(app)
+  const { db } = app.services
+  const { write } = db
+  db.write = async (work) => {
+    db.write = write
+    await write(work)
+    throw new AppError('unavailable', 'The database is unavailable. Try again in a moment.')
+  }
+  const { status } = await uploadBody(app, token, 'text', 'text/plain', 'supportTicket')
+  expect(status).toBe(503)
+  expect(await filesOf(app)).toHaveLength(1)
+})
+
+/** The token of a guest, after the writes that an upload might meet: no mail, and the first use. */
+async function startGuest(app: TestApp): Promise<string> {
+  const { json } = await app.ask('POST', '/api/auth/guest/v1')
+  const token = json.response.accessToken
+  await app.ask('GET', '/api/user/profile/v1', { token })
+  return token
+}
+
+type Stored = Awaited<ReturnType<typeof store>>
+
+/** The row of a picture of 10 bytes. */
+async function store({ services: { db }, clock }: TestApp, userId: string, key: string) {
+  const row = {
+    key,
+    userId,
+    type: 'publicAsset',
+    fileName: key,
+    itemType: 'image/webp',
+    size: 10,
+    width: 8,
+    height: 8,
+    createdAt: clock.now,
+  }
+  await db.write(async (tx) => void (await tx.insert(db.tables.attachments).values(row)))
+  return row
+}
