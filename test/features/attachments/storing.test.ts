@@ -66,6 +66,14 @@ test('an upload whose outcome is unknown keeps its file', async () => {
   expect(await filesOf(app)).toHaveLength(1)
 })
 
+test('a full quota refuses an upload before its content is looked at', async () => {
+  await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: '4' })
+  const token = await startGuest(app)
+  const send = (body: string, type: string) => uploadBody(app, token, body, 'text/plain', type)
+  expect((await send('text', 'supportTicket')).status).toBe(200)
+  expect((await send('no picture', 'publicAsset')).json.code).toBe('quota_exceeded')
+})
+
 /** The token of a guest, after the writes that an upload might meet: no mail, and the first use. */
 async function startGuest(app: TestApp): Promise<string> {
   const { json } = await app.ask('POST', '/api/auth/guest/v1')
