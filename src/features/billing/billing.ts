@@ -34,48 +34,29 @@ type BillingPartsDeps<Plan extends PlanLike> = {
 
 /** Builds the parts of this feature and wires them together. */
 export function createBillingParts<Plan extends PlanLike>(deps: BillingPartsDeps<Plan>) {
-  const { db, subscriberApi, listPlans, existingUsers, sizes, now, newId, log } = deps
+  const { db, subscriberApi, sizes, log } = deps
   const eventLog = createEventLog(db)
   const projection = createProjection({ db, eventLog, ...(sizes ? { sizes } : {}) })
   const backlog = createBacklog({ db, projection, log })
-  const { pseudonymKey, ignoresSandbox } = deps
-  const erasure = createErasure({ db, projection, backlog, existingUsers, pseudonymKey })
-  const billing = createBilling({
-    db,
-    projection,
-    erasure,
-    backlog,
-    ignoresSandbox,
-    now,
-    newId,
-    log,
-  })
+  const erasure = createErasure({ ...deps, projection, backlog })
+  const billing = createBilling({ ...deps, projection, erasure, backlog })
   const eventSearch = createEventSearch(db)
   const reportUnmatched = createUnmatchedReport(log)
-  const subscription = createSubscription({
-    db,
-    projection,
-    listPlans,
-    existingUsers,
-    reportUnmatched,
-    now,
-  })
+  const subscription = createSubscription({ ...deps, projection, reportUnmatched })
   const { url, key } = subscriberApi
   const { recordInternalEvent } = billing
   const readSubscriber = key === null ? null : createSubscriberApi(url, key)
-  const reconcile =
-    readSubscriber && createReconcile({ db, readSubscriber, recordInternalEvent, now, log })
   return {
     projection,
     backlog,
     erasure,
     billing,
     subscription,
-    timeline: createTimeline({ db, subscription, listPlans, now }),
+    timeline: createTimeline({ ...deps, subscription }),
     eventSearch,
     reprocess: createReprocessing({ billing, eventSearch }),
-    listUnmatched: createUnmatchedList({ db, listPlans, now }),
+    listUnmatched: createUnmatchedList(deps),
     rebuildBilling: createRebuild({ db, projection }),
-    reconcile,
+    reconcile: readSubscriber && createReconcile({ ...deps, readSubscriber, recordInternalEvent }),
   }
 }

@@ -27,9 +27,10 @@ test('transfers follow a customer that is joined with a larger one', async () =>
   await deliver(app, joined('j2', 'bob', ['zoe']))
   const { db } = app.services
   const rows = await db.read.select().from(db.tables.transferIds)
-  expect(rows.map(({ appUserId, customerId }) => [appUserId, customerId]).toSorted()).toEqual([
-    ['bob', 'id-0'],
-    ['eve', 'eve'],
+  const named = rows.map(({ appUserId, customerId, isSource }) => [appUserId, customerId, isSource])
+  expect(named.toSorted()).toEqual([
+    ['bob', 'id-0', true],
+    ['eve', 'eve', false],
   ])
 })
 

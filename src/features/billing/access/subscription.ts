@@ -4,6 +4,7 @@ import type { Projection } from '../projection/projection.ts'
 import { assessPurchases, entitlementsOf, type PurchaseAccess } from '../purchases/access.ts'
 import type { Purchase } from '../purchases/purchase.ts'
 import type { BillingDb } from '../schema.ts'
+import { isEffectivelyForever } from './access-sentence.ts'
 import { type PurchasablePlan, planOf } from './plan-matching.ts'
 
 /** The part of a plan that is needed here: what identifies it, and its limits. */
@@ -25,7 +26,6 @@ export type Environment = 'production' | 'sandbox'
 
 /** Only a corrupted history has more. */
 const MAX_PURCHASES_SHOWN = 100
-const YEAR_10000 = Date.UTC(10_000, 0)
 const LIMITS = [
   'seatLimit',
   'appLimit',
@@ -174,5 +174,5 @@ function optionalField<K extends string>(name: K, value: string | null): { [key 
 
 /** ISO 8601. Null, which means never, also for years of five digits: apps cannot parse them. */
 function iso(ms: number | null): string | null {
-  return ms === null || ms >= YEAR_10000 ? null : new Date(ms).toISOString()
+  return ms === null || isEffectivelyForever(ms) ? null : new Date(ms).toISOString()
 }

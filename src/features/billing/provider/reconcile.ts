@@ -28,13 +28,8 @@ const LAST_KEY = 'PRODUCTION}'
  * Compares purchases with the provider's API, which knows of events that were never delivered. A difference is
  * recorded in the event log, so that the fold stays the only source of state.
  */
-export function createReconcile({
-  db,
-  readSubscriber,
-  recordInternalEvent,
-  now,
-  log,
-}: ReconcileDeps) {
+export function createReconcile(deps: ReconcileDeps) {
+  const { db, readSubscriber, recordInternalEvent, now, log } = deps
   const { subscriptions, billingAliases, reconciliation } = db.tables
   const { purchaseKey } = subscriptions
   return { reconcileUser, reconcileOverdue }
@@ -67,7 +62,7 @@ export function createReconcile({
         asked.add(customerId)
         await reconcile({ customerId, appUserId: customerId }, report, signal)
       }
-      if (signal.aborted) break
+      if (signal.aborted || (rows.length === 0 && after === FIRST_KEY)) break
       left -= rows.length
       after = rows.at(-1)?.purchaseKey ?? FIRST_KEY
     }

@@ -4,7 +4,6 @@ import { mergesIdentities, purchaseKeyOf } from './event-order.ts'
 /** The ids that an event makes one customer. Transfers move purchases between customers but join none. */
 export function idsJoinedBy(event: BillingEvent): string[] {
   const { type, appUserId, originalAppUserId, aliases, redeemedFrom, redeemedBy } = event
-  if (type === 'TEST' || type === 'TRANSFER') return []
   if (type === 'PURCHASE_REDEEMED') {
     return mergesIdentities(event) ? unique([...redeemedFrom, ...redeemedBy]) : []
   }

@@ -1,0 +1,124 @@
+import { expect, test } from 'bun:test'
+import { createTestApp, type TestApp } from '../../support/app.ts'
+import { deliver, type EventFixture, iso, lifecycle, ms, purchase } from '../../support/billing.ts'
+
+const PRODUCT = 'prod_example_pro'
+/** What the provider reports of the purchase that `purchase` makes. */
+const SAME = {
+  store: 'app_store',
+  is_sandbox: false,
+  period_type: 'normal',
+  purchase_date: iso(0),
+  expires_date: iso(30),
+  store_transaction_id: '1000',
+}
+const cancelled = lifecycle('', 'CANCELLATION', 1, { cancel_reason: 'UNSUBSCRIBE' })
+const failed = lifecycle('', 'BILLING_ISSUE', 1)
+const expired = lifecycle('', 'EXPIRATION', 30, { purchased_day: 0 })
+
+type Comparison = [name: string, later: EventFixture[], reported: object, corrected: boolean]
+
+test.each<Comparison>([
+  ['the same', [], SAME, false],
+  ['another end', [], { ...SAME, expires_date: iso(40) }, true],
+  ['a refund', [], { ...SAME, refunded_at: iso(20) }, true],
+  ['an unsubscription', [], { ...SAME, unsubscribe_detected_at: iso(20) }, true],
+  ['a known unsubscription', [cancelled], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
+  ['a billing issue', [cancelled], { ...SAME, billing_issues_detected_at: iso(20) }, true],
+  ['a solved billing issue', [failed], SAME, true],
+  ['no renewal after the end', [expired], { ...SAME, unsubscribe_detected_at: iso(1) }, false],
+  ['a refund after the end', [expired], { ...SAME, refunded_at: iso(20) }, true],
+  ['another store', [], { ...SAME, store: 'stripe' }, true],
+  ['another environment', [], { ...SAME, is_sandbox: true }, true],
+])('a report of %s is compared with the purchase', async (_name, later, reported, corrected) => {
+  using provider = serveReport({ [PRODUCT]: reported })
+  await using app = await startWith(provider.url)
+  for (const event of [purchase('ann'), ...later]) {
+    await deliver(app, { ...event, app_user_id: 'ann' })
+  }
+  const report = await reconcile(app)
+  expect(report?.corrected).toEqual(corrected ? [`ann ${PRODUCT}`] : [])
+  // The correction is what the provider reports, so there is nothing left to correct.
+  expect((await reconcile(app))?.corrected).toEqual([])
+})
+
+test('a report names store, base plan, environment and the entitlements of each product', async () => {
+  using provider = serveReport(
+    {
+      pro: { ...SAME, store: 'play_store', product_plan_identifier: 'monthly' },
+      gold: { ...SAME, is_sandbox: true, store_transaction_id: null },
+    },
+    { pro: { product_identifier: 'pro' }, extra: { product_identifier: 'gold' } },
+  )
+  await using app = await startWith(provider.url)
+  await deliver(app, purchase('ann', { product_id: 'other' }))
+  expect((await reconcile(app))?.corrected).toEqual(['ann pro:monthly', 'ann gold'])
+  const { projection } = app.services
+  expect(await projection.purchasesOf('ann', 'PRODUCTION')).toMatchObject([
+    { productId: 'pro:monthly', store: 'PLAY_STORE', entitlementIds: ['pro'] },
+  ])
+  expect(await projection.purchasesOf('ann', 'SANDBOX')).toMatchObject([
+    { productId: 'gold', entitlementIds: ['extra'] },
+  ])
+})
+
+test.each([
+  ['a status of 404', () => new Response('{}', { status: 404 })],
+  ['no JSON', () => new Response('x')],
+  ['a body of over a megabyte', () => new Response(`"${'x'.repeat(1024 * 1024)}"`)],
+])('a reply with %s is a failure', async (_name, reply) => {
+  using provider = serve(reply)
+  await using app = await startWith(provider.url)
+  await deliver(app, purchase('ann'))
+  expect(await reconcile(app)).toEqual({ customers: 1, corrected: [], failed: ['ann'] })
+})
+
+test.each<[string, EventFixture[], number, boolean]>([
+  ['ended half an hour ago', [], 30 + 0.5 / 24, false],
+  ['ended two hours ago', [], 30 + 2 / 24, true],
+  ['ended 59 days ago', [], 89, true],
+  ['ended 61 days ago', [], 91, false],
+  [
+    'is in its grace period',
+    [lifecycle('ann', 'BILLING_ISSUE', 29, { grace_period_expiration_day: 40 })],
+    35,
+    false,
+  ],
+  ['was ended by an event', [lifecycle('ann', 'EXPIRATION', 30, { purchased_day: 0 })], 35, false],
+])('asks about a purchase that %s: %#', async (_name, later, day, isAsked) => {
+  using provider = serveReport({ [PRODUCT]: SAME })
+  await using app = await startWith(provider.url)
+  for (const event of [purchase('ann'), ...later]) await deliver(app, event)
+  app.clock.now = new Date(ms(day))
+  const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(report?.customers).toBe(isAsked ? 1 : 0)
+})
+
+test('asks about a customer with two ended purchases once', async () => {
+  using provider = serveReport({ [PRODUCT]: SAME })
+  await using app = await startWith(provider.url)
+  for (const id of ['1', '2']) await deliver(app, purchase('ann', { original_transaction_id: id }))
+  const report = await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(report?.customers).toBe(1)
+})
+
+/** At day 40, with the provider's API. */
+async function startWith(url: string): Promise<TestApp> {
+  const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: url })
+  app.clock.now = new Date(ms(40))
+  return app
+}
+
+function reconcile({ services }: TestApp) {
+  return services.reconcile?.reconcileUser('ann', AbortSignal.timeout(5_000))
+}
+
+function serveReport(subscriptions: object, entitlements: object = {}) {
+  const body = { request_date_ms: ms(39), subscriber: { entitlements, subscriptions } }
+  return serve(() => Response.json(body))
+}
+
+function serve(fetch: () => Response) {
+  const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
+  return { url: `http://127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
+}
