@@ -1,5 +1,4 @@
-import { dataCommand } from '../lib/command.ts'
-import { prettyJson } from '../lib/json-file.ts'
+import { dataCommand, prettyJson } from '../lib/command.ts'
 import { createApp } from '../server/app.ts'
 import { commands } from '../server/features.ts'
 import type { Services } from '../server/services.ts'

@@ -47,3 +47,32 @@ export class CommandError extends Error {
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
+
+/** The number behind an option, such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
+export function parseLimitOption(text: string, option = '--limit'): number {
+  if (!/^[1-9]\d{0,5}$/.test(text))
+    throw new UsageError(`${option} takes a number from 1 to 999999.`)
+  return Number(text)
+}
+
+/** The JSON in a file (`-`: standard input) that was named on the command line. */
+export async function readJsonFile(path: string | undefined): Promise<unknown> {
+  if (path === undefined) throw new UsageError('Name the file to read.')
+  const file = path === '-' ? Bun.stdin : Bun.file(path)
+  let text: string
+  try {
+    text = await file.text()
+  } catch {
+    throw new UsageError(`${path} cannot be read.`)
+  }
+  try {
+    return JSON.parse(text)
+  } catch (error) {
+    throw new UsageError(`${path} is not valid JSON: ${(error as Error).message}`)
+  }
+}
+
+/** JSON as `export` prints it and people edit it. */
+export function prettyJson(value: unknown): string {
+  return JSON.stringify(value, null, 2)
+}

@@ -83,6 +83,11 @@ export class AppError extends Error {
   }
 }
 
+/** Also for what the caller may not see: the reply must not tell the two apart. */
+export function notFound(): AppError {
+  return new AppError('not_found', 'Not found.')
+}
+
 export function accountDeleted(userId: string): AppError {
   return new AppError('unauthenticated', 'This account no longer exists.', {
     denial: { reason: 'account_deleted', userId },

@@ -3,6 +3,9 @@ import { writeSync } from 'node:fs'
 const BUFFER_LIMIT = 64 * 1024
 const FLUSH_INTERVAL = 500
 
+/** C1 controls, line separators, and marks that change the direction of text. JSON leaves them as they are. */
+const CONTROLS = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
+
 /**
  * Writes lines to a file descriptor or a file of our own, gathered for up to 500 ms or 64 KiB: a system call a line would
  * cost a busy server more than the line itself. What is gathered is written when the process exits.
@@ -37,4 +40,12 @@ export function createLogOutput(
       // Nobody reads the log (any more): serving goes on.
     }
   }
+}
+
+/** Escapes as JSON does what could change how a terminal shows a line of the log. */
+export function escapeControls(text: string): string {
+  return text.replace(
+    CONTROLS,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
 }

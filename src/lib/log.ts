@@ -1,6 +1,5 @@
 import { type DestinationStream, type Logger, pino } from 'pino'
-import { escapeControls } from './escape-controls.ts'
-import { createLogOutput } from './log-output.ts'
+import { createLogOutput, escapeControls } from './log-output.ts'
 
 export type Log = Logger
 

@@ -1,5 +1,5 @@
 import { prettyFactory } from 'pino-pretty'
-import { escapeControls } from './escape-controls.ts'
+import { escapeControls } from './log-output.ts'
 
 type Line = { method?: string; route?: string; status?: number; ms?: number; requestId?: string }
 

@@ -90,3 +90,8 @@ function nameOf(schema: TSchema): string {
   if (kind === 'numeric' || kind === 'number') return 'a number'
   return kind === 'object' || kind === 'array' ? `an ${kind}` : String(kind ?? 'another value')
 }
+
+/** Whether text comes back from every database as it was: it is well-formed Unicode without U+0000. */
+export function isStorableText(text: string): boolean {
+  return text.isWellFormed() && !text.includes('\0')
+}

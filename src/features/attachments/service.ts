@@ -1,6 +1,6 @@
 import { and, eq, sql } from 'drizzle-orm'
 import { sha256 } from '../../lib/crypto.ts'
-import { AppError, accountDeleted } from '../../lib/errors.ts'
+import { AppError, accountDeleted, notFound } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import type { VariantOptions, Variants } from './images/variants.ts'
 import type { AttachmentsDb } from './schema.ts'
@@ -134,7 +134,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   /** The details of the user's file, with a fresh URL. */
   async function describe(userId: string, key: string, baseUrl: string) {
     const row = await find(key)
-    if (row?.userId !== userId) throw unknownFile()
+    if (row?.userId !== userId) throw notFound()
     const { fileName, itemType, size, width, height, createdAt } = row
     return {
       key,
@@ -168,7 +168,7 @@ export function createAttachments(deps: AttachmentsDeps) {
         .returning({ key: attachments.key })
       return rows.length === 0 ? null : made
     })
-    if (removed === null) throw unknownFile()
+    if (removed === null) throw notFound()
     served.delete(key)
     for (const made of removed) await variants.drop(made)
     await files.remove(key)
@@ -196,7 +196,7 @@ export function createAttachments(deps: AttachmentsDeps) {
   async function open(key: string, expires: string | undefined, signature: string | undefined) {
     const row = await readable(key, expires, signature)
     const opened = row && (await files.open(key))
-    if (!row || !opened) throw unknownFile()
+    if (!row || !opened) throw notFound()
     return { row, ...opened }
   }
 
@@ -209,7 +209,7 @@ export function createAttachments(deps: AttachmentsDeps) {
     onMake: () => string,
   ) {
     const row = await readable(key, expires, signature)
-    if (!row) throw unknownFile()
+    if (!row) throw notFound()
     return { row, ...(await variants.open(row, wanted, onMake)) }
   }
 
@@ -241,10 +241,6 @@ export function createAttachments(deps: AttachmentsDeps) {
 function fingerprintOf(uploads: Upload[], options: UploadOptions): string {
   const files = uploads.map(({ fileName, hash }) => [fileName, hash])
   return sha256(JSON.stringify([options, files]))
-}
-
-function unknownFile(): AppError {
-  return new AppError('not_found', 'Not found.')
 }
 
 function noFile(): AppError {

@@ -1,7 +1,5 @@
-import { dataCommand, type Options } from '../../lib/command.ts'
+import { dataCommand, type Options, parseLimitOption, prettyJson } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { prettyJson } from '../../lib/json-file.ts'
-import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import type { Unmatched } from './access/plan-matching.ts'
 import type { Environment, PlanLike, Subscription } from './access/subscription.ts'
 import type { Timeline } from './access/timeline.ts'

@@ -1,5 +1,4 @@
-import { dataCommand } from '../../lib/command.ts'
-import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
+import { dataCommand, prettyJson, readJsonFile } from '../../lib/command.ts'
 import { inLanguage } from '../../lib/local-text.ts'
 import {
   historyOption,

@@ -1,7 +1,5 @@
-import { dataCommand, UsageError } from '../../lib/command.ts'
+import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { prettyJson } from '../../lib/json-file.ts'
-import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import { ROLES, type Role } from './accounts.ts'
 import type { AuditFilter } from './audit.ts'
 import type { Operators } from './operators.ts'

@@ -1,6 +1,5 @@
-import { dataCommand, UsageError } from '../../lib/command.ts'
+import { dataCommand, prettyJson, readJsonFile, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { prettyJson, readJsonFile } from '../../lib/json-file.ts'
 import {
   historyOption,
   noteOption,

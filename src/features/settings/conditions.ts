@@ -1,6 +1,5 @@
 import { type Static, t } from 'elysia'
 import { sha256 } from '../../lib/crypto.ts'
-import { compareVersions } from '../../lib/versions.ts'
 import { closedObject, oneOf } from '../../platform/http/envelope.ts'
 
 const PLATFORMS = ['ios', 'android', 'web'] as const
@@ -120,4 +119,14 @@ function rolloutBucket(name: string, id: string | null): number {
   if (id === null) return 99.999
   const hash = Buffer.from(sha256(`${name}:${id}`, 'hex').slice(0, 8), 'hex')
   return (hash.readUInt32BE(0) / 2 ** 32) * 100
+}
+
+/** Compares versions of numbers and dots, such as `2.4` and `2.10.1`; missing parts are 0. Negative: `a` is older. */
+export function compareVersions(a: string, b: string): number {
+  const [left, right] = [a, b].map((text) => text.split('.').map(Number)) as [number[], number[]]
+  for (let at = 0; at < Math.max(left.length, right.length); at++) {
+    const difference = (left[at] ?? 0) - (right[at] ?? 0)
+    if (difference !== 0) return difference
+  }
+  return 0
 }

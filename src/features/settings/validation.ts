@@ -2,8 +2,7 @@ import { differencesBetween } from '../../lib/differences.ts'
 import { mailboxOf } from '../../lib/email-address.ts'
 import { AppError, type ErrorDetail } from '../../lib/errors.ts'
 import { check } from '../../lib/validation.ts'
-import { compareVersions } from '../../lib/versions.ts'
-import type { Features } from './conditions.ts'
+import { compareVersions, type Features } from './conditions.ts'
 import { StoredSettings } from './model.ts'
 
 const LINK_SCHEMES = ['https:', 'http:', 'market:', 'itms-apps:']

@@ -1,7 +1,5 @@
-import { dataCommand, UsageError } from '../../lib/command.ts'
+import { dataCommand, parseLimitOption, prettyJson, UsageError } from '../../lib/command.ts'
 import { AppError } from '../../lib/errors.ts'
-import { prettyJson } from '../../lib/json-file.ts'
-import { parseLimitOption } from '../../lib/parse-limit-option.ts'
 import type { Page } from './accounts/directory.ts'
 import type { Profile } from './profile/service.ts'
 import type { Users } from './users.ts'

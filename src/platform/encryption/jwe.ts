@@ -9,7 +9,7 @@ import {
 } from 'node:crypto'
 import { promisify } from 'node:util'
 import type { JWK } from 'jose'
-import { privateKeyOf } from '../../lib/private-key.ts'
+import { privateKeyOf } from '../../lib/es256.ts'
 
 /**
  * JWE (RFC 7516) for messages that are small. WebCrypto, which jose uses, takes each of seven steps to another

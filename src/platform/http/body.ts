@@ -1,6 +1,6 @@
 import type { TSchema } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
-import { isStorableText } from '../../lib/storable-text.ts'
+import { isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 

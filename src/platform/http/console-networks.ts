@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
+import { notFound } from '../../lib/errors.ts'
 import type { IsAllowed } from './client-ip.ts'
-import { notFound } from './errors.ts'
 import { pathOf } from './request-url.ts'
 
 const CONSOLE = /^\/console(\/|$)/

@@ -2,8 +2,8 @@ import { join } from 'node:path'
 import type { BunFile } from 'bun'
 import { type Context, Elysia } from 'elysia'
 import { asset } from '../../lib/asset-path.ts'
+import { notFound } from '../../lib/errors.ts'
 import { varyBy } from './cors.ts'
-import { notFound } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
 
 /** Nothing runs but our own script, and nothing is loaded from elsewhere. */

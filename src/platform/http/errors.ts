@@ -1,6 +1,6 @@
 import type { ValueError } from '@sinclair/typebox/errors'
 import { Elysia, ValidationError } from 'elysia'
-import { AppError, type ErrorCode, type ErrorDetail } from '../../lib/errors.ts'
+import { AppError, type ErrorCode, type ErrorDetail, notFound } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { detailsOf } from '../../lib/validation.ts'
 import { asStorageError } from '../db/sqlite/storage-error.ts'
@@ -118,10 +118,6 @@ function toAppError(
   }
   if (request.signal.aborted) return malformed('The request was aborted.')
   return asStorageError(error) ?? internalError()
-}
-
-export function notFound(): AppError {
-  return new AppError('not_found', 'Not found.')
 }
 
 export function malformed(message: string): AppError {

@@ -1,11 +1,10 @@
 import type { Server } from 'bun'
 import { Elysia } from 'elysia'
 import { equalInConstantTime } from '../../lib/crypto.ts'
-import { AppError } from '../../lib/errors.ts'
+import { AppError, notFound } from '../../lib/errors.ts'
 import type { Metrics } from '../../lib/metrics.ts'
 import { tokenIn } from './authenticate.ts'
 import { isLocal } from './client-ip.ts'
-import { notFound } from './errors.ts'
 
 /** `token`: who has it may read; null means that only this machine may. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }

@@ -1,5 +1,5 @@
 import { asc, eq } from 'drizzle-orm'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, notFound } from '../../../lib/errors.ts'
 import { createRecentMap } from '../../../lib/recent-map.ts'
 import type { Reader, Tx } from '../../../platform/db/db.ts'
 import type { AttachmentsDb } from '../schema.ts'
@@ -72,7 +72,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
     const made = await openStored(key)
     if (made) return { ...made, itemType, etag: key }
     // The original was deleted, or the variant was evicted immediately.
-    throw (await files.open(row.key)) ? noSpace() : new AppError('not_found', 'Not found.')
+    throw (await files.open(row.key)) ? noSpace() : notFound()
   }
 
   /** Caches a failure, so that the next request fails without a job. */
@@ -119,7 +119,7 @@ export function createVariants({ db, files, staging, quota, makeImage, now }: Va
 
   async function make(row: Row, key: string, width: number, itemType: string, ip: string) {
     const original = await files.open(row.key)
-    if (!original?.file.name) throw new AppError('not_found', 'Not found.')
+    if (!original?.file.name) throw notFound()
     const output = await staging.newPath()
     try {
       const format = itemType.slice('image/'.length) as ImageFormat

@@ -1,5 +1,5 @@
 import { sha256 } from '../../../lib/crypto.ts'
-import { isStorableText } from '../../../lib/storable-text.ts'
+import { isStorableText } from '../../../lib/validation.ts'
 
 /** The fields of an event that the log and the fold use; the rest stays in the raw body. */
 export type BillingEvent = {

@@ -1,5 +1,5 @@
 import { and, asc, desc, eq, inArray } from 'drizzle-orm'
-import { AppError } from '../../../lib/errors.ts'
+import { notFound } from '../../../lib/errors.ts'
 import type { Tx } from '../../../platform/db/db.ts'
 import type { UsersDb } from '../schema.ts'
 import type { SessionEndings } from './session-endings.ts'
@@ -44,7 +44,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
   /** Ends one of the user's sessions. Throws `not_found` for others. */
   async function end(userId: string, sessionId: string) {
     const isEnded = await db.write((tx) => endings.endOneOf(tx, userId, sessionId, 'signed_out'))
-    if (!isEnded) throw new AppError('not_found', 'Not found.')
+    if (!isEnded) throw notFound()
   }
 
   /**

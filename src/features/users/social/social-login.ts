@@ -1,6 +1,6 @@
 import { and, asc, eq } from 'drizzle-orm'
 import { emailKeyOf, mailboxOf } from '../../../lib/email-address.ts'
-import { AppError } from '../../../lib/errors.ts'
+import { AppError, notFound } from '../../../lib/errors.ts'
 import type { Log } from '../../../lib/log.ts'
 import { seal } from '../../../lib/seal.ts'
 import type { Tx } from '../../../platform/db/db.ts'
@@ -79,7 +79,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
   async function unlink(userId: string, sessionId: string, provider: ProviderName) {
     await db.write(async (tx) => {
       const user = await accounts.find(tx, userId)
-      if ((await identities.remove(tx, userId, provider)) === 0) throw notLinked()
+      if ((await identities.remove(tx, userId, provider)) === 0) throw notFound()
       const [other] = await tx
         .select()
         .from(links)
@@ -183,10 +183,6 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       return null
     }
   }
-}
-
-function notLinked(): AppError {
-  return new AppError('not_found', 'Not found.')
 }
 
 function onlySignInMethod(): AppError {
