@@ -2,7 +2,7 @@ import type { Tx } from './db.ts'
 
 type Builders = Pick<Tx, 'select' | 'selectDistinct' | 'insert' | 'update' | 'delete' | '$count'>
 
-/** What a change builds its queries with, free of the object that it stands on. */
+/** The query builders of a change, bound so that they can be spread into a `Tx`. */
 export function buildersOf(queries: Builders): Builders {
   return {
     select: queries.select.bind(queries),

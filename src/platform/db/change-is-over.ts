@@ -1,4 +1,4 @@
-/** The error of a statement whose change was committed or undone before it ran. */
+/** For a statement that runs after its change was committed or rolled back. */
 export function changeIsOver(): Error {
-  return new Error('this change is over: what belongs to it must be awaited inside of write()')
+  return new Error('this change is over: await its statements inside write()')
 }

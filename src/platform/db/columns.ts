@@ -1,8 +1,8 @@
 import type { AnySQLiteColumn } from 'drizzle-orm/sqlite-core'
 import type { sqliteColumns } from './sqlite/columns.ts'
 
-/** The kit that tables are made of. Each engine brings its own, of the same names and types. */
+/** The column kit for table definitions. Each engine has its own, with the same names and types. */
 export type Columns = typeof sqliteColumns
 
-/** The table that others refer to when their rows belong to a person. */
+/** The table that rows of a user refer to. */
 export type UsersTable = { id: AnySQLiteColumn }

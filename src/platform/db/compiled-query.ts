@@ -11,12 +11,12 @@ import {
 
 export type Values = Record<string, unknown>
 type Encode = (values: Values) => unknown
-/** What a query selects, in its order. */
+/** The selected fields of a query, in order. */
 export type Fields = { path: string[]; field: Column | SQL | SQL.Aliased | Subquery }[]
-/** The tables of a query by name, and whether each has a row in every result; others may be a join's nothing. */
+/** The joined tables by name; false where an outer join may have no row. */
 export type Joins = Record<string, boolean> | undefined
 
-/** What makes the values of a query's parameters, decided once for all of its runs. */
+/** Returns a function that encodes a query's parameters, prepared once for all runs. */
 export function encoderOfAll(params: unknown[]): (values: Values) => unknown[] {
   const encoders = params.map(encoderOf)
   return (values) => encoders.map((encode) => encode(values))
@@ -34,7 +34,7 @@ function valueNamed(values: Values, name: string): unknown {
   return values[name]
 }
 
-/** Makes objects of rows, as drizzle's own mapResultRow does. */
+/** Returns a function that turns rows into objects, as drizzle's mapResultRow does. */
 export function decoderOf(fields: Fields, joins: Joins) {
   const slots = fields.map(({ path, field }) => ({ path, decode: decodeOf(field) }))
   const optional = optionalGroups(fields, joins)
@@ -60,7 +60,7 @@ function groupOf(result: Values, name: string): Values {
   return result[name] as Values
 }
 
-/** What makes the program's value of a column of the database's; null where they are the same. */
+/** Returns a function that decodes a column; null when the database's value is used as it is. */
 function decodeOf(field: Fields[number]['field']): ((raw: unknown) => unknown) | null {
   if (is(field, Column)) {
     const isPlain = field.mapFromDriverValue === Column.prototype.mapFromDriverValue
@@ -71,7 +71,7 @@ function decodeOf(field: Fields[number]['field']): ((raw: unknown) => unknown) |
   return (raw) => decoder.mapFromDriverValue(raw)
 }
 
-/** The groups of a table that a join may leave out: they are null where the first column of them is. */
+/** The groups of an outer-joined table, which are null when their first column is. */
 function optionalGroups(fields: Fields, joins: Joins) {
   const groups = Map.groupBy(
     fields.filter(({ path, field }) => path.length === 2 && is(field, Column)),

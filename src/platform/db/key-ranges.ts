@@ -2,19 +2,19 @@ import { and, asc, gt, lte, type SQL } from 'drizzle-orm'
 import type { SQLiteColumn, SQLiteTable } from 'drizzle-orm/sqlite-core'
 import type { Reader } from './db.ts'
 
-/** How many rows are looked at in one statement, and how many of an index are counted. */
-const ROWS = 2_000
-const COUNTED_ROWS = 50_000
+/** Rows per statement, and rows of an index per count. */
+const RANGE_ROWS = 2_000
+const COUNT_ROWS = 50_000
 
 /**
- * Conditions that split `table`, or its rows that `among` is true of, into ranges of `key`, a text. Work over a table
- * that grows goes range by range: one statement over millions of rows would hold up everything else.
+ * Splits `table`, or its rows matching `among`, into ranges of the text column `key`, and yields a condition for each.
+ * Work through growing tables in ranges: one statement over millions of rows would block everything else.
  */
 export async function* keyRanges(
   read: Reader,
   table: SQLiteTable,
   key: SQLiteColumn,
-  { among, rows = ROWS }: { among?: SQL | undefined; rows?: number } = {},
+  { among, rows = RANGE_ROWS }: { among?: SQL | undefined; rows?: number } = {},
 ): AsyncGenerator<SQL | undefined> {
   for (let after = ''; ; ) {
     const [last] = (await read
@@ -31,14 +31,14 @@ export async function* keyRanges(
   }
 }
 
-/** How many rows `table` has. */
+/** The number of rows of `table`. */
 export async function countRows(
   read: Reader,
   table: SQLiteTable,
   key: SQLiteColumn,
 ): Promise<number> {
   let count = 0
-  for await (const range of keyRanges(read, table, key, { rows: COUNTED_ROWS })) {
+  for await (const range of keyRanges(read, table, key, { rows: COUNT_ROWS })) {
     count += await read.$count(table, range)
   }
   return count

@@ -4,7 +4,7 @@ import { asset } from '../../lib/asset-path.ts'
 
 export type Migration = { tag: string; statements: string[] }
 
-/** The migrations of an engine that drizzle-kit wrote into its folder, in their order. */
+/** The migrations of an engine as drizzle-kit generated them, in order. */
 export function readMigrations(engine: 'sqlite' | 'postgres'): Migration[] {
   const folder = join(asset('drizzle'), engine)
   const journal = JSON.parse(readFileSync(join(folder, 'meta', '_journal.json'), 'utf8'))

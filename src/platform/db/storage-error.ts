@@ -1,6 +1,6 @@
 import { AppError } from '../../lib/errors.ts'
 
-/** The database does not take or give anything now, and may later. */
+/** The database cannot be used at the moment. */
 export function unavailable(cause?: unknown): AppError {
   return new AppError('unavailable', 'The database is unavailable. Try again in a moment.', {
     retryAfterSeconds: 5,

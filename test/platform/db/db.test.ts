@@ -193,7 +193,7 @@ test('26: a newer database, a foreign one and garbage are refused and left as th
   expect(await reasonNotToOpen(path, migrations)).toBeNull()
   expect(await reasonNotToOpen(`${path}.none`, migrations)).toBeNull()
   client.run(`PRAGMA user_version = ${migrations.length + 1}`)
-  expect(await reasonNotToOpen(path, migrations)).toContain('newer homeport')
+  expect(await reasonNotToOpen(path, migrations)).toContain('newer version of Homeport')
 
   const foreign = `${path}.foreign`
   const other = new Database(foreign)

@@ -1,12 +1,12 @@
 import type { Cached, Reader, Tx } from '../db.ts'
 import type { Run } from './pool.ts'
 
-/** How long an instance relies on what it knows of the changes of others, in ms. */
-const CHECK_EVERY = 1000
+/** How long the known versions are trusted. */
+const VERSIONS_LIFETIME_MS = 1000
 const BUMP = `INSERT INTO shared_versions (name, version) VALUES ($1, 1)
 ON CONFLICT (name) DO UPDATE SET version = shared_versions.version + 1`
 
-/** Values that every instance keeps until one of them changes them: a counter of each is in the database. */
+/** Values that each instance caches until any instance changes them; the database counts the changes of each. */
 export function createSharedCache(reader: Reader, { read, change }: { read: Run; change: Run }) {
   let versions = new Map<unknown, unknown>()
   let checkedAt = Number.NEGATIVE_INFINITY
@@ -19,8 +19,8 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
     return { read: readCached, readIn: load, changed }
 
     function readCached(): Promise<T> {
-      if (isKnown()) return valueAt(versions.get(name))
-      return untilKnown().then(() => valueAt(versions.get(name)))
+      if (areVersionsFresh()) return valueAt(versions.get(name))
+      return refreshVersions().then(() => valueAt(versions.get(name)))
     }
 
     function valueAt(version: unknown): Promise<T> {
@@ -42,13 +42,13 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
     }
   }
 
-  function isKnown(): boolean {
-    return performance.now() - checkedAt < CHECK_EVERY
+  function areVersionsFresh(): boolean {
+    return performance.now() - checkedAt < VERSIONS_LIFETIME_MS
   }
 
-  /** Asks once for all who want to know. What was asked before a change of our own does not count. */
-  async function untilKnown() {
-    while (!isKnown()) {
+  /** Callers share one check. One that began before a change of our own does not count. */
+  async function refreshVersions() {
+    while (!areVersionsFresh()) {
       checking ??= check().finally(() => {
         checking = null
       })
@@ -63,7 +63,7 @@ export function createSharedCache(reader: Reader, { read, change }: { read: Run;
       const rows = await read('SELECT name, version FROM shared_versions', [])
       versions = new Map(rows.map(([name, version]) => [name, version]))
     } catch (error) {
-      // While the server is away, what was known last is better than nothing.
+      // While the server is down, the last known versions are used.
       if (!Number.isFinite(checkedAt)) throw error
       checkedAt = performance.now()
       return

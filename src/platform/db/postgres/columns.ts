@@ -9,10 +9,10 @@ import {
 } from 'drizzle-orm/pg-core'
 import type { Columns } from '../columns.ts'
 
-/** Ordered by bytes, as SQLite does. */
+/** Sorted by bytes, as in SQLite. */
 const text = customType<{ data: string }>({ dataType: () => 'text collate "C"' })
 
-/** The driver gives them as text. */
+/** The driver returns them as text. */
 const int = customType<{ data: number; driverData: string | number }>({
   dataType: () => 'bigint',
   fromDriver: Number,
@@ -24,7 +24,7 @@ const milliseconds = customType<{ data: Date; driverData: string | number }>({
   fromDriver: (ms) => new Date(Number(ms)),
 })
 
-/** As text: the driver stores objects given to `jsonb` as strings of JSON. */
+/** As text: the driver stores objects passed to `jsonb` as JSON strings. */
 const json = customType<{ data: unknown; driverData: string }>({
   dataType: () => 'text',
   toDriver: (value) => JSON.stringify(value),
@@ -33,7 +33,7 @@ const json = customType<{ data: unknown; driverData: string }>({
 
 const blob = customType<{ data: Buffer; driverData: Buffer }>({ dataType: () => 'bytea' })
 
-/** The column kit of PostgreSQL: the names and types of SQLite's, so that features are written once. */
+/** The column kit of PostgreSQL, with the names and types of SQLite's. */
 export const postgresColumns = {
   table: pgTable,
   text: (name?: string) => (name === undefined ? text() : text(name)),

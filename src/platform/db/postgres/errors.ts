@@ -3,17 +3,17 @@ import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
 type DriverError = Error & { code?: string; errno?: string | number }
 
-/** The SQLSTATE of a change that is refused because the data was moved: see `refuseChanges`. */
+/** The SQLSTATE of a change refused because the data was moved: see `refuseChanges`. */
 export const MOVED_STATE = 'HPMVD'
 
-/** The SQLSTATE of what the server refused, or null for everything else. */
+/** The SQLSTATE of an error of the server; null for other errors. */
 export function sqlState(error: unknown): string | null {
   const { code, errno } = error as DriverError
   const isState = /^ERR_POSTGRES_(SERVER|SYNTAX)_ERROR$/.test(code ?? '')
   return isState ? String(errno) : null
 }
 
-/** Whether the connection is gone, or was never there: what was asked may have been done or not. */
+/** Whether the connection was lost or never made: the outcome of the statement is unknown. */
 export function isConnectionLost(error: unknown): boolean {
   const state = sqlState(error)
   if (state !== null) return /^(57P0[1-5]|08\w{3}|53300|25006)$/.test(state)
@@ -30,17 +30,17 @@ export function isUntrusted(error: unknown): boolean {
   return /CERT|^ERR_(SSL|TLS)/.test((error as DriverError).code ?? '')
 }
 
-/** The server has not answered within the deadline. */
+/** The server did not respond in time. */
 export class ResponseTimeout extends Error {
   override readonly name = 'ResponseTimeout'
 }
 
-/** A failure of the server (not of the query), as callers may see it; anything else as it is. */
+/** An error of the server, not of the query, as an `AppError`; other errors unchanged. */
 export function asAppError(error: unknown): unknown {
   if (error instanceof AppError) return error
   const state = sqlState(error)
   if (state === '53100') return noSpaceLeft(error)
-  if (state === '22021') return new AppError('validation_failed', 'Text must not have U+0000.')
+  if (state === '22021') return new AppError('validation_failed', 'Text must not contain U+0000.')
   if (state === MOVED_STATE) return unavailable(error)
   const isOverloaded = state !== null && /^(53\w{3}|40001|40P01|55P03|57014)$/.test(state)
   return isOverloaded || isConnectionLost(error) ? unavailable(error) : error

@@ -1,19 +1,19 @@
 import type { Migration } from '../migrations.ts'
 import type { Connection, Pool } from './pool.ts'
 
-/** The database cannot be worked on; the message says why and what to do. */
+/** The database cannot be used; the message says why and what to do. */
 export class DatabaseRefusal extends Error {
   override readonly name = 'DatabaseRefusal'
 }
 
-/** The lock under which one instance changes the schema while others wait. */
+/** The key of the advisory lock under which one instance migrates while others wait. */
 const LOCK = 0x6d696772
-/** A large database takes a while, in ms. */
+/** For the migration of a large database, in ms. */
 const PATIENCE = 30 * 60 * 1000
 
 /**
- * Brings the schema up to date, all pending migrations or none, and returns their tags. `permit` is told how many the
- * database has had and may throw. Throws `DatabaseRefusal` for a database of another program or of a newer version.
+ * Applies all pending migrations or none, and returns their tags. `permit` receives the number of applied migrations
+ * and may throw. Throws `DatabaseRefusal` for a database of another program or a newer version.
  */
 export async function migrate(
   pool: Pool,
@@ -45,7 +45,7 @@ export async function migrate(
   }
 }
 
-/** How many migrations the database has had. */
+/** The number of applied migrations. */
 export async function appliedIn({ run }: Pick<Connection, 'run'>): Promise<number> {
   const [[found] = []] = await run("SELECT to_regclass('homeport') IS NOT NULL", [])
   if (found !== true) return 0
@@ -60,10 +60,12 @@ async function refuseForeign({ run }: Connection) {
   )
   if (Number(count) === 0) return
   throw new DatabaseRefusal(
-    'The database has tables of another program: make one for homeport alone, with CREATE DATABASE.',
+    'The database has tables of another program: create one only for Homeport, with CREATE DATABASE.',
   )
 }
 
 function newer(): DatabaseRefusal {
-  return new DatabaseRefusal('The database was written by a newer homeport: start that version.')
+  return new DatabaseRefusal(
+    'The database was written by a newer version of Homeport: start that version.',
+  )
 }

@@ -1,9 +1,9 @@
 import { MOVED_STATE } from './errors.ts'
 import type { Pool, Run } from './pool.ts'
 
-/** The statement that takes `refuseChanges` back. */
+/** The statement that undoes `refuseChanges`. */
 export const ALLOW_CHANGES = 'DROP FUNCTION homeport_moved() CASCADE'
-/** The lock of CREATE TRIGGER waits for changes under way: none commits after it. Runs again without harm. */
+/** The lock of CREATE TRIGGER waits for changes under way, so that none commits after it. Idempotent. */
 const REFUSE = `CREATE OR REPLACE FUNCTION homeport_moved() RETURNS trigger LANGUAGE plpgsql AS $function$
 BEGIN RAISE EXCEPTION 'homeport db copy has moved this data' USING ERRCODE = '${MOVED_STATE}'; END $function$;
 DO $block$ DECLARE name text; BEGIN
@@ -13,30 +13,30 @@ EXECUTE format('CREATE TRIGGER homeport_moved BEFORE INSERT OR UPDATE OR DELETE 
 FOR EACH STATEMENT EXECUTE FUNCTION homeport_moved()', name);
 END LOOP; END $block$;`
 const FIND = "SELECT obj_description(to_regproc('homeport_moved')::oid, 'pg_proc')"
-/** Other users, such as of monitoring, make no changes of ours. */
+/** Connections of other users, such as monitoring, are not counted. */
 const COUNT_OTHERS = `SELECT count(*) FROM pg_stat_activity WHERE datname = current_database()
 AND usename = current_user AND backend_type = 'client backend' AND pid <> pg_backend_pid()`
-/** A process that has just ended is gone by then, in ms. */
-const SECOND_LOOK = 500
+/** Connections of a process that has just exited are gone by then. */
+const RECHECK_AFTER_MS = 500
 
-/** Makes the server refuse every change, by whatever version of homeport, because the data moves to `place`. */
+/** Makes the server refuse changes by any version of Homeport, because the data moves to `place`. */
 export async function refuseChanges(pool: Pool, place: string) {
   const quoted = `'${place.replaceAll("'", "''")}'`
-  // Statements that are sent together are one transaction.
+  // Statements sent together run as one transaction.
   await pool.read(`${REFUSE} COMMENT ON FUNCTION homeport_moved() IS ${quoted}`, [])
 }
 
-/** Where the data moves or has moved; null while changes are taken. */
+/** Where the data moves or has moved to; null while changes are accepted. */
 export async function movedTo(read: Run): Promise<string | null> {
   const [[place] = []] = await read(FIND, [])
   return typeof place === 'string' ? place : null
 }
 
-/** How many other connections this user has to the database; `read` must have only one. */
+/** The number of this user's other connections; `read` must use only one. */
 export async function countOthers(read: Run): Promise<number> {
-  for (let looks = 1; ; looks++) {
+  for (let checks = 1; ; checks++) {
     const [[count] = []] = await read(COUNT_OTHERS, [])
-    if (looks === 3 || Number(count) === 0) return Number(count)
-    await Bun.sleep(SECOND_LOOK)
+    if (checks === 3 || Number(count) === 0) return Number(count)
+    await Bun.sleep(RECHECK_AFTER_MS)
   }
 }

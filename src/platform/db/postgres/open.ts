@@ -7,35 +7,35 @@ import { createPool, type Pool, type Run } from './pool.ts'
 import { queriesOver } from './queries.ts'
 import { createWriter } from './write.ts'
 
-/** The data layer over PostgreSQL. */
+/** The data layer on PostgreSQL. */
 type PostgresDb<Tables> = OpenDb<Tables> & {
-  /** Whether rows are still to be copied into this database. */
+  /** Whether a copy into this database is unfinished. */
   isCopyUnfinished(): Promise<boolean>
   noteCopy(isUnfinished: boolean): Promise<void>
 }
 
-/** Connections of one instance: reads, changes, and two for a change that is alone and its lock. */
+/** Connections of one instance, besides two for an exclusive change and its lock. */
 type Sizes = { reads: number; changes: number }
 
 type Pools = { reads: Pool; changes: Pool }
 
-/** How long the server's answer is waited for, in ms. */
+/** How long a statement may take, in ms. */
 const DEADLINE = 3_000
-/** A slot further ahead than this, in ms, was claimed by a wrong clock: it would hold every run until then. */
+/** A slot further ahead was claimed by a wrong clock; it would block every run until then. In ms. */
 const CLAIM_TRUST = HOUR_MS
-/** Only the later slot of a timer wins, and only one claim of it; that may be asked again when its answer was lost. */
+/** The later slot of a timer wins, and one claim of it, which may be repeated when its answer was lost. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${CLAIM_TRUST}
 OR timer_runs.claim = excluded.claim RETURNING name`
 const READ_CLOCK = 'SELECT floor(extract(epoch FROM clock_timestamp()) * 1000)'
-/** The mark of a copy stands among the versions of what instances share. */
+/** An unfinished copy is marked among the shared versions. */
 const FIND_COPY = "SELECT 1 FROM shared_versions WHERE name = 'copy'"
 const BEGIN_COPY =
   "INSERT INTO shared_versions (name, version) VALUES ('copy', 0) ON CONFLICT DO NOTHING"
 const END_COPY = "DELETE FROM shared_versions WHERE name = 'copy'"
 
-/** Connections to the server at `url`; they are made when they are needed. `connections` is their number in all. */
+/** Creates pools of `connections` in total to the server at `url`; they connect on first use. */
 export function openPools(url: string, connections: number, deadline = DEADLINE): Pools {
   const { reads, changes } = sizesOf(connections)
   return {
@@ -44,13 +44,13 @@ export function openPools(url: string, connections: number, deadline = DEADLINE)
   }
 }
 
-/** A quarter reads: a change has its connection from its begin to its end. */
+/** A quarter is for reads, because a change occupies its connection until it ends. */
 function sizesOf(connections: number): Sizes {
   const reads = Math.max(1, Math.round(connections / 4))
   return { reads, changes: Math.max(1, connections - reads - 2) }
 }
 
-/** The data layer over a server whose schema is up to date. `url` is that of the pools. */
+/** The data layer on a server whose schema is up to date. `url` is that of the pools. */
 export function createPostgresDb<Tables>(
   { reads, changes }: Pools,
   { url, connections }: { url: string; connections: number },
@@ -77,11 +77,11 @@ export function createPostgresDb<Tables>(
     claimTimer: (name, slot) => claimTimer(changes, name, slot),
     clockSkew: (wall) => clockSkew(reads, wall),
     writeStats: writer.stats,
-    // The server looks after its disk.
+    // The server monitors its own disk.
     diskFailure: new Promise(() => {}),
     isWritable: () => isWritable(changes),
     dropCaches() {},
-    // The server has its own, and vacuums by itself.
+    // The server manages its own log.
     emptyLog: async () => {},
     stopWriting: writer.stop,
     async close() {
@@ -90,7 +90,7 @@ export function createPostgresDb<Tables>(
   }
 }
 
-/** Reads of the database as it is now, until the end. */
+/** Reads from a snapshot of the database until `end` is called. */
 export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () => void }> {
   const connection = await pool.reserve()
   await connection.run('BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY', [])
@@ -101,7 +101,7 @@ async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean
   return (await pool.read(CLAIM, [name, slot.getTime(), crypto.randomUUID()])).length > 0
 }
 
-/** By how many ms `wall` is ahead of the server's clock; 0 for less than the answer took. */
+/** How far `wall` is ahead of the server's clock, in ms; 0 when it is less than the round trip. */
 export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): Promise<number> {
   const asked = wall()
   const [[theirs] = []] = await pool.read(READ_CLOCK, [])
@@ -110,7 +110,7 @@ export async function clockSkew(pool: Pick<Pool, 'read'>, wall: () => number): P
   return Math.abs(skew) > answered - asked ? skew : 0
 }
 
-/** A server that takes over can be read before it can be written; data that was moved stays as it is. */
+/** After a failover a server can be read before it can be written; moved data is never written. */
 async function isWritable(pool: Pool): Promise<boolean> {
   try {
     const [[canWrite] = []] = await pool.read('SELECT NOT pg_is_in_recovery()', [])
@@ -120,10 +120,10 @@ async function isWritable(pool: Pool): Promise<boolean> {
   }
 }
 
-/** What may be shown of the URL of a database. */
+/** The URL of a database without its password and query, for display. */
 export function withoutPassword(url: string): string {
   const shown = new URL(url)
-  // A password that is not percent-encoded goes on behind what is taken for the host.
+  // The rest of a password that is not percent-encoded would follow what is parsed as the host.
   if (shown.href.lastIndexOf('@') > shown.href.indexOf('/', shown.protocol.length + 2))
     return 'the server of the URL (percent-encode its password)'
   shown.password = ''

@@ -1,10 +1,10 @@
 import { type ReservedSQL, SQL } from 'bun'
 import { isConnectionLost, ResponseTimeout } from './errors.ts'
 
-/** Runs one statement and answers its rows as arrays. */
+/** Runs one statement and returns its rows as arrays. */
 export type Run = (query: string, params: unknown[]) => Promise<unknown[][]>
 
-/** A connection of one's own, until it is released; one that `isBroken` is closed. `patience`: in place of the deadline. */
+/** A reserved connection. `release` closes it when it `isBroken`. `patience` replaces the deadline. */
 export type Connection = {
   run(query: string, params: unknown[], patience?: number): Promise<unknown[][]>
   release(isBroken: boolean): void
@@ -13,23 +13,23 @@ export type Connection = {
 type PoolOptions = {
   url: string
   max: number
-  /** How long an answer is waited for, in ms. */
+  /** How long a statement may take, in ms. */
   deadline: number
 }
 
 export type Pool = ReturnType<typeof createPool>
 
-/** Statements that vary fill the memory of a connection's other end: each lives for so long at most, in seconds. */
-const MAX_LIFETIME = 30 * 60
-const RETRIES = [10, 50, 200, 500]
+/** The server keeps every distinct statement of a connection in memory, so each is closed after this time. */
+const MAX_LIFETIME_SECONDS = 30 * 60
+const RETRY_DELAYS_MS = [10, 50, 200, 500]
 
-/** Connections to the server. The driver has no deadlines: a server that is silent gets new connections. */
+/** Connections to the server. The driver has no deadlines; when the server is silent, they are replaced. */
 export function createPool({ url, max, deadline }: PoolOptions) {
   let sql = connect()
   let answeredAt = performance.now()
   return { read, reserve, close: () => sql.close({ timeout: 0 }) }
 
-  /** Runs a statement that changes nothing, again where the connection is lost. */
+  /** Runs an idempotent statement, and retries it when the connection is lost. */
   async function read(query: string, params: unknown[]): Promise<unknown[][]> {
     const start = performance.now()
     for (let tries = 0; ; tries++) {
@@ -37,7 +37,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
         const from = sql
         return await within(from, () => from.unsafe(query, params).values())
       } catch (error) {
-        const wait = RETRIES[tries]
+        const wait = RETRY_DELAYS_MS[tries]
         const isLate = performance.now() - start > deadline
         if (!isConnectionLost(error) || wait === undefined || isLate) throw error
         await Bun.sleep(wait)
@@ -45,12 +45,11 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     }
   }
 
-  /** A connection of one's own. */
   async function reserve(): Promise<Connection> {
     const from = sql
     const late = { is: false }
     const reserving = from.reserve()
-    // One that comes too late is not wanted any more.
+    // A connection that arrives too late is released at once.
     reserving.then((found) => (late.is ? found.release() : undefined)).catch(() => {})
     const reserved: ReservedSQL = await within(from, () => reserving).catch((error) => {
       late.is = true
@@ -60,7 +59,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
       run: (query, params, patience) =>
         within(from, () => reserved.unsafe(query, params).values(), patience),
       release(isBroken) {
-        // What a broken connection holds is not for the next one.
+        // A broken connection may still hold a transaction.
         if (isBroken) reserved.close({ timeout: 0 }).catch(() => {})
         else reserved.release()
       },
@@ -72,7 +71,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     const { promise: silence, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       if (answeredAt < start) replace(from)
-      reject(new ResponseTimeout(`no answer within ${patience} ms`))
+      reject(new ResponseTimeout(`no response within ${patience} ms`))
     }, patience)
     try {
       const answer = await Promise.race([work(), silence])
@@ -83,7 +82,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     }
   }
 
-  /** Nobody has been answered for a while: what waits is given up, and others take new connections. */
+  /** The server is silent: pending statements fail, and later ones get new connections. */
   function replace(silent: SQL) {
     if (silent !== sql) return
     sql = connect()
@@ -94,7 +93,7 @@ export function createPool({ url, max, deadline }: PoolOptions) {
     return new SQL({
       url,
       max,
-      maxLifetime: MAX_LIFETIME,
+      maxLifetime: MAX_LIFETIME_SECONDS,
       connectionTimeout: Math.ceil(deadline / 1000),
     })
   }

@@ -4,12 +4,12 @@ import { decoderOf, encoderOfAll, type Fields, type Joins, type Values } from '.
 import type { Tx } from '../db.ts'
 import type { Run } from './pool.ts'
 
-/** What features build queries with; each runs by `run`. */
+/** The query builders of features. */
 export type Queries = Omit<Tx, 'attempt' | 'afterCommit'>
 
 const dialect = new PgDialect({ casing: 'snake_case' })
 
-/** drizzle, whose queries decide once how they are encoded and decoded, and never end up in the text of an error. */
+/** drizzle over `run`. Encoders and decoders are prepared once per query, and errors never contain queries. */
 export function queriesOver(run: Run): Queries {
   const session = new RunningSession(run)
   return new PgDatabase(dialect, session as never, undefined) as unknown as Queries
@@ -23,12 +23,11 @@ class RunningSession extends PgSession {
     this.#run = run
   }
 
-  // biome-ignore lint/suspicious/noExplicitAny: what drizzle makes of a query has no type of its own
+  // biome-ignore lint/suspicious/noExplicitAny: drizzle exports no type for this
   override prepareQuery(query: Query, fields: unknown): any {
     return compile(this.#run, query, fields as Fields | undefined)
   }
 
-  /** Changes are made by `write`. */
   override transaction(): never {
     throw new Error('use write')
   }
@@ -44,7 +43,7 @@ function compile(run: Run, query: Query, fields: Fields | undefined) {
   const bind = encoderOfAll(query.params)
   let decode: ((row: unknown[]) => Values) | null = null
   const prepared = {
-    /** drizzle tells the joins only after the query was made. */
+    /** drizzle sets the joins after it has created the query. */
     joinsNotNullableMap: undefined as Joins,
     setToken: () => prepared,
     getQuery: () => query,

@@ -4,7 +4,7 @@ import { seal, unseal } from '../../../lib/seal.ts'
 import { DatabaseRefusal } from './migrate.ts'
 import type { Pool } from './pool.ts'
 
-/** How soon an instance learns of what another one has changed, in ms. */
+/** How often changes by other instances are looked for, in ms. */
 const WATCH_EVERY = 1000
 const FIND = 'SELECT content, version FROM shared_secrets WHERE name = $1'
 const ADD = 'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
@@ -13,12 +13,12 @@ WHERE name = $1 AND version = $3 RETURNING version`
 
 type Secret = { text: string; version: number }
 
-/** Secrets in the database, sealed by `key`: every instance has the same. */
+/** Secrets that all instances share through the database, sealed by `key`. */
 export function createSharedSecrets(pool: Pool, key: Uint8Array) {
-  /** What this instance has read or written last. */
+  /** The version that this instance last read or wrote. */
   const versions = new Map<string, number>()
   const watchers = new Map<string, (text: string) => void>()
-  const timer = setInterval(() => void look().catch(() => {}), WATCH_EVERY)
+  const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_EVERY)
   timer.unref()
   return { keep, stop: () => clearInterval(timer) }
 
@@ -26,58 +26,58 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
     return {
       async readOrMake(make) {
         const found = (await find(name)) ?? (await add(name, await make()))
-        return noted(name, found)
+        return remember(name, found)
       },
       async replace(text) {
         const [row] = await pool.read(REPLACE, [name, seal(key, text), versions.get(name)])
-        // Without a row somebody else was first, or the answer to our own change was lost.
+        // Without a row another instance was first, or the answer to our own change was lost.
         const kept = row ? { text, version: Number(row[0]) } : await find(name)
         if (kept?.text !== text)
-          throw new AppError('conflict', 'Another instance has just changed the keys.')
-        noted(name, kept)
+          throw new AppError('conflict', 'Another instance has just changed the keys. Try again.')
+        remember(name, kept)
       },
       watch: (changed) => void watchers.set(name, changed),
     }
   }
 
-  function noted(name: string, { text, version }: Secret): string {
+  function remember(name: string, { text, version }: Secret): string {
     versions.set(name, version)
     return text
   }
 
   async function find(name: string): Promise<Secret | null> {
     const [row] = await pool.read(FIND, [name])
-    return row ? { text: opened(row[0] as string), version: Number(row[1]) } : null
+    return row ? { text: unsealOrRefuse(row[0] as string), version: Number(row[1]) } : null
   }
 
-  /** Two instances may start at once: the first one's secret is everybody's. */
+  /** Two instances may start at once: both use the secret of the first. */
   async function add(name: string, text: string): Promise<Secret> {
     await pool.read(ADD, [name, seal(key, text)])
     return (await find(name)) as Secret
   }
 
-  async function look() {
+  async function checkForChanges() {
     if (watchers.size === 0) return
     const rows = await pool.read('SELECT name, version FROM shared_secrets', [])
     for (const [name, version] of rows as [string, string][]) {
       const changed = watchers.get(name)
-      if (!changed || Number(version) <= knownOf(name)) continue
+      if (!changed || Number(version) <= knownVersion(name)) continue
       const found = await find(name)
-      // We may have changed it ourselves meanwhile.
-      if (found && found.version > knownOf(name)) changed(noted(name, found))
+      // This instance may have changed it meanwhile.
+      if (found && found.version > knownVersion(name)) changed(remember(name, found))
     }
   }
 
-  function knownOf(name: string): number {
+  function knownVersion(name: string): number {
     return versions.get(name) ?? 0
   }
 
-  function opened(content: string): string {
+  function unsealOrRefuse(content: string): string {
     try {
       return unseal(key, content)
     } catch (cause) {
       throw new DatabaseRefusal(
-        'SECRET_KEY is not the one that this database was set up with: take the same for every instance.',
+        'SECRET_KEY is not the one that this database was set up with: use the same key on every instance.',
         { cause },
       )
     }

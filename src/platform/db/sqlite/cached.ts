@@ -1,6 +1,6 @@
 import type { Cached, Reader, Tx } from '../db.ts'
 
-/** One process alone changes the data: what it has read stays true until it changes it. */
+/** Only this process changes the data, so a cached value stays valid until it does. */
 export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>): Cached<T> {
   let current: Promise<T> | null = null
   return { read: () => kept(read), readIn: kept, changed }
@@ -11,7 +11,7 @@ export function createCached<T>(read: Reader, load: (from: Reader) => Promise<T>
     return current
   }
 
-  /** Those that share its commit must see it, and those that read before it must not stay. */
+  /** Later changes of the same commit must see it, and a value read before the commit must not stay cached. */
   async function changed(tx: Tx) {
     forget()
     tx.afterCommit(forget)

@@ -3,18 +3,18 @@ import { fdatasyncSync, openSync } from 'node:fs'
 
 type Pass = { busy: number; log: number; checkpointed: number }
 
-const PAUSE = 200
-/** A log of so many pages is begun anew as soon as no more than so few of them are left to copy. */
+const PAUSE_MS = 200
+/** A log of LONG_LOG pages is restarted once at most FEW_LEFT of them are still to be copied. */
 const LONG_LOG = 24_000
 const FEW_LEFT = 64
-/** The other process waits while the last pages are copied: for so many ms at most. */
-const RESTART_WAIT = 10
-/** Without anything to copy for so long, in ms, there is nothing to do here. */
-const IDLE_TIMEOUT = 5_000
+/** How long the writing process may wait for the last pages. */
+const RESTART_WAIT_MS = 10
+/** The worker ends after this time without anything to copy. */
+const IDLE_TIMEOUT_MS = 5_000
 
 /**
- * Copies the log of the database at `path` into it while another process writes, until there is nothing to do. It empties
- * the log once, for what was deleted is still in it.
+ * Copies the log of the database at `path` into it while another process writes, until it is idle. Empties the log
+ * once, because it still contains deleted data.
  */
 export async function copyLogUntilIdle(path: string) {
   const client = new Database(path, { readwrite: true })
@@ -23,15 +23,19 @@ export async function copyLogUntilIdle(path: string) {
     client.run(`PRAGMA ${pragma}`)
   }
   let isEmptied = false
-  for (let lastWork = Date.now(); Date.now() - lastWork < IDLE_TIMEOUT; await Bun.sleep(PAUSE)) {
+  for (
+    let lastWork = Date.now();
+    Date.now() - lastWork < IDLE_TIMEOUT_MS;
+    await Bun.sleep(PAUSE_MS)
+  ) {
     const { log, left } = copy()
     if (left > 0) lastWork = Date.now()
-    if (!isEmptied && left <= FEW_LEFT) isEmptied = pass('TRUNCATE', RESTART_WAIT).busy === 0
-    // Again at once, until so few pages are left that nobody notices the end of it.
-    if (log >= LONG_LOG && copy().left <= FEW_LEFT) pass('RESTART', RESTART_WAIT)
+    if (!isEmptied && left <= FEW_LEFT) isEmptied = pass('TRUNCATE', RESTART_WAIT_MS).busy === 0
+    // Copies again at once, so that the restart has few pages left to wait for.
+    if (log >= LONG_LOG && copy().left <= FEW_LEFT) pass('RESTART', RESTART_WAIT_MS)
   }
 
-  /** Copies what is in the log. SQLite syncs only when all is copied: everything at once would take long. */
+  /** Copies the log. SQLite syncs only when all of it is copied, and one large sync would take long. */
   function copy(): { log: number; left: number } {
     const { log, checkpointed } = pass('PASSIVE', 0)
     if (checkpointed < log) fdatasyncSync(file)

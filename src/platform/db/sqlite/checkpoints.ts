@@ -1,27 +1,27 @@
 import { statSync } from 'node:fs'
 import type { Subprocess } from 'bun'
 
-/** The log is looked at after so many commits; from so many bytes on somebody copies it. */
-const LOOK_EVERY = 32
-const LOG_BYTES = 8 * 1024 * 1024
+/** How often the size of the log is checked, in commits. */
+const CHECK_EVERY = 32
+/** The size from which the log is copied. */
+const MIN_LOG_BYTES = 8 * 1024 * 1024
 
 /**
- * Has the log (`-wal`) of a busy database copied into its file by a process of its own, for the copying and its
- * fsync would hold up every request. The process ends by itself when the log is short, and with us;
- * without it SQLite copies the log at a commit, once it is long.
+ * Copies the log (`-wal`) of a busy database into its file in a separate process, because copying and its fsync would
+ * hold up requests. The process exits when the log is short, and with the server. Without it SQLite copies a long log
+ * during a commit.
  */
 export function createCheckpoints({ path, command }: { path: string; command: string[] }) {
   let commits = 0
   let worker: Subprocess | null = null
-  return { noteCommit, emptyLog, stop }
+  return { afterCommit, emptyLog, stop }
 
-  /** To be called after each commit. */
-  function noteCommit() {
+  function afterCommit() {
     commits++
-    if (worker === null && commits % LOOK_EVERY === 0 && logSize() >= LOG_BYTES) start()
+    if (worker === null && commits % CHECK_EVERY === 0 && logSize() >= MIN_LOG_BYTES) start()
   }
 
-  /** The process does it first of all; one that runs already may have done it hours ago. */
+  /** A new process empties the log first; a running one may have done so hours ago. */
   async function emptyLog() {
     if (logSize() === 0) return
     await stop()

@@ -10,14 +10,14 @@ import {
   uniqueIndex,
 } from 'drizzle-orm/sqlite-core'
 
-/** drizzle's own column of times fails on a placeholder that is null. */
+/** drizzle's own timestamp column fails on a null placeholder. */
 const milliseconds = customType<{ data: Date; driverData: number }>({
   dataType: () => 'integer',
   toDriver: (time) => (time === null ? null : time.getTime()) as number,
   fromDriver: (ms) => new Date(ms),
 })
 
-/** The column kit of SQLite. Another engine brings its own kit of the same names and types. */
+/** The column kit of SQLite. */
 export const sqliteColumns = {
   table: sqliteTable,
   /** `name`: in the database, where it is not the property's in snake case. */
@@ -27,7 +27,7 @@ export const sqliteColumns = {
   bool: () => integer({ mode: 'boolean' }),
   /** Integer milliseconds since 1970 in the database, a `Date` in the program. */
   ms: milliseconds,
-  /** JSON kept as text. */
+  /** JSON stored as text. */
   json: <T>() => text({ mode: 'json' }).$type<T>(),
   blob: () => blob({ mode: 'buffer' }),
   index,

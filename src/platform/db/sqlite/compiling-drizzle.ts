@@ -8,9 +8,8 @@ type Session = SQLiteBunSession<Record<string, never>, Record<string, never>>
 type PrepareArguments = Parameters<Session['prepareQuery']>
 
 /**
- * drizzle over `client`, whose prepared queries decide once how parameters are encoded and rows are decoded;
- * drizzle's own do so at every run. What `execute` answers is the same. `beforeSelect` is called before each prepared
- * select, `beforeAny` before every statement.
+ * drizzle over `client` with encoders and decoders prepared once per query; drizzle itself does that on every run. The
+ * results are the same. `beforeSelect` is called before each prepared select, `beforeAny` before every statement.
  */
 export function compilingDrizzle(
   client: Database,
@@ -43,7 +42,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     return this.#guarded(prepared)
   }
 
-  /** drizzle's own: compiling would not pay. */
+  /** Not compiled: that would not pay off for one run. */
   override prepareOneTimeQuery(...args: PrepareArguments) {
     return this.#guarded(super.prepareQuery(...args))
   }
@@ -53,7 +52,7 @@ class CompilingSession extends SQLiteBunSession<Record<string, never>, Record<st
     return super.count(query)
   }
 
-  /** Whatever runs it: builders run theirs by `run` and `all`. */
+  /** Guards every way to run it: builders use `run` and `all`. */
   #guarded<T extends PreparedQuery>(prepared: T): T {
     for (const name of ['execute', 'run', 'all', 'get', 'values'] as const) {
       const run = prepared[name].bind(prepared) as (values?: Values) => never
@@ -77,7 +76,7 @@ function compile(
   if (method !== 'all' || !fields || mapper) return null
   let decode: ((row: unknown[]) => Values) | null = null
   return async (values: Values = {}) => {
-    // drizzle tells the joins only after the query was made.
+    // drizzle sets the joins after it has created the query.
     decode ??= decoderOf(fields, (prepared as { joinsNotNullableMap?: Joins }).joinsNotNullableMap)
     beforeSelect()
     return statement.values(...bind(values)).map(decode)

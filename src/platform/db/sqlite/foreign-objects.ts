@@ -2,14 +2,14 @@ import { Database } from 'bun:sqlite'
 import type { Migration } from '../migrations.ts'
 import { migrate, schemaVersion } from './migrate.ts'
 
-/** Tables that SQLite keeps for itself, and those of Litestream. */
+/** Tables of SQLite itself and of Litestream. */
 const TOLERATED = /^(sqlite_(sequence|stat1|stat4)|_litestream_(seq|lock))$/
 
 type SchemaObject = { type: string; name: string; sql: string | null }
 
 /**
- * What the schema of the database at `path` has, or has otherwise, than its migrations have made it, such as
- * `trigger spy`; null when it has no such thing. A database of a newer version is not judged.
+ * The first schema object of the database at `path` that its migrations did not create, or created differently, such
+ * as `trigger spy`; null when there is none. A database of a newer version is not checked.
  */
 export function foreignObject(path: string, migrations: Migration[]): string | null {
   using client = new Database(path, { readonly: true })

@@ -1,8 +1,8 @@
 import { Database } from 'bun:sqlite'
 
 /**
- * Takes the lock file at `path` for the life of this process, or returns null when another holds it.
- * It is SQLite's own exclusive lock on an empty database, so the system frees it however we die.
+ * Locks the file at `path` for the life of this process; returns null when another process holds it. It is an
+ * exclusive lock on an empty SQLite database, which the system releases however the process ends.
  */
 export function takeLock(path: string): Disposable | null {
   const lock = new Database(path, { create: true })

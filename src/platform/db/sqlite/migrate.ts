@@ -1,20 +1,19 @@
 import type { Database } from 'bun:sqlite'
 import type { Migration } from '../migrations.ts'
 
-/** The number of migrations that the database has had. */
+/** The number of applied migrations. */
 export function schemaVersion(client: Database): number {
   const row = client.query('PRAGMA user_version').get() as { user_version: number }
   return row.user_version
 }
 
 /**
- * Brings the schema up to date, all pending migrations or none, and returns their tags.
- * Throws when the database is newer than this program.
+ * Applies all pending migrations or none, and returns their tags.
  */
 export function migrate(client: Database, migrations: Migration[]): string[] {
   const pending = migrations.slice(schemaVersion(client))
   if (pending.length === 0) return []
-  // Inside a transaction this pragma does nothing, and a rebuilt parent table would empty its children.
+  // The pragma has no effect inside a transaction; with it on, rebuilding a parent table would delete its children.
   client.run('PRAGMA foreign_keys = OFF')
   try {
     client.run('BEGIN IMMEDIATE')

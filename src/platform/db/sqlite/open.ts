@@ -10,30 +10,30 @@ import { sqliteCode } from './storage-error.ts'
 import { createTurnSnapshot } from './turn-snapshot.ts'
 import { createWriter } from './write.ts'
 
-/** The data layer over SQLite. */
+/** The data layer on SQLite. */
 type SqliteDb<Tables> = OpenDb<Tables> & { client: Database }
 
-/** `Home` in ASCII: tells our files from other SQLite databases. */
+/** `Home` in ASCII: identifies our files among SQLite databases. */
 const APPLICATION_ID = 0x486f6d65
 const JOURNAL_SIZE_LIMIT = 64 * 1024 * 1024
 /**
- * Of each connection. Changes of a large log touch pages all over it: with 2 MiB each was read and written again and
- * again. Those that read find the upper levels of every tree in it, at a million people too.
+ * Per connection. With SQLite's default of 2 MiB, changes of a large database read and wrote the same pages again and
+ * again. The upper levels of every index fit, also with a million users.
  */
 const CACHE_KIB = 16 * 1024
-/** The last resort: before, another process has copied the log (see `checkpoints.ts`). */
+/** The last resort: normally another process copies the log before (see `checkpoints.ts`). */
 const CHECKPOINT_PAGES = 64_000
 
-/** Opens or creates the database at `path`. Its schema may still be old: see `migrate`. */
+/** Opens or creates the database at `path`. Its schema may be old: see `migrate`. */
 export function openDatabase(path: string): Database {
   const client = new Database(path, { create: true, readwrite: true })
   setPragmas(client)
   client.run('PRAGMA journal_mode = WAL')
   client.run('PRAGMA synchronous = FULL')
   client.run(`PRAGMA journal_size_limit = ${JOURNAL_SIZE_LIMIT}`)
-  // What is deleted is overwritten, for free as far as we could measure.
+  // Overwrites deleted data, at no measurable cost.
   client.run('PRAGMA secure_delete = ON')
-  // Until it is known who copies the log: see createDb.
+  // Until createDb knows which process copies the log.
   client.run('PRAGMA wal_autocheckpoint = 0')
   if (applicationId(client) !== APPLICATION_ID) {
     client.run(`PRAGMA application_id = ${APPLICATION_ID}`)
@@ -42,8 +42,8 @@ export function openDatabase(path: string): Database {
 }
 
 /**
- * The data layer over an open database whose schema is up to date. `checkpointCommand` is the command line of the
- * process that copies the log, to which the path of the database is added; null leaves all of that to somebody else.
+ * The data layer on an open database whose schema is up to date. `checkpointCommand` is the command line, without the
+ * path, of the process that copies the log; null when another program such as Litestream does that.
  */
 export function createDb<Tables>(
   client: Database,
@@ -57,12 +57,12 @@ export function createDb<Tables>(
   const read = compilingDrizzle(reader, { beforeSelect: snapshot.open })
   const checkpoints =
     checkpointCommand && createCheckpoints({ path: client.filename, command: checkpointCommand })
-  const { promise: diskFailure, resolve: noteDiskFailure } = Promise.withResolvers<'disk'>()
+  const { promise: diskFailure, resolve: reportDiskFailure } = Promise.withResolvers<'disk'>()
   const onCommit = () => {
     snapshot.close()
-    checkpoints?.noteCommit()
+    checkpoints?.afterCommit()
   }
-  const writer = createWriter(client, onCommit, () => noteDiskFailure('disk'))
+  const writer = createWriter(client, onCommit, () => reportDiskFailure('disk'))
   return {
     tables,
     read,
@@ -92,7 +92,7 @@ export function createDb<Tables>(
       try {
         if (checkpoints) client.run('PRAGMA wal_checkpoint(TRUNCATE)')
       } catch {
-        // On a full or read-only disk the log stays as it is: the next start reads it.
+        // On a full or read-only disk the log stays, and the next start reads it.
       }
       client.close()
     },
@@ -104,8 +104,7 @@ function sizeOf(path: string): number {
 }
 
 /**
- * Why the file at `path` must not be opened, in a sentence, or null when it may be.
- * The file is left as it is.
+ * The reason why the file at `path` must not be opened, as a sentence; null when it may be. Does not change the file.
  */
 export async function reasonNotToOpen(
   path: string,
@@ -119,7 +118,7 @@ export async function reasonNotToOpen(
   try {
     if (applicationId(client) !== APPLICATION_ID && !isEmpty(client)) return notOurs(path)
     if (schemaVersion(client) > migrations.length) {
-      return `${path} was written by a newer homeport: start that version, or restore a backup`
+      return `${path} was written by a newer version of Homeport: start that version, or restore a backup`
     }
   } catch (error) {
     return `${path} cannot be read (${sqliteCode(error) ?? error}): restore it from a backup`
@@ -132,20 +131,20 @@ function applicationId(client: Database): number {
   return row.application_id
 }
 
-/** Writes what is there already: a disk may take nothing any more though it can be read. */
+/** Tests whether the disk can be written, by writing an unchanged value. */
 function rewriteVersion(client: Database): true {
   client.run(`PRAGMA user_version = ${schemaVersion(client)}`)
   return true
 }
 
-/** A start that was cut off before the first migration leaves an empty database behind. */
+/** A start that was killed before the first migration leaves an empty database. */
 function isEmpty(client: Database): boolean {
   return client.query('SELECT 1 FROM sqlite_master').get() === null
 }
 
 /**
- * Reads the whole database at `path` and says whether it is undamaged: about a second a gigabyte. To compare indexes and
- * tables as well takes ten minutes at fifteen gigabytes, for each entry lies somewhere else; a copy has made them anew.
+ * Reads the whole database at `path` and returns whether it is intact; takes about a second per gigabyte. Comparing
+ * indexes with tables would take ten minutes for fifteen gigabytes, and a copy has rebuilt its indexes.
  */
 export function isIntact(path: string): boolean {
   using client = new Database(path, { readonly: true })
@@ -158,24 +157,24 @@ export function isIntact(path: string): boolean {
   }
 }
 
-/** How many migrations the database at `path` has had. It is only read. */
+/** The number of migrations applied to the database at `path`, which is only read. */
 export function appliedIn(path: string): number {
   using client = new Database(path, { readonly: true })
   return schemaVersion(client)
 }
 
-/** Writes a copy of the database, as of now and with its indexes made anew, to `path`. It is not synced. */
+/** Writes a copy of the database with rebuilt indexes to `path`. It is not synced. */
 export function copyDatabase(client: Database, path: string) {
   client.run('VACUUM INTO ?', [path])
 }
 
-/** The same of a database that another process has open and writes to. */
+/** Copies a database that another process has open and writes to. */
 export function copyOpenDatabase(from: string, to: string) {
   using client = new Database(from, { readonly: true })
   copyDatabase(client, to)
 }
 
-/** Copies the log of the database at `path`, which nobody has open, into its file. Throws when somebody has. */
+/** Copies the log of the database at `path` into its file. Throws when a process has it open. */
 export function absorbLog(path: string) {
   using client = new Database(path, { readwrite: true })
   const { busy } = client.query('PRAGMA wal_checkpoint(TRUNCATE)').get() as { busy: number }
@@ -188,7 +187,7 @@ export function isReplicated(client: Database): boolean {
 }
 
 function notOurs(path: string): string {
-  return `${path} is damaged or not a database of homeport: restore it from a backup`
+  return `${path} is damaged or not a Homeport database: restore it from a backup`
 }
 
 function setPragmas(client: Database) {

@@ -1,7 +1,7 @@
 import type { AppError } from '../../../lib/errors.ts'
 import { noSpaceLeft, unavailable } from '../storage-error.ts'
 
-/** The SQLite result code, such as `SQLITE_FULL`, wherever in the chain of causes it stands. */
+/** The SQLite result code, such as `SQLITE_FULL`, anywhere in the chain of causes. */
 export function sqliteCode(error: unknown): string | null {
   for (let at = error; at instanceof Error; at = at.cause) {
     const { code } = at as { code?: unknown }
@@ -10,7 +10,7 @@ export function sqliteCode(error: unknown): string | null {
   return null
 }
 
-/** A failure of the storage, the database or files (not of the query), as callers may see it, or null when it is none. */
+/** An error of the database or its disk, not of the query, as an `AppError`; null for other errors. */
 export function asStorageError(error: unknown): AppError | null {
   const code = sqliteCode(error) ?? String((error as { code?: unknown } | null)?.code)
   if (/^(SQLITE_FULL|ENOSPC|EDQUOT)$/.test(code)) {
@@ -23,7 +23,7 @@ export function asStorageError(error: unknown): AppError | null {
   return null
 }
 
-/** Why a file of the database, or its folder, could not be opened or written; null for other errors. */
+/** Why a database file or its directory could not be opened or written; null for other errors. */
 export function openingFault(
   error: unknown,
 ): { kind: 'full' | 'read_only' | 'io'; code: string } | null {

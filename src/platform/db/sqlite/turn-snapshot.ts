@@ -1,8 +1,8 @@
 import type { Database } from 'bun:sqlite'
 
 /**
- * One view of the database for all reads of one turn of the event loop: locking and unlocking it for each read takes
- * longer than the read. What we commit is seen at once if `close` is called then, changes of others with the next turn.
+ * One snapshot for all reads in one turn of the event loop, because locking for each read would take longer than the
+ * read. Call `close` after a commit to see it at once; other processes' changes are seen in the next turn.
  */
 export function createTurnSnapshot(reader: Database) {
   const begin = reader.query('BEGIN')
@@ -10,7 +10,7 @@ export function createTurnSnapshot(reader: Database) {
   let isOpen = false
   return { open, close }
 
-  /** To be called before each read. */
+  /** Call this before each read. */
   function open() {
     if (isOpen) return
     isOpen = true

@@ -15,16 +15,16 @@ type Job = {
 type Outcome = { job: Job; value?: unknown; error?: unknown; effects: Effects }
 type Effects = (() => void)[]
 
-/** How many changes share one commit at most, and for how long they may hold the loop, in ms. */
-const BATCH_LIMIT = 256
-const BATCH_TIME = 8
-/** How long a foreign lock on the database is waited for, and how often it is tried, in ms: a checkpoint is short. */
-const LOCK_WAIT = 2_000
-const LOCK_RETRIES = [1, 1, 1, 2, 2, 5, 5, 10, 20]
+/** How many changes one commit may contain, and how long they may block the event loop. */
+const MAX_BATCH = 256
+const MAX_BATCH_MS = 8
+/** How long to wait for another process's lock, and the delays between tries: a checkpoint is short. */
+const LOCK_TIMEOUT_MS = 2_000
+const LOCK_RETRY_DELAYS_MS = [1, 1, 1, 2, 2, 5, 5, 10, 20]
 
 /**
- * The one queue of all changes. What is queued is committed as one transaction (one fsync), with a
- * savepoint for each change, and acknowledged after the commit.
+ * Runs all changes in one queue. Queued changes are committed as one transaction (one fsync) with a savepoint each,
+ * and acknowledged after the commit.
  */
 export function createWriter(
   client: Database,
@@ -40,7 +40,6 @@ export function createWriter(
   const commitStatement = client.query('COMMIT')
   const inside = new AsyncLocalStorage<Tx>()
   const builders = buildersOf(compilingDrizzle(client, { beforeAny: requireCurrent }))
-  /** The change that is being made. */
   let current: Tx | null = null
   let draining: Promise<void> | null = null
   let refusal: unknown = null
@@ -69,8 +68,8 @@ export function createWriter(
   function prepareWrite<Q>(build: (tx: Tx) => { prepare(): Q }): Prepared<Q> {
     let query: Q | null = null
     return (tx) => {
-      if (tx !== current) throw new Error('a prepared change runs inside write() only')
-      // By the first who runs it: most are not needed at the start.
+      if (tx !== current) throw new Error('a prepared change runs only inside write()')
+      // On first use: most are not needed at the start.
       query ??= build(txWith([])).prepare()
       return query
     }
@@ -87,7 +86,7 @@ export function createWriter(
     } as Tx
   }
 
-  /** All changes share one connection: a statement of another one would be committed, or undone, with this one. */
+  /** Changes share one connection: a statement of another change would be committed or rolled back with this one. */
   function requireCurrent() {
     if (!current || inside.getStore() !== current) throw changeIsOver()
   }
@@ -101,7 +100,7 @@ export function createWriter(
       endAttempt.run()
       return null
     } catch (error) {
-      // The storage's own failures are the whole change's.
+      // An error of the storage fails the whole change.
       if (!client.inTransaction || asStorageError(error)) throw error
       client.run('ROLLBACK TO attempt')
       client.run('RELEASE attempt')
@@ -110,17 +109,17 @@ export function createWriter(
     }
   }
 
-  /** Refuses every further change with 503 and waits for those under way. */
+  /** Refuses further changes with 503 and waits for those under way. */
   async function stop(reason: unknown) {
     refusal = reason
     await draining
   }
 
   async function drain() {
-    // Requests that arrived together are read in one turn of the loop: wait for its end to commit them as one.
+    // Requests that arrive together are read in one turn of the event loop, and committed together after it.
     await endOfTurn()
     while (queue.length > 0) {
-      const batch = queue.splice(0, BATCH_LIMIT)
+      const batch = queue.splice(0, MAX_BATCH)
       try {
         const outcomes = await commit(batch)
         for (const { job, value, error, effects } of outcomes) {
@@ -132,7 +131,7 @@ export function createWriter(
       } catch (error) {
         const failure = asStorageError(error) ?? error
         if (sqliteCode(error) === 'SQLITE_IOERR_FSYNC') {
-          // The system has dropped what it could not write: another fsync may succeed without it.
+          // The system has dropped the data: a second fsync may succeed without having written it.
           refusal = error
           onDiskFailure()
         }
@@ -142,12 +141,12 @@ export function createWriter(
     }
   }
 
-  /** Commits all of `batch` that succeeds and that there is time for. Throws when nothing of it could be committed. */
+  /** Commits the changes of `batch` that succeed in time. Throws when none could be committed. */
   async function commit(batch: Job[]): Promise<Outcome[]> {
     await begin()
     const outcomes: Outcome[] = []
     try {
-      const deadline = performance.now() + BATCH_TIME
+      const deadline = performance.now() + MAX_BATCH_MS
       for (const job of batch) {
         outcomes.push(await runJob(job))
         if (performance.now() > deadline) break
@@ -173,7 +172,7 @@ export function createWriter(
       release.run()
       return { job, value, effects }
     } catch (error) {
-      // A full disk or an I/O error makes SQLite undo the whole transaction by itself.
+      // After a full disk or an I/O error, SQLite rolls back the whole transaction itself.
       if (!client.inTransaction) throw error
       client.run('ROLLBACK TO job')
       release.run()
@@ -184,16 +183,16 @@ export function createWriter(
     }
   }
 
-  /** A foreign lock is waited for between turns of the loop, never inside SQLite, which would stop it. */
+  /** Waits for another process's lock between turns of the event loop: SQLite's own wait would block it. */
   async function begin() {
-    const deadline = Date.now() + LOCK_WAIT
+    const deadline = Date.now() + LOCK_TIMEOUT_MS
     for (let tries = 0; ; tries++) {
       try {
         beginStatement.run()
         return
       } catch (error) {
         if (sqliteCode(error) !== 'SQLITE_BUSY' || Date.now() > deadline) throw error
-        await Bun.sleep(LOCK_RETRIES[tries] ?? 20)
+        await Bun.sleep(LOCK_RETRY_DELAYS_MS[tries] ?? 20)
       }
     }
   }
