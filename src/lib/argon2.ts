@@ -1,15 +1,15 @@
-/** What a guess costs: KiB of memory, and passes over it. */
+/** The cost of one hash: KiB of memory, and passes over it. */
 export type PasswordCost = { memoryCost: number; timeCost: number }
 
-/** Hashes in the usual text form, with the cost inside; the work is done on threads. */
+/** Hashes are in PHC string format, which includes the cost; the work runs on threads. */
 export type Argon2 = {
   hash(password: string): Promise<string>
   verify(stored: string, password: string): Promise<boolean>
 }
 
 /**
- * The addon makes the same hashes in less than half of Bun's time (50 ms of a core against 115). Where it cannot be
- * loaded, such as from a mount without execution, `onMissing` is told and Bun makes them.
+ * The addon needs less than half of Bun's CPU time for the same hash (50 ms against 115). When it cannot be loaded,
+ * such as from a noexec mount, `onMissing` is called and Bun hashes instead.
  */
 export async function loadArgon2(
   { memoryCost, timeCost }: PasswordCost,

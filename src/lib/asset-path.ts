@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** The path of an embedded folder: inside the executable it lies beside the bundle, from source in the tree. */
+/** The path of an embedded directory: next to the bundle in the executable, in the source tree otherwise. */
 export function asset(name: 'console' | 'drizzle' | 'seed'): string {
   if (Bun.isStandaloneExecutable) return join(import.meta.dir, name)
   const root = join(import.meta.dir, '..', '..')

@@ -3,7 +3,7 @@ type Budget = (holder: string, amount: number, signal: AbortSignal) => Promise<D
 type Waiting = { holder: string; amount: number; resolve: () => void }
 
 /**
- * `total` in all, `share` for one holder. As many as `queueLimit` wait, and `queueShare` of them for one
+ * `total` for everyone, `share` for one holder. Up to `queueLimit` requests wait, `queueShare` of them for one
  * holder; beyond that `onFull()` is thrown.
  */
 type BudgetRules = {
@@ -15,9 +15,8 @@ type BudgetRules = {
 }
 
 /**
- * Lends out something that is scarce, such as bytes of memory. Where there is not enough one waits, in the
- * order in which they came; who has a whole share lets the others pass. What is lent comes back when it is
- * disposed of. When `signal` aborts while one waits, that is `onFull()` too.
+ * Allocates a scarce resource, such as memory, first come first served; a holder with a full share lets others
+ * pass. Dispose of the result to return it. Throws `onFull()` as well when `signal` aborts during the wait.
  */
 export function createBudget(rules: BudgetRules): Budget {
   const { total, share, queueLimit, queueShare, onFull } = rules

@@ -43,19 +43,19 @@ export class CommandError extends Error {
   override readonly name = 'CommandError'
 }
 
-/** A command was typed wrongly: exit 2. */
+/** The command line is wrong: exit 2. */
 export class UsageError extends Error {
   override readonly name = 'UsageError'
 }
 
-/** The number behind an option, such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
+/** The number given to an option such as `--limit`. Throws `UsageError` for anything but 1 to 999999. */
 export function parseLimitOption(text: string, option = '--limit'): number {
   if (!/^[1-9]\d{0,5}$/.test(text))
     throw new UsageError(`${option} takes a number from 1 to 999999.`)
   return Number(text)
 }
 
-/** The JSON in a file (`-`: standard input) that was named on the command line. */
+/** The JSON of a file named on the command line; `-` is standard input. */
 export async function readJsonFile(path: string | undefined): Promise<unknown> {
   if (path === undefined) throw new UsageError('Name the file to read.')
   const file = path === '-' ? Bun.stdin : Bun.file(path)
@@ -72,7 +72,7 @@ export async function readJsonFile(path: string | undefined): Promise<unknown> {
   }
 }
 
-/** JSON as `export` prints it and people edit it. */
+/** Indented JSON, as `export` prints it for editing. */
 export function prettyJson(value: unknown): string {
   return JSON.stringify(value, null, 2)
 }

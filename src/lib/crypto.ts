@@ -13,7 +13,7 @@ export function hmac(key: Uint8Array, text: string): string {
   return createHmac('sha256', key).update(text).digest('base64url')
 }
 
-/** Compares two strings in a time that tells nothing of their content or length. */
+/** Compares two strings in a time that reveals neither their content nor their length. */
 export function equalInConstantTime(a: string, b: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest()
   return timingSafeEqual(digest(a), digest(b))

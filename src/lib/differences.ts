@@ -1,7 +1,7 @@
-/** A value that is another one than before; null for one that was not there, or is not any more. */
+/** A changed value; null where it was absent before or is absent now. */
 export type Difference = { path: string; before: unknown; after: unknown }
 
-/** What changed from one JSON value to another, by its path: `ios.latestVersion`, `0.name.de`. */
+/** The differences of two JSON values by path, such as `ios.latestVersion` or `0.name.de`. */
 export function differencesBetween(before: unknown, after: unknown, path = ''): Difference[] {
   if (isTree(before) && isTree(after) && Array.isArray(before) === Array.isArray(after)) {
     const names = new Set([...Object.keys(before), ...Object.keys(after)])
@@ -17,7 +17,7 @@ export function differencesBetween(before: unknown, after: unknown, path = ''): 
   return [{ path, before: before ?? null, after: after ?? null }]
 }
 
-/** What differs, by its path: as it was, and as it is. */
+/** The values before and after, by path. */
 export function sidesOf(differences: Difference[]) {
   const side = (name: 'before' | 'after') =>
     Object.fromEntries(differences.map((one) => [one.path, one[name]]))

@@ -1,23 +1,22 @@
 import { DAY_MS, HOUR_MS } from './durations.ts'
 /**
- * A clock on the wall, which may jump, and one that only ever runs, both in ms. `lastKnown`: the newest time that was
- * recorded before the start; null where nothing was.
+ * The wall clock, which may jump, and a monotonic clock, both in ms. `lastKnown` is the newest time recorded before
+ * the start; null when none was.
  */
 export type Clocks = { wall: () => number; steady: () => number; lastKnown: number | null }
 
-/** What is due is judged by these. */
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
 
-/** A clock that was set ahead by mistake is set back within this time, or it was no mistake. */
+/** How long the clock must keep a jump of more than a day before it is believed. */
 const BELIEVED_AFTER = HOUR_MS
-/** Less than this is a busy process, not a clock that was set. */
+/** A smaller difference is a busy process, not a change of the clock. */
 const JUMP = 2 * 60 * 1000
 
 /**
- * Finds the timers whose time has come since it was last asked, by the time on the wall: after a jump ahead, all that it
- * has jumped over. Where that is by more than a day, timers that delete what is old wait until the clock has kept it for
- * an hour of the steady clock: a wrong year would delete everything. The same holds for a start more than a day after
- * `lastKnown`. `jump` tells by how many ms it has jumped, else 0.
+ * `take` returns the timers that became due since the last call by the wall clock, including those it jumped over.
+ * After a jump of more than a day, timers that delete by age wait until the clock has kept the new time for an hour:
+ * a wrong year would delete everything. The same holds for a start more than a day after `lastKnown`. `jump` is in
+ * ms; 0 for none.
  */
 export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()

@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises'
 import { dirname } from 'node:path'
 
-/** Writes a whole file so that a power cut leaves the old one or the new one, never a part. */
+/** Replaces a file so that a power cut leaves either the old or the new content, never a part. */
 export async function writeDurably(path: string, content: string | Uint8Array, mode = 0o600) {
   const temporary = `${path}.${process.pid}.tmp`
   try {
@@ -16,13 +16,13 @@ export async function writeDurably(path: string, content: string | Uint8Array, m
   }
 }
 
-/** Renames a file whose content is already synced, and syncs the folder so that the name survives. */
+/** Renames a synced file and syncs its directory, so that the new name survives a power cut. */
 export async function renameDurably(from: string, to: string) {
   await rename(from, to)
   await syncPath(dirname(to))
 }
 
-/** Makes a folder and those above it that are missing, each synced into the one that holds it. */
+/** Creates a directory and its missing parents, and syncs each into its parent. */
 export async function makeFolder(path: string) {
   const first = await mkdir(path, { recursive: true, mode: 0o700 })
   if (first === undefined) return
@@ -31,7 +31,7 @@ export async function makeFolder(path: string) {
   }
 }
 
-/** fsync of a file or a folder. */
+/** fsync of a file or a directory. */
 export async function syncPath(path: string) {
   await withFile(path, 'r', undefined, (file) => file.sync())
 }
@@ -50,7 +50,7 @@ async function withFile<T>(
   }
 }
 
-/** What fails of a file that is open does not say which one: its error gets the path. */
+/** Errors of an open file do not name it: this adds the path. */
 export async function namingPath<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -1,4 +1,4 @@
-/** Every failure that a caller may be told about. The status of each stands in `http/errors.ts`. */
+/** Every error code of the API. `http/errors.ts` maps each to a status. */
 export type ErrorCode =
   | 'malformed_request'
   | 'encryption_invalid'
@@ -26,14 +26,14 @@ export type ErrorCode =
   | 'webhook_not_configured'
   | 'insufficient_storage'
 
-/** Where a value was wrong (a JSON path such as `profile.name`) and why. Never repeats the value. */
+/** What is wrong at a JSON path such as `profile.name`. Never repeats the value. */
 export type ErrorDetail = { path: string; message: string }
 
-/** The codes that are answered with 401. */
+/** The codes with status 401. */
 type DenialCode = 'unauthenticated' | 'token_expired' | 'invalid_credentials'
 export type UndeniedCode = Exclude<ErrorCode, DenialCode>
 
-/** Why a request got 401: for the log and the metrics, the reply does not tell. */
+/** Why a request got 401, for the log and the metrics; the reply does not say. */
 export const DENIAL_REASONS = [
   'missing',
   'malformed',
@@ -59,12 +59,12 @@ export const DENIAL_REASONS = [
 
 export type DenialReason = (typeof DENIAL_REASONS)[number]
 
-/** `userId` and `sessionId` where it is certain whom the request speaks for, or which account it tries. */
+/** `userId` and `sessionId` are set when the account or session in question is certain. */
 export type Denial = { reason: DenialReason; userId?: string; sessionId?: string }
 
 type ErrorExtras = { details?: ErrorDetail[]; retryAfterSeconds?: number; cause?: unknown }
 
-/** A failure with a sentence that is safe to show. Anything else that is thrown is a bug of ours. */
+/** An error with a message that is safe to show. Any other thrown error is a bug. */
 export class AppError extends Error {
   readonly code: ErrorCode
   readonly details: ErrorDetail[] | undefined

@@ -13,8 +13,8 @@ export function privateKeyOf(jwk: JWK): KeyObject {
 }
 
 /**
- * A JWT signed with ES256 (RFC 7515, 7518), in place: that takes 0.1 ms. WebCrypto, on which jose stands, signs on a
- * thread, and two passwords that are being hashed hold all of them on two cores.
+ * Signs a JWT with ES256 (RFC 7515, 7518) on this thread, in 0.1 ms. jose signs through WebCrypto on a thread pool,
+ * which two passwords being hashed can occupy.
  */
 export function signJwt(header: { typ: string; kid: string }, payload: object, jwk: JWK): string {
   const text = `${encode({ alg: 'ES256', ...header })}.${encode(payload)}`

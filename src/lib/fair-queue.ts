@@ -7,14 +7,14 @@ type Waiting = {
 }
 
 type FairQueueRules = {
-  /** Pieces of work that run side by side, and how many of them may be one holder's. */
+  /** How many jobs run at once, and how many of them for one holder. */
   places: number
   share?: number
-  /** Work that costs more leaves the last place to work that costs less. */
+  /** Jobs that cost more leave the last place to jobs that cost less. */
   small?: number
-  /** What a millisecond costs, for work whose time its cost does not tell beforehand: it is charged afterwards. */
+  /** The cost of a millisecond, charged afterwards for jobs whose time is not known beforehand. */
   costPerMs?: number
-  /** Pieces that wait: in all, and of one holder. */
+  /** How many jobs may wait: in all, and for one holder. */
   queueLimit: number
   queueShare?: number
   onFull: () => Error
@@ -23,15 +23,15 @@ type FairQueueRules = {
 const MAX_REMEMBERED = 10_000
 
 /**
- * Lends places to whoever has used least so far, by cost, of those who wait: holders, such as addresses and users, take
- * turns, and whoever asks for little is not behind all that others have asked for before. Start-time fair queueing
- * (Goyal, Vin and Cheng, SIGCOMM 1996).
+ * Gives the next place to the waiting holder that has used the least so far, by cost: holders such as addresses and
+ * users take turns, and a small request does not wait behind many of another holder. Start-time fair queueing (Goyal,
+ * Vin and Cheng, SIGCOMM 1996).
  */
 export function createFairQueue(rules: FairQueueRules) {
   const { queueLimit, onFull, small = Number.POSITIVE_INFINITY, costPerMs = 0 } = rules
   const { share = rules.places, queueShare = queueLimit } = rules
   const held = new Map<string, number>()
-  /** What holders have used, from `floor` on: who comes anew starts there. */
+  /** What each holder has used; a new holder starts at `floor`. */
   const used = new Map<string, number>()
   let floor = 0
   let large = 0
@@ -40,8 +40,8 @@ export function createFairQueue(rules: FairQueueRules) {
   return take
 
   /**
-   * Waits for a place on behalf of all of `holders`, of which the last is the closest: users of one address take turns
-   * too. Throws `onFull()` when too many wait, or when `signal` aborts before. Dispose of the place afterwards.
+   * Waits for a place for all of `holders`, from the widest (an address) to the narrowest (a user). Throws `onFull()`
+   * when too many jobs wait, or when `signal` aborts first. Dispose of the place afterwards.
    */
   async function take(holders: string[], cost: number, signal: AbortSignal): Promise<Disposable> {
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -74,7 +74,7 @@ export function createFairQueue(rules: FairQueueRules) {
     const more = (performance.now() - job.startedAt) * costPerMs - job.cost
     if (more > 0) for (const holder of job.holders) used.set(holder, usedBy(holder) + more)
     hold(job, -1)
-    // Once all who wait could have had a turn, who had one is no longer behind those who come anew.
+    // Once every waiting holder could have had a turn, earlier holders no longer rank behind new ones.
     floor += job.cost / (countByFirst().size + 1)
     serveWaiting()
     if (held.size === 0) used.clear()
@@ -95,7 +95,7 @@ export function createFairQueue(rules: FairQueueRules) {
     return !isKept && holders.every((holder) => (held.get(holder) ?? 0) < share)
   }
 
-  /** Of the same rank is first whose closest holder has used less, then who came first. */
+  /** Ties go to the job whose narrowest holder has used less, then to the older job. */
   function earlier(one: Waiting | null, other: Waiting): Waiting {
     if (one === null) return other
     const difference =
@@ -115,7 +115,7 @@ export function createFairQueue(rules: FairQueueRules) {
     return waiting.filter(({ holders }) => holders.includes(holder)).length
   }
 
-  /** The newest job of the first holder, an address, that has most of them waiting. */
+  /** The newest job of the widest holder that has the most jobs waiting. */
   function lastOfLongest(): Waiting | undefined {
     const counts = countByFirst()
     const most = Math.max(...counts.values())

@@ -3,12 +3,12 @@ import { DAY_MS } from './durations.ts'
 import { AppError } from './errors.ts'
 import { createSemaphore } from './semaphore.ts'
 
-/** A P-256 private key with its RFC 7638 thumbprint, and when it is the one in use; times in ms. */
+/** A P-256 private key with its RFC 7638 thumbprint and its period of use, in ms. */
 type StoredKey = {
   jwk: JWK & { kid: string }
-  /** From then on it is used. Before, it is published so that it can become known. */
+  /** When it comes into use. It is published earlier, so that clients learn of it. */
   from: number
-  /** From then on it is not accepted; null while no successor is planned. */
+  /** When it stops being accepted; null while it has no successor. */
   until: number | null
 }
 
@@ -17,13 +17,13 @@ export type KeyRing = Awaited<ReturnType<typeof createKeyRing>>
 /** A public key as a JWK (RFC 7517). */
 export type PublicKey = Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'use' | 'alg', string>
 
-/** Where secret text is kept: a file, or a row that several instances share. */
+/** Storage for a secret text: a file, or a row that several instances share. */
 export type KeptText = {
-  /** What is kept; `make` makes it where there is nothing yet. */
+  /** Returns the stored text, or stores and returns what `make` creates. */
   readOrMake: (make: () => Promise<string>) => Promise<string>
-  /** Keeps `text` in the place of what this one has read or written last. Throws `conflict` when that has changed. */
+  /** Replaces the text that this instance last read or wrote. Throws `conflict` when it has changed since. */
   replace: (text: string) => Promise<void>
-  /** Calls `changed` with what another instance has put in its place. */
+  /** Calls `changed` with the text when another instance replaces it. */
   watch: (changed: (text: string) => void) => void
 }
 
@@ -39,12 +39,12 @@ type KeyRingDeps = {
 /** How long before its use a key is published, in ms. */
 const PUBLISH_AHEAD = DAY_MS
 
-/** The P-256 keys of one use: the current one, one that is to come, older ones that are still accepted. */
+/** The P-256 keys of one use: the current key, the next one, and previous ones that are still accepted. */
 export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyRingDeps) {
   const exclusive = createSemaphore({
     limit: 1,
     queueLimit: 100,
-    onFull: () => new AppError('unavailable', 'The keys are busy.'),
+    onFull: () => new AppError('unavailable', 'The keys are being changed. Try again in a moment.'),
   })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   const first = async () => JSON.stringify([await makeKey(alg, now().getTime())])
@@ -52,12 +52,11 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   kept.watch((text) => take(storedIn(text)))
   return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 
-  /** The key that is in use. */
   function current(): StoredKey {
     return list()[0] as StoredKey
   }
 
-  /** The private key of a thumbprint while it is accepted, else null. */
+  /** The private key of a thumbprint; null when it is not accepted. */
   async function find(kid: string) {
     const key = accepted().find(({ jwk }) => jwk.kid === kid)
     if (!key) return null
@@ -66,12 +65,12 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
     return known
   }
 
-  /** The private key of a thumbprint as a JWK, the same object each time, while it is accepted, else null. */
+  /** The private key of a thumbprint as a JWK, always the same object; null when it is not accepted. */
   function findJwk(kid: string): JWK | null {
     return accepted().find(({ jwk }) => jwk.kid === kid)?.jwk ?? null
   }
 
-  /** The public key of a thumbprint while it is accepted, else null. */
+  /** The public key of a thumbprint; null when it is not accepted. */
   async function findPublic(kid: string) {
     const jwk = published().find((one) => one.kid === kid)
     if (!jwk) return null
@@ -85,14 +84,14 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
     return accepted().some(({ jwk }) => jwk.kid === kid)
   }
 
-  /** The public keys as JWKs, the one to use first; older ones last, for apps that have pinned them. */
+  /** The public keys as JWKs: the current one first, previous ones last for apps that have pinned them. */
   function published(): PublicKey[] {
     return list().map(({ jwk: { kty = 'EC', crv = '', x = '', y = '', kid } }) => {
       return { kty, crv, x, y, kid, use, alg }
     })
   }
 
-  /** All accepted keys: the one in use, the next, then the previous ones. */
+  /** All accepted keys: the current one, the next one, then previous ones. */
   function list() {
     const at = now().getTime()
     const newestFirst = accepted().toSorted((a, b) => b.from - a.from)
@@ -106,8 +105,8 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   }
 
   /**
-   * Makes a key that is used after a day; the one in use is accepted for `acceptedAfter` from then on. With
-   * `atOnce` it is used now and every other one is refused at once: for keys that somebody else may know.
+   * Creates a key that comes into use after a day; the current key is accepted for `acceptedAfter` after that. With
+   * `atOnce` it comes into use now and all other keys are refused: for keys that may be compromised.
    */
   function rotate(atOnce: boolean) {
     return exclusive(async () => {
@@ -124,7 +123,7 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
     })
   }
 
-  /** Destroys keys that are not accepted any more. */
+  /** Deletes keys that are no longer accepted. */
   function sweep() {
     return exclusive(async () => {
       if (accepted().length < keys.length) await keep(accepted())
@@ -147,7 +146,7 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   }
 }
 
-/** A key that was never rotated may stand alone, without times. */
+/** A key that was never rotated may be stored alone, without times. */
 function storedIn(text: string): StoredKey[] {
   const content: StoredKey[] | StoredKey['jwk'] = JSON.parse(text)
   return Array.isArray(content) ? content : [{ jwk: content, from: 0, until: null }]

@@ -4,14 +4,14 @@ export type LiveLines = ReturnType<typeof createLiveLines>
 
 const KEPT = 500
 
-/** The last lines of the log in memory, and whoever reads along. */
+/** Keeps the last log lines in memory and passes new ones to followers. */
 export function createLiveLines() {
   const ring: string[] = []
   const readers = new Map<(line: string) => void, () => void>()
   let next = 0
   return { behind, last, follow, close }
 
-  /** A stream that keeps what is written and passes it on. */
+  /** A stream that keeps each line before it writes it to `stream`. */
   function behind(stream: DestinationStream): DestinationStream {
     return {
       write(line) {
@@ -23,18 +23,18 @@ export function createLiveLines() {
     }
   }
 
-  /** The lines that are kept, the oldest first. */
+  /** The kept lines, the oldest first. */
   function last(): string[] {
     return ring.length < KEPT ? [...ring] : [...ring.slice(next), ...ring.slice(0, next)]
   }
 
-  /** Calls `read` with every line to come, until the answered function is called, and `closed` when there are no more. */
+  /** Calls `read` with each new line until the returned function is called, and `closed` when the log ends. */
   function follow(read: (line: string) => void, closed: () => void): () => void {
     readers.set(read, closed)
     return () => readers.delete(read)
   }
 
-  /** Lets all readers go, so that nobody waits for them. */
+  /** Closes all followers, so that a stopping server does not wait for them. */
   function close() {
     for (const closed of readers.values()) closed()
   }

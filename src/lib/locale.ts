@@ -1,4 +1,4 @@
-/** ISO 4217, money in use in 2026; `Intl` would also name what history has withdrawn. */
+/** The currencies of ISO 4217 in use in 2026; `Intl` would include withdrawn ones. */
 const CURRENCIES = new Set(
   `
     AED AFN ALL AMD AOA ARS AUD AWG AZN BAM BBD BDT BHD BIF BMD BND BOB BRL BSD BTN BWP BYN BZD
@@ -13,7 +13,7 @@ const CURRENCIES = new Set(
     .split(/\s+/),
 )
 
-/** An IANA time zone in lower case, or null. Offsets such as `+01:00` are no names. */
+/** An IANA time zone in lower case, or null. Offsets such as `+01:00` are not accepted. */
 export function asTimezone(name: string): string | null {
   if (!/^[A-Za-z][\w+/-]{1,63}$/.test(name)) return null
   try {

@@ -1,17 +1,17 @@
 import { closeSync, fstatSync, openSync, renameSync, rmSync, statSync, writeSync } from 'node:fs'
 
-/** A log of `fullBytes` moves aside; `kept` older ones stay, as `.1` (the newest) and so on. */
+/** A log of `fullBytes` is rotated to `.1`; `kept` older files remain. */
 export type LogFileLimits = { fullBytes: number; kept: number }
 
 /**
- * Appends to the file at `path`, which moves aside when it is full, and goes on in a new one when somebody else has moved
- * it. Throws what the system says when it cannot be opened.
+ * Appends to the file at `path`, rotates it when it is full, and opens a new one when another program has moved it.
+ * Throws the system's error when it cannot be opened.
  */
 export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) {
   let descriptor = open()
   return { write, reopen }
 
-  /** Writes whole lines. */
+  /** `bytes` are whole lines. */
   function write(bytes: Uint8Array) {
     const size = sizeAt(path, descriptor)
     if (size === null) reopen()
@@ -19,7 +19,7 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
     for (let at = 0; at < bytes.length; ) at += writeSync(descriptor, bytes, at)
   }
 
-  /** Goes on in the file that is at `path` now, or in a new one; where there can be none, in the one before. */
+  /** Continues in the file at `path`, or a new one; in the old one when neither can be opened. */
   function reopen() {
     const before = descriptor
     try {
@@ -37,7 +37,7 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
         renameIfThere(`${path}.${number}`, `${path}.${number + 1}`)
       if (kept > 0) renameIfThere(path, `${path}.1`)
     } catch {
-      // A log that is too long is better than none.
+      // A log that is too large is better than none.
       return
     }
     reopen()
@@ -48,7 +48,7 @@ export function createLogFile(path: string, { fullBytes, kept }: LogFileLimits) 
   }
 }
 
-/** The size of the file at `path`; null when it is not the one of `descriptor` any more. */
+/** The size of the file at `path`; null when it is no longer that of `descriptor`. */
 function sizeAt(path: string, descriptor: number): number | null {
   const own = fstatSync(descriptor)
   try {

@@ -3,13 +3,13 @@ import { writeSync } from 'node:fs'
 const BUFFER_LIMIT = 64 * 1024
 const FLUSH_INTERVAL = 500
 
-/** C1 controls, line separators, and marks that change the direction of text. JSON leaves them as they are. */
+/** C1 controls, line separators and bidi marks, which JSON does not escape. */
 const CONTROLS = /[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g
 
 /**
- * Writes lines to a file descriptor or a file of our own, gathered for up to 500 ms or 64 KiB: a system call a line would
- * cost a busy server more than the line itself. What is gathered is written when the process exits.
- * With a `format`, for somebody who reads along, each line is written at once.
+ * Writes lines to a file descriptor or a log file, buffered for up to 500 ms or 64 KiB: a system call per line would
+ * cost more than the line. The buffer is flushed when the process exits. With a `format`, for a terminal, each line
+ * is written at once.
  */
 export function createLogOutput(
   target: number | { write: (bytes: Uint8Array) => void },
@@ -37,12 +37,12 @@ export function createLogOutput(
       if (typeof target !== 'number') target.write(bytes)
       else for (let at = 0; at < bytes.length; ) at += writeSync(target, bytes, at)
     } catch {
-      // Nobody reads the log (any more): serving goes on.
+      // The reader of the log is gone: the server goes on without it.
     }
   }
 }
 
-/** Escapes as JSON does what could change how a terminal shows a line of the log. */
+/** Escapes, in JSON's form, characters that change how a terminal shows a log line. */
 export function escapeControls(text: string): string {
   return text.replace(
     CONTROLS,

@@ -3,7 +3,7 @@ import { createLogOutput, escapeControls } from './log-output.ts'
 
 export type Log = Logger
 
-/** Field names whose values never reach the log, at the top or one level down. */
+/** Fields that are redacted at the top level and one level down. */
 const SECRET_FIELDS = [
   'password',
   'currentPassword',
@@ -15,7 +15,7 @@ const SECRET_FIELDS = [
   'token',
 ]
 
-/** JSON lines to standard output (or `stream`), one object a line with the fields of `base`, secrets redacted. */
+/** Logs JSON lines with the fields of `base` to standard output or `stream`; secrets are redacted. */
 export function createLog(
   level: string,
   stream: DestinationStream = createLogOutput(1),
@@ -34,8 +34,8 @@ export function createLog(
 }
 
 /**
- * Writes lines of fields that we made ourselves, straight to where the log goes: for the one line of
- * every request, redacting and serialising by pino cost more than all of the routing.
+ * Writes lines of our own fields directly to the log's stream: for the line of each request, pino's redaction and
+ * serialization cost more than the routing.
  */
 export function plainLines(
   log: Log,
@@ -55,12 +55,12 @@ export function plainLines(
   }
 }
 
-/** As JSON. Most text has nothing in it that must be escaped. */
+/** Text as JSON; most of it needs no escaping. */
 function quoted(text: string): string {
   return /^[\w ./:@~-]*$/.test(text) ? `"${text}"` : JSON.stringify(text)
 }
 
-/** What the log says of an error. A failed query shows its SQL but not its parameters: they are personal. */
+/** An error as the log shows it. A failed query shows its SQL without its parameters, which are personal data. */
 function describeError(error: unknown): Record<string, unknown> {
   if (!(error instanceof Error)) return { type: typeof error }
   if ('query' in error) {

@@ -1,24 +1,24 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 
-/** Upper bounds in seconds: from a read in memory to a client that gives up. */
+/** Upper bounds in seconds: from a cached read to a client that gives up. */
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10]
 
-/** One number, or one by each value of `label`; null for one that is not known. */
+/** One number, or one per value of `label`; null when it is unknown. */
 type Value = number | null | Record<string, number>
 
-/** What is read when somebody asks. */
+/** A metric that is read on each scrape. */
 export type Reading = {
   name: string
   help: string
   read: () => Value | Promise<Value>
   label?: string
-  /** Whether it only ever grows. */
+  /** Whether it is a counter. */
   isTotal?: boolean
 }
 
 export type Metrics = ReturnType<typeof createMetrics>
 
-/** What is measured, in the text format of Prometheus. Names begin with `homeport_` or, for the process, `process_`. */
+/** Metrics in Prometheus text format. Names begin with `homeport_`, or `process_` for the process. */
 export function createMetrics(readings: Reading[], instance: string | null = null) {
   const registry = new Registry()
   if (instance !== null) registry.setDefaultLabels({ homeport_instance: instance })
@@ -44,12 +44,12 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
   }
   return { observeRequest, createCount, render }
 
-  /** `route` is the pattern, `code` that of the reply where it has one. */
+  /** `route` is the route pattern, `code` the code of the reply, if any. */
   function observeRequest(labels: RequestLabels, seconds: number) {
     requests.observe(labels, seconds)
   }
 
-  /** A counter by the value of `label`; the known ones start at 0, for an increase is only seen from a number that was there before. */
+  /** A counter per value of `label`. Known values start at 0: `increase()` needs an earlier sample. */
   function createCount<Known extends string>(
     name: string,
     help: string,
@@ -61,7 +61,6 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
     return (value) => counter.inc({ [label]: value })
   }
 
-  /** Everything, as text of the type `contentType`. */
   async function render() {
     return { text: await registry.metrics(), contentType: registry.contentType }
   }
@@ -69,7 +68,7 @@ export function createMetrics(readings: Reading[], instance: string | null = nul
 
 export type RequestLabels = { method: string; route: string; status: number; code: string }
 
-/** What the operating system says of this process. */
+/** The resource use of this process. */
 export const processReadings: Reading[] = [
   {
     name: 'process_resident_memory_bytes',

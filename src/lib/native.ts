@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, statSync, writeFileSyn
 import { basename, dirname, join, sep } from 'node:path'
 import { sha256 } from './crypto.ts'
 
-/** A native library inside the executable: where it lies there, and under which path it must be unpacked. */
+/** A native library embedded in the executable, and the path to unpack it to. */
 type NativePart = { embedded: string; path: string; hash: string }
 
 const ROOT = 0
@@ -12,8 +12,8 @@ let nativeDir = ''
 let trusted = new Set<number>()
 
 /**
- * Says where native libraries may be unpacked: a folder on a mount that allows execution. Whoever may write
- * there chooses what we run, so that only our own user, root and the owner of the data are trusted with it.
+ * Sets the directory for native libraries, on a mount that allows execution. A user who can write there chooses
+ * what we run, so only our own user, root and the owner of the data are trusted.
  */
 export function setNativeDir(folder: string, dataOwner = ROOT) {
   nativeDir = folder
@@ -21,8 +21,8 @@ export function setNativeDir(folder: string, dataOwner = ROOT) {
 }
 
 /**
- * Unpacks an addon and its libraries with their relative layout and loads the first of them. A file whose
- * hash is not the embedded one is replaced. Called by the loaders that `scripts/build.ts` puts in the addons' places.
+ * Unpacks an addon and its libraries in their relative layout and loads the first one. A file with another hash is
+ * replaced. Called by the loaders that `scripts/build.ts` generates for the addons.
  */
 export function loadNative(parts: NativePart[]): unknown {
   const name = parts.map(({ hash }) => hash.slice(0, 16)).join('-')
@@ -33,7 +33,7 @@ export function loadNative(parts: NativePart[]): unknown {
   return addon.exports
 }
 
-/** `path` is within `nativeDir`. The linker looks for every library in these folders, not only for ours. */
+/** `path` is relative to `nativeDir`. The linker also looks for other libraries in these directories. */
 function unpack({ embedded, hash }: NativePart, path: string) {
   let folder = nativeDir
   for (const name of dirname(path).split(sep)) {
@@ -50,7 +50,7 @@ function unpack({ embedded, hash }: NativePart, path: string) {
   renameSync(temporary, file)
 }
 
-/** Makes a folder, or throws where somebody else has made it. */
+/** Creates a directory, or throws when an untrusted user owns it. */
 function prepareFolder(folder: string) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   if (trusted.has(statSync(folder).uid)) return

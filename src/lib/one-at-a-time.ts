@@ -1,6 +1,6 @@
 /**
- * Makes `work` run once at a time. Who asks while it runs gets a promise of a whole run that begins after
- * the asking, shared by all who ask meanwhile: nothing that came up in between is missed.
+ * Runs `work` one run at a time. Calls during a run share one more full run after it, so that nothing that came up
+ * in between is missed.
  */
 export function oneAtATime(work: () => Promise<void>): () => Promise<void> {
   let running: Promise<void> | null = null

@@ -5,8 +5,8 @@ const MAX_LENGTH = 256
 let common: Promise<Set<string>> | null = null
 
 /**
- * Refuses a password that others would guess: short, among the 49,000 most common, or the person's own
- * address or name. `field` is where it stands in the request.
+ * Refuses a password that is easy to guess: short, among the 49,000 most common, or the user's own address or name.
+ * `field` is its path in the request.
  */
 export async function checkPassword(
   password: string,
@@ -36,7 +36,7 @@ async function faultOf(password: string, minLength: number, own: string[]): Prom
   return (await common).has(plain) ? 'is among the most common ones' : null
 }
 
-/** Loaded with the first password that is chosen: a megabyte that most hours do without. */
+/** A megabyte that is loaded with the first new password, because it is seldom needed. */
 async function loadCommon(): Promise<Set<string>> {
   const { dictionary } = await import('@zxcvbn-ts/language-common')
   return new Set(dictionary['passwords-common'].map((password) => String(password).toLowerCase()))

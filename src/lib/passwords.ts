@@ -4,13 +4,13 @@ import { AppError } from './errors.ts'
 import { createFairQueue } from './fair-queue.ts'
 import type { Log } from './log.ts'
 
-/** What a hash costs by `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or more than three times its memory. */
+/** The cost per `PASSWORD_HASHING`: the first recommendation of OWASP's cheat sheet, or over three times its memory. */
 export const PASSWORD_COSTS = {
   standard: { memoryCost: 19_456, timeCost: 2 },
   strong: { memoryCost: 65_536, timeCost: 2 },
 } satisfies Record<string, PasswordCost>
 
-/** A standard hash keeps a core busy for about 10 ms: a full queue lasts some three seconds on two cores. */
+/** A standard hash takes about 10 ms of CPU time: a full queue lasts about three seconds on two cores. */
 const QUEUE = { places: 2, onFull: tooMany }
 const QUEUE_LIMIT = 512
 /** In ms. */
@@ -18,7 +18,7 @@ const MAX_WAIT = 20_000
 
 export type Passwords = ReturnType<typeof createPasswords>
 
-/** What a caller may do once it is its turn. */
+/** What a caller may do once its turn has come. */
 type Hasher = {
   hash: (password: string) => Promise<string>
   verify: (password: string, stored: string | null) => Promise<boolean>
@@ -28,7 +28,7 @@ type Hasher = {
 export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE_LIMIT) {
   const { memoryCost, timeCost } = cost
   let argon2: Promise<Argon2> | null = null
-  /** What a stored hash of today's cost begins with. */
+  /** The prefix of hashes with the current cost. */
   const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
   const takePlace = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
@@ -36,8 +36,8 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   return { inTurn, hash, isOutdated }
 
   /**
-   * Runs `work` when the turn of `holders` has come: the address and the account of an attempt. An attempt that is
-   * refused here never began, so it is counted inside.
+   * Runs `work` when it is the turn of `holders`: the IP address and the account. Count the attempt inside `work`: one
+   * that is refused here never began.
    */
   async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
     using _place = await takePlace(holders, 1, AbortSignal.timeout(MAX_WAIT))
@@ -52,7 +52,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     return (await load()).hash(password)
   }
 
-  /** Without a hash (no such user) a hash that no password has is tried: the same work is done, so that the time tells nothing. */
+  /** Without a stored hash (no such user) a decoy is verified, so that the time reveals nothing. */
   async function verifyNow(password: string, stored: string | null): Promise<boolean> {
     const matches = await (await load()).verify(stored ?? decoy, password)
     return matches && stored !== null
@@ -65,7 +65,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
     return argon2
   }
 
-  /** Whether a hash was made with other parameters than today's. */
+  /** Whether a hash has another cost than the current one. */
   function isOutdated(stored: string): boolean {
     return !stored.startsWith(current)
   }

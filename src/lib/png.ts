@@ -5,7 +5,7 @@ type PngHeader = { width: number; height: number; bitDepth: number; colorType: n
 
 const SIGNATURE = Buffer.from([137, 80, 78, 71, 13, 10, 26, 10])
 
-/** A PNG file of raw rows, each with its filter byte in front. */
+/** Encodes raw rows, each preceded by its filter byte, as a PNG file. */
 export function encodePng({ width, height, bitDepth, colorType }: PngHeader, rows: Buffer): Buffer {
   const header = Buffer.alloc(13)
   header.writeUInt32BE(width, 0)

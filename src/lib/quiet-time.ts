@@ -1,9 +1,9 @@
-/** Below this share of one core's time the process counts as quiet. */
+/** The process counts as quiet below this share of one core. */
 const QUIET_SHARE = 0.02
 
 /**
- * Calls `work` once after each busy time, when the process was quiet for `interval` ms. `cpuTime` is what it has
- * used until now, in ms. Returns what ends that.
+ * Calls `work` once after each busy period, when the process has been quiet for `interval` ms. `cpuTime` returns the
+ * CPU time used so far, in ms. Returns a function that stops this.
  */
 export function onQuietAfterLoad(
   work: () => void,

@@ -1,4 +1,4 @@
-/** The body of a reply as text, or null when it has more than `limit` bytes or is compressed unasked. */
+/** The body of a reply as text; null when it exceeds `limit` bytes or is compressed. */
 export async function readTextCapped(response: Response, limit: number): Promise<string | null> {
   return (await readBytesCapped(response, limit))?.toString('utf8') ?? null
 }

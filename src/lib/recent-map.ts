@@ -1,6 +1,6 @@
 /**
- * Keeps at least the `limit` entries that were set or read last, and at most twice as many: two
- * generations, of which the older one is dropped when the younger one is full.
+ * Keeps at least the `limit` most recently used entries and at most twice as many, in two generations: the older
+ * one is dropped when the younger one is full.
  */
 export function createRecentMap<Key, Value>(limit: number) {
   let young = new Map<Key, Value>()

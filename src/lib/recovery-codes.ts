@@ -4,12 +4,12 @@ const COUNT = 10
 /** Crockford's base 32: no letter looks like a digit. */
 const ALPHABET = '0123456789abcdefghjkmnpqrstvwxyz'
 
-/** Ten codes of ten characters of five bits. */
+/** Ten codes of ten characters, five bits each. */
 export function newRecoveryCodes(): string[] {
   return Array.from({ length: COUNT }, () => codeOf(randomBytes(10)))
 }
 
-/** The ten codes that belong to a key and a text: the same ones each time, and they need not be kept. */
+/** Ten codes derived from a key and a text, so that they need not be stored. */
 export function derivedRecoveryCodes(key: Uint8Array, text: string): string[] {
   return Array.from({ length: COUNT }, (_, at) => {
     const bytes = createHmac('sha256', key).update(`recovery-codes.${at}.${text}`).digest()
@@ -21,7 +21,7 @@ function codeOf(bytes: Uint8Array): string {
   return Array.from(bytes, (byte) => ALPHABET[byte % 32]).join('')
 }
 
-/** A code as it was made, however it was typed. */
+/** A code without the spaces, dashes and capitals that a user may type. */
 export function plainRecoveryCode(typed: string): string {
   return typed.toLowerCase().replace(/[\s-]/g, '')
 }

@@ -1,6 +1,6 @@
 import { createPrivateKey, createPublicKey, type KeyObject, sign, verify } from 'node:crypto'
 
-/** What the signed `SHA256SUMS` of a release says. */
+/** The content of a release's signed `SHA256SUMS`. */
 export type Release = {
   version: string
   commit: string
@@ -13,24 +13,24 @@ export type Release = {
 const HEAD = /^# homeport (\d+\.\d+\.\d+[\w.+-]*) (\S+) (\S+)$/
 const LINE = /^([0-9a-f]{64}) {2}(\S+)$/
 
-/** The text of `SHA256SUMS`. Its first line is a comment to `sha256sum -c`. */
+/** The text of `SHA256SUMS`. `sha256sum -c` ignores the first line as a comment. */
 export function formatSums({ version, commit, date, sums }: Release): string {
   const lines = [...sums].map(([name, sum]) => `${sum}  ${name}`)
   return [`# homeport ${version} ${commit} ${date}`, ...lines, ''].join('\n')
 }
 
-/** Signs `SHA256SUMS` with an Ed25519 private key in PEM. Returns the 64 bytes that openssl verifies. */
+/** Signs `SHA256SUMS` with an Ed25519 private key in PEM. Returns a signature of 64 bytes. */
 export function signSums(text: string, privateKey: string): Buffer {
   return sign(null, Buffer.from(text), readKey(privateKey))
 }
 
-/** The public key of a private one, as executables pin it: base64 of SPKI. */
+/** The public key of a private key, as executables pin it: SPKI in base64. */
 export function publicKeyOf(privateKey: string): string {
   const spki = createPublicKey(readKey(privateKey)).export({ format: 'der', type: 'spki' })
   return spki.toString('base64')
 }
 
-/** Reads a `SHA256SUMS` that one of the public keys has signed; null when none has. */
+/** Parses a `SHA256SUMS` signed by one of the public keys; null when none matches. */
 export function verifySums(text: string, signature: Buffer, publicKeys: string[]): Release | null {
   const isSigned = publicKeys.some((key) => {
     const spki = { key: Buffer.from(key, 'base64'), format: 'der', type: 'spki' } as const
@@ -50,5 +50,7 @@ export function verifySums(text: string, signature: Buffer, publicKeys: string[]
 function readKey(pem: string): KeyObject {
   const key = createPrivateKey(pem)
   if (key.asymmetricKeyType === 'ed25519') return key
-  throw new Error('the release key is no Ed25519 key: openssl genpkey -algorithm ed25519')
+  throw new Error(
+    'the release key is not an Ed25519 key: create one with openssl genpkey -algorithm ed25519',
+  )
 }

@@ -3,7 +3,7 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto'
 const NONCE_LENGTH = 12
 const TAG_LENGTH = 16
 
-/** Encrypts text for the database with AES-256-GCM: base64url of nonce, ciphertext and tag. */
+/** Encrypts text with AES-256-GCM. Returns nonce, ciphertext and tag in base64url. */
 export function seal(key: Uint8Array, text: string): string {
   const nonce = randomBytes(NONCE_LENGTH)
   const cipher = createCipheriv('aes-256-gcm', key, nonce)
@@ -11,7 +11,7 @@ export function seal(key: Uint8Array, text: string): string {
   return Buffer.concat([sealed, cipher.getAuthTag()]).toString('base64url')
 }
 
-/** The text that was sealed. Throws when the key is another one or a bit has changed. */
+/** Decrypts sealed text. Throws when the key is wrong or a bit has changed. */
 export function unseal(key: Uint8Array, sealed: string): string {
   const bytes = Buffer.from(sealed, 'base64url')
   const decipher = createDecipheriv('aes-256-gcm', key, bytes.subarray(0, NONCE_LENGTH))

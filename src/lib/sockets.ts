@@ -5,7 +5,7 @@ const SOL_SOCKET = 1
 const SO_ACCEPTCONN = 30
 const IPPROTO_TCP = 6
 const TCP_INFO = 11
-/** In `struct tcp_info`: ms since the last data was sent and received. */
+/** Offsets in `struct tcp_info`: ms since data was last sent and received. */
 const LAST_SENT_AT = 44
 const LAST_RECEIVED_AT = 52
 const AF_INET = 2
@@ -13,14 +13,14 @@ const AF_INET6 = 10
 const EPOLL_CTL_DEL = 2
 const EPOLL_CTL_MOD = 3
 const SHUT_RDWR = 2
-/** `struct epoll_event` is packed on x64 alone. */
+/** `struct epoll_event` is packed only on x64. */
 const EVENT_DATA_AT = process.arch === 'x64' ? 4 : 8
 const LIBRARIES = ['libc.so.6', 'libc.musl-x86_64.so.1', 'libc.musl-aarch64.so.1']
 
-/** `isAnswered`: nothing has come since the last reply, or at all; `quietMs`: since when nothing went either way. */
+/** `isAnswered`: nothing was received since the last reply; `quietMs`: how long nothing was sent or received. */
 export type Connection = { fd: number; peer: Uint8Array; isAnswered: boolean; quietMs: number }
 
-/** A socket at which new connections wait. After `close` those that are open live on. */
+/** A listening socket. `close` leaves open connections alone. */
 export type ListeningSocket = {
   setAccepting: (isAccepting: boolean) => void
   close: () => void
@@ -28,7 +28,7 @@ export type ListeningSocket = {
 
 let opened: ReturnType<typeof openLibc> | undefined
 
-/** Runs `listen` and finds the listening socket that it opens; null on other systems than Linux. */
+/** Runs `listen` and finds the socket that it opens; null on systems other than Linux. */
 export function captureListening<T>(listen: () => T): [T, ListeningSocket | null] {
   const before = new Set(listeningFds())
   const server = listen()
@@ -36,7 +36,7 @@ export function captureListening<T>(listen: () => T): [T, ListeningSocket | null
   return [server, fd === undefined ? null : watchedSocket(fd)]
 }
 
-/** Connections to `ports` among the files of these numbers; null on other systems than Linux. */
+/** Connections to `ports` among these file descriptors; null on systems other than Linux. */
 export function openConnections(ports: number[], fds = openFds()): Connection[] | null {
   if (libcOrNull() === null) return null
   return fds.flatMap((fd) => {
@@ -50,17 +50,16 @@ export function openConnections(ports: number[], fds = openFds()): Connection[] 
   })
 }
 
-/** Ends a connection: the runtime finds that its peer has closed it. */
+/** Ends a connection: to the runtime it looks closed by the peer. */
 export function endConnection({ fd }: Connection) {
   libcOrNull()?.shutdown(fd, SHUT_RDWR)
 }
 
-/** The numbers of all open files and sockets. */
 function openFds(): number[] {
   return readdirSync('/proc/self/fd').map(Number)
 }
 
-/** System calls that the runtime has no function for; null where there are none. Loaded when they are needed. */
+/** System calls that Bun does not expose, loaded on first use; null where there are none. */
 function libcOrNull() {
   opened ??= process.platform === 'linux' ? openLibc() : null
   return opened
@@ -77,7 +76,7 @@ function openLibc() {
         getpeername: { args: ['i32', 'ptr', 'ptr'], returns: 'i32' },
       }).symbols
     } catch {
-      // That of another distribution.
+      // Another distribution has another name for it.
     }
   }
   return null
@@ -89,7 +88,7 @@ function listeningFds(): number[] {
     : openFds().filter((fd) => readOption(fd, SOL_SOCKET, SO_ACCEPTCONN, 4)?.getUint32(0, true))
 }
 
-/** The runtime asks for connections as long as its event queue tells of them: there it is switched. */
+/** The runtime accepts connections when its epoll queue reports them, so this changes the queue's entry. */
 function watchedSocket(fd: number): ListeningSocket | null {
   for (const queue of openFds().filter((one) => linkOf(one) === 'anon_inode:[eventpoll]')) {
     const watched = readFileSync(`/proc/self/fdinfo/${queue}`, 'utf8').matchAll(

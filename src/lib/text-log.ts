@@ -3,7 +3,7 @@ import { escapeControls } from './log-output.ts'
 
 type Line = { method?: string; route?: string; status?: number; ms?: number; requestId?: string }
 
-/** Turns a line of the JSON log into one for people: the time of day, the level, and what happened. */
+/** Formats a JSON log line for a terminal: time of day, level, message. */
 export function createTextFormat(colorize: boolean): (line: string) => string {
   const format = prettyFactory({ colorize, singleLine: true, translateTime: 'SYS:HH:MM:ss' })
   return (line) => {

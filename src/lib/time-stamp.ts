@@ -1,4 +1,4 @@
-/** A time for the name of a file, to the second in UTC: `20261121T190000Z`. Names in a row are in the order of time. */
+/** A time for a file name, in UTC to the second: `20261121T190000Z`. Sorts chronologically. */
 export function timeStamp(at: Date): string {
   return at.toISOString().replaceAll(/\.\d+|[-:]/g, '')
 }

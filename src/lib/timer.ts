@@ -4,49 +4,49 @@ import type { Log } from './log.ts'
 
 const SYSTEM_CLOCKS = { wall: Date.now, steady: () => performance.now() }
 
-/** From then on the log warns, in ms. */
+/** The log warns of a larger skew, in ms. */
 export const NOTABLE_SKEW = 5_000
-/** From then on nothing is deleted by age: others of the instances, whose clocks are right, do it. In ms. */
+/** With a larger skew, in ms, nothing is deleted by age: instances with the right time do that. */
 const MAX_SKEW = MINUTE_MS
 
 const DOUBTED =
-  'the clock is more than a day ahead of the last recorded time: what deletes by age waits for an hour'
+  'the clock is more than a day ahead of the last recorded time: deleting by age waits for an hour'
 
 export type Timer = {
   name: string
   /** Cron expressions in UTC. */
   schedule: string[]
   run: (signal: AbortSignal) => Promise<void>
-  /** Whether to run at the start, such as when a run was missed while the program was down. */
+  /** Whether to run at the start, such as when a run was missed while the server was down. */
   isDueAtStart?: () => Promise<boolean>
-  /** Every instance has its own to do; else one of them runs for all. */
+  /** Whether it runs on every instance; otherwise one instance runs it for all. */
   isEverywhere?: boolean
-  /** Whether it deletes what is older than some age by the clock: it waits when the clock jumps ahead, or is ahead at the start. */
+  /** Whether it deletes by age: then it waits while the clock is in doubt. */
   deletesByAge?: boolean
-  /** Each run waits up to this many ms at random, so that not all servers ask at once. */
+  /** Each run waits a random time of up to this many ms, so that not all servers ask a provider at once. */
   jitter?: number
 }
 
-/** How a timer ran last, since the start of this process; `error` is null where it ended well. */
+/** The last run of a timer since the start of this process; `error` is null after a success. */
 export type TimerRun = { at: Date; ms: number; error: string | null }
 
 type TimersDeps = {
   log: Log
-  /** Whether this instance is the one that runs what is due at a minute. */
+  /** Whether this instance is the one that runs a timer due at a minute. */
   claim: (name: string, slot: Date) => Promise<boolean>
-  /** Learns how each timer ran last. */
+  /** Receives the last run of each timer. */
   runs: Map<string, TimerRun | null>
-  /** The newest time that was recorded before the start; null where nothing was. */
+  /** The newest time recorded before the start; null when none was. */
   readLastKnown: () => Promise<Date | null>
-  /** By how many ms `wall` is ahead of the clock that all instances share; null where there is none. */
+  /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
   readSkew: (wall: () => number) => Promise<number | null>
-  /** Only tests pass others. */
+  /** Passed only by tests. */
   clocks?: Omit<Clocks, 'lastKnown'>
 }
 
 /**
- * Runs timers until the returned function is called, which aborts what runs and waits for it.
- * A run that throws is logged and hurts nothing; runs of one timer never overlap.
+ * Runs timers until the returned function is called, which aborts current runs and waits for them.
+ * A run that throws is logged and harms no other; runs of one timer never overlap.
  */
 export function startTimers(
   timers: Timer[],
@@ -66,7 +66,7 @@ export function startTimers(
     await Promise.all(running.values())
   }
 
-  /** Looks at the clock each minute: a timer set for tomorrow would not notice that tomorrow has come early. */
+  /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */
   async function watchTime() {
     const lastKnown = await lastKnownTime()
     const dueTimers = createDueTimers(timers, { ...clocks, lastKnown })
@@ -74,7 +74,7 @@ export function startTimers(
     while (!stopping.signal.aborted) {
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
       const { due, jump } = dueTimers.take()
-      if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock has jumped')
+      if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await agreesWithOthers()
       for (const timer of due) {
         if (mayDelete || !timer.deletesByAge) void start(timer, timer.jitter ?? 0)
@@ -82,15 +82,15 @@ export function startTimers(
     }
   }
 
-  /** Where the shared clock cannot be read, nothing could be deleted either. */
+  /** A shared clock that cannot be read counts as different: the database could not be changed either. */
   async function agreesWithOthers(): Promise<boolean> {
     const skew = await readSkew(clocks.wall).catch(() => Number.POSITIVE_INFINITY)
     if (skew === null) return true
-    noteSkew(skew)
+    logSkew(skew)
     return Math.abs(skew) < MAX_SKEW
   }
 
-  function noteSkew(skew: number) {
+  function logSkew(skew: number) {
     const differs = Math.abs(skew) > NOTABLE_SKEW
     if (!Number.isFinite(skew) || differs === isSkewed) return
     isSkewed = differs
@@ -99,7 +99,7 @@ export function startTimers(
     else log.info("the clock agrees with the database server's again")
   }
 
-  /** A time that cannot be read is taken for one of long ago: then the clock is doubted. */
+  /** A time that cannot be read counts as long ago, so that the clock is in doubt. */
   async function lastKnownTime(): Promise<number | null> {
     try {
       return (await readLastKnown())?.getTime() ?? null
@@ -127,17 +127,17 @@ export function startTimers(
 
   async function runOnce({ name, run, isEverywhere }: Timer, jitter: number) {
     const at = new Date()
-    const note = (error: string | null) =>
+    const recordRun = (error: string | null) =>
       runs.set(name, { at, ms: Date.now() - at.getTime(), error })
     try {
       if (!isEverywhere && !(await claim(name, minuteOf(at)))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
-      note(null)
+      recordRun(null)
     } catch (err) {
       if (stopping.signal.aborted) return
       log.error({ timer: name, err }, 'a timer failed')
-      note(err instanceof Error ? err.message : 'unknown')
+      recordRun(err instanceof Error ? err.message : 'unknown')
     }
   }
 }

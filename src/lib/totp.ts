@@ -2,19 +2,19 @@ import { Secret, TOTP } from 'otpauth'
 
 const PERIOD = 30_000
 
-/** A new secret of 160 bits, in base 32 as authenticator apps take it. */
+/** A new secret of 160 bits, in base 32 for authenticator apps. */
 export function newTotpSecret(): string {
   return new Secret({ size: 20 }).base32
 }
 
-/** What an authenticator app reads from a QR code: TOTP of RFC 6238 with SHA-1, 6 digits and 30 s. */
+/** The content of the QR code for authenticator apps: TOTP (RFC 6238) with SHA-1, 6 digits and 30 s. */
 export function otpauthUrlOf(secret: string, issuer: string, label: string): string {
   return totpOf(secret, issuer, label).toString()
 }
 
 /**
- * The step that a code is right for, or null: that of `now`, the one before or the one after, and later than `lastStep`,
- * the last one that was accepted.
+ * The step that a code belongs to, or null: the current one, the one before or the one after, but later than
+ * `lastStep`, the last accepted one.
  */
 export function acceptedStep(
   secret: string,
@@ -29,7 +29,6 @@ export function acceptedStep(
   return lastStep === null || step > lastStep ? step : null
 }
 
-/** Whether a code is that of a step. */
 export function isCodeOfStep(secret: string, code: string, step: number): boolean {
   return totpOf(secret).validate({ token: code, timestamp: step * PERIOD, window: 0 }) === 0
 }

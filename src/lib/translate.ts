@@ -1,4 +1,4 @@
-/** Sentences of one language by the English ones; `#` stands for a number. */
+/** Translations by English sentence; `#` stands for a number. */
 export type Sentences = Record<string, string>
 
 const NUMBER = /\d[\d,.]*\d|\d/g

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** The name of a user of this machine as `/etc/passwd` has it, else the number. */
+/** The name of a system user in `/etc/passwd`, else the number. */
 export function userName(uid: number): string {
   const line = readUsers().find((one) => one.split(':')[2] === String(uid))
   return line?.split(':')[0] ?? `user ${uid}`

@@ -3,7 +3,7 @@ import { type ValueError, ValueErrorType } from '@sinclair/typebox/errors'
 import { Value } from '@sinclair/typebox/value'
 import { AppError, type ErrorDetail } from './errors.ts'
 
-/** Faults of the kind of a value, not of its size or form. */
+/** Errors about the type of a value, not its size or format. */
 const KIND_FAULTS = new Set([
   ValueErrorType.Array,
   ValueErrorType.Boolean,
@@ -13,10 +13,9 @@ const KIND_FAULTS = new Set([
   ValueErrorType.String,
 ])
 
-/** Details name at most this many wrong fields. */
-const DETAILS_LIMIT = 20
+const MAX_DETAILS = 20
 
-/** `value` as the schema says, or `validation_failed` with the paths that are wrong, under `root`. */
+/** Returns a valid `value`, or throws `validation_failed` with the wrong paths below `root`. */
 export function check<T extends TSchema>(schema: T, value: unknown, root: string): Static<T> {
   if (Value.Check(schema, value)) return value
   const details = detailsOf(Value.Errors(schema, value), (path) =>
@@ -25,7 +24,7 @@ export function check<T extends TSchema>(schema: T, value: unknown, root: string
   throw new AppError('validation_failed', `The ${root} are invalid.`, { details })
 }
 
-/** What is wrong in which place, each place once: what it must be, never what it is. */
+/** What each wrong field must be, once per path; never its value. */
 export function detailsOf(
   faults: Iterable<ValueError>,
   nameOf: (path: string) => string,
@@ -36,13 +35,13 @@ export function detailsOf(
       const path = nameOf(inner.path.slice(1).replaceAll('/', '.'))
       if (!found.has(path))
         found.set(path, { path: path.slice(0, 100), message: expectation(inner) })
-      if (found.size >= DETAILS_LIMIT) return [...found.values()]
+      if (found.size >= MAX_DETAILS) return [...found.values()]
     }
   }
   return [...found.values()]
 }
 
-/** Of a choice between an object and something else, what is wrong inside of a given object. */
+/** For a union with an object type, the errors inside the given object. */
 function* innermost(fault: ValueError): Generator<ValueError> {
   const at = isChoice(fault) ? variantFor(fault) : -1
   const inner = at < 0 ? undefined : fault.errors[at]
@@ -74,7 +73,7 @@ function expectation(fault: ValueError): string {
   return KIND_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
 }
 
-/** `pro`, `free` or null. */
+/** Such as `pro, free or null`. */
 function choicesIn(variants: TSchema[]): string {
   const names = [...new Set(variants.map(nameOf))]
   const last = names.pop() ?? ''
@@ -83,7 +82,7 @@ function choicesIn(variants: TSchema[]): string {
 
 function nameOf(schema: TSchema): string {
   if (schema['const'] !== undefined) return String(schema['const'])
-  // Queries hold text that stands for something else.
+  // In a query string every value is text, which has a format.
   const kind = schema['type'] === 'string' ? (schema['format'] ?? 'text') : schema['type']
   if (kind === 'boolean') return 'true or false'
   if (kind === 'integer') return 'a whole number'
@@ -91,7 +90,7 @@ function nameOf(schema: TSchema): string {
   return kind === 'object' || kind === 'array' ? `an ${kind}` : String(kind ?? 'another value')
 }
 
-/** Whether text comes back from every database as it was: it is well-formed Unicode without U+0000. */
+/** Whether every database stores the text unchanged: well-formed Unicode without U+0000. */
 export function isStorableText(text: string): boolean {
   return text.isWellFormed() && !text.includes('\0')
 }
