@@ -9,7 +9,7 @@ const SOURCES = [
 ]
 /** What operators and billing providers read, texts with a key of their own, and examples. */
 const OTHERS =
-  /translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|json-file|free-space|\/(admin|commands)/
+  /translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A literal, and the property or the function that it goes to. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and requests that only a mistake of a developer sends. */
@@ -34,7 +34,7 @@ const FOR_DEVELOPERS = [
   'This page does not exist.',
   'There is no variant of that width.',
   'This message was already received.',
-  'This path does not answer ….',
+  'This path does not support ….',
   'This session was opened with a sealed request: seal all its requests.',
   'is not set up',
   'must be `next` from the previous page',

@@ -121,7 +121,7 @@ function rolloutBucket(name: string, id: string | null): number {
   return (hash.readUInt32BE(0) / 2 ** 32) * 100
 }
 
-/** Compares versions of numbers and dots, such as `2.4` and `2.10.1`; missing parts are 0. Negative: `a` is older. */
+/** Compares versions such as `2.4` and `2.10.1`; missing parts are 0. Negative when `a` is older. */
 export function compareVersions(a: string, b: string): number {
   const [left, right] = [a, b].map((text) => text.split('.').map(Number)) as [number[], number[]]
   for (let at = 0; at < Math.max(left.length, right.length); at++) {

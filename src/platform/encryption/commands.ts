@@ -5,7 +5,7 @@ type Use = 'sig' | 'enc'
 type Needs = { encryptionKeys: KeyRing; signingKeys: KeyRing }
 type Rotation = { use: Use; atOnce: boolean }
 
-/** What ends at once with the keys of a use. */
+/** The consequences of replacing the keys of a use at once. */
 export const LOST = {
   enc: 'apps that pin the current keys cannot encrypt requests until they are updated',
   sig: 'every access token expires now, and apps have to refresh theirs',
@@ -13,29 +13,29 @@ export const LOST = {
 
 const keysList = dataCommand({
   name: 'keys list',
-  summary: 'List the public keys by their thumbprints; apps may pin those of use enc',
+  summary: 'List the public keys by their thumbprints; apps may pin those with use enc',
   work: async (services: Needs) => describeKeys(services),
   print: asLines,
 })
 
 const keysRotate = dataCommand({
   name: 'keys rotate',
-  summary: 'Make a new key, which is published now and used after 24 hours',
+  summary: 'Create a new key, which is published now and used after 24 hours',
   options: [
     [
       '--use <use>',
-      'enc: payloads are sealed for it, the old one is accepted for 30 days more; sig: it signs access tokens, the old one verifies until its tokens have ended',
+      'enc: payloads are sealed for it, and the old key is accepted for 30 more days; sig: it signs access tokens, and the old key is accepted until its tokens have expired',
     ],
-    ['--now', 'use it now and refuse every other one at once'],
+    ['--now', 'use it now, and refuse all other keys at once'],
   ],
   input: (_args, { use, now }): Rotation => {
     if (use !== 'enc' && use !== 'sig') {
-      throw new UsageError('Say which key: keys rotate --use enc, or --use sig')
+      throw new UsageError('Name the use: keys rotate --use enc, or --use sig')
     }
     return { use, atOnce: now === true }
   },
   risk: async (_services: Needs, { use, atOnce }) =>
-    atOnce ? `This ends all other keys of use ${use} at once: ${LOST[use]}.` : null,
+    atOnce ? `All other keys with use ${use} are refused at once: ${LOST[use]}.` : null,
   work: async (services: Needs, { use, atOnce }: Rotation) => {
     await ringsOf(services)[use].rotate(atOnce)
     return describeKeys(services)
@@ -48,14 +48,14 @@ function ringsOf({ encryptionKeys, signingKeys }: Needs) {
   return { enc: encryptionKeys, sig: signingKeys }
 }
 
-/** Every accepted key of both uses. */
+/** All accepted keys of both uses. */
 export function describeKeys(services: Needs) {
   return Object.entries(ringsOf(services)).flatMap(([use, ring]) =>
     ring.list().map(({ jwk, state, from, until }) => ({
       use,
       state,
       kid: jwk.kid,
-      // Of the first keys it was not kept.
+      // Not recorded for the first keys.
       from: from === 0 ? null : new Date(from).toISOString(),
       until: until === null ? null : new Date(until).toISOString(),
     })),

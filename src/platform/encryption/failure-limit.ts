@@ -3,14 +3,14 @@ import { tooManyAttempts } from '../limits/limits.ts'
 
 type Window = { count: number; until: Date }
 
-/** How many sealed requests of an address may fail within a window: each leaves a row behind. */
+/** How many sealed requests of an IP address may fail in a window: each leaves a row behind. */
 const MAX_FAILURES = 3_000
 const WINDOW_MS = 10 * 60 * 1000
-const ADDRESSES = 10_000
+const MAX_ADDRESSES = 10_000
 
-/** Limits the sealed requests of an address that are remembered and fail, for nobody has to be signed in for those. */
+/** Limits failing sealed requests per IP address, because they are recorded even from anonymous clients. */
 export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now: () => Date }) {
-  const windows = createRecentMap<string, Window>(ADDRESSES)
+  const windows = createRecentMap<string, Window>(MAX_ADDRESSES)
   const held = new WeakMap<Request, Window>()
   return { hold, release }
 
@@ -28,7 +28,7 @@ export function createFailureLimit({ hasLimits, now }: { hasLimits: boolean; now
     held.set(request, window)
   }
 
-  /** To be called once the request has succeeded. */
+  /** Call this once the request has succeeded. */
   function release(request: Request) {
     const window = held.get(request)
     if (window) window.count--

@@ -12,9 +12,8 @@ import type { JWK } from 'jose'
 import { privateKeyOf } from '../../lib/es256.ts'
 
 /**
- * JWE (RFC 7516) for messages that are small. WebCrypto, which jose uses, takes each of seven steps to another
- * thread and back, and that costs more than the step; here only the key agreement goes there. Larger messages
- * stay with jose: see `message.ts`.
+ * JWE (RFC 7516) for small messages. jose uses WebCrypto, which moves each of seven steps to another thread, and that
+ * costs more than the step; here only the key agreement does. Larger messages use jose: see `message.ts`.
  */
 
 const CIPHER = 'aes-256-gcm'
@@ -24,15 +23,15 @@ const TAG_LENGTH = 16
 
 const agree = promisify(diffieHellman as AsyncAgreement)
 
-/** Node's types know only the form that holds the thread up. */
+/** Node's types have only the blocking form. */
 type AsyncAgreement = (
   keys: { privateKey: KeyObject; publicKey: KeyObject },
   done: (error: Error | null, secret: Buffer) => void,
 ) => void
 
 /**
- * Opens a compact JWE of ECDH-ES on P-256 with A256GCM, whose header the caller has judged. Throws for whatever
- * is not exactly that.
+ * Opens a compact JWE with ECDH-ES on P-256 and A256GCM, whose header the caller has checked. Throws for anything
+ * else.
  */
 export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): Promise<Uint8Array> {
   const [header = '', encryptedKey, iv = '', ciphertext = '', tag = ''] = jwe.split('.')
@@ -43,12 +42,12 @@ export async function openWithKey(jwe: string, epk: unknown, privateKey: JWK): P
   const decipher = createDecipheriv(CIPHER, key, nonce, { authTagLength: TAG_LENGTH })
   decipher.setAAD(Buffer.from(header, 'latin1'))
   decipher.setAuthTag(decode(tag, TAG_LENGTH))
-  // What `final` has not confirmed is not looked at.
+  // The plaintext is only used after `final` has verified the tag.
   const plaintext = decipher.update(Buffer.from(ciphertext, 'base64url'))
   return Buffer.concat([plaintext, decipher.final()])
 }
 
-/** Seals under a key of 256 bits that is used this once (`dir`, A256GCM). */
+/** Seals with a 256-bit key that is used only once (`dir`, A256GCM). */
 export function sealUnderKey(
   header: Record<string, string>,
   plaintext: Uint8Array,
@@ -63,11 +62,11 @@ export function sealUnderKey(
   return [protectedHeader, '', ...parts].join('.')
 }
 
-/** The sender's public key. One that is not on the curve is refused when it is read. */
+/** The sender's public key. Importing refuses a point that is not on the curve. */
 function ephemeralKey(epk: unknown): KeyObject {
   const { kty, crv, x, y } = (epk ?? {}) as Record<string, unknown>
   if (kty !== 'EC' || crv !== 'P-256' || typeof x !== 'string' || typeof y !== 'string') {
-    throw new Error('no key of P-256')
+    throw new Error('not a P-256 key')
   }
   for (const coordinate of [x, y]) decode(coordinate, COORDINATE_LENGTH)
   return createPublicKey({ key: { kty, crv, x, y }, format: 'jwk' })

@@ -6,10 +6,10 @@ import type { KeyRing } from '../../lib/key-ring.ts'
 import { closedObject } from '../http/envelope.ts'
 import { openWithKey, sealUnderKey } from './jwe.ts'
 
-/** The first line inside of a sealed request. */
+/** The first line of a sealed request's plaintext. */
 const RequestHead = closedObject({
   v: t.Literal(1),
-  /** 128 random bits: a request is carried out once. */
+  /** 128 random bits, so that a request is carried out only once. */
   jti: t.String({ pattern: '^[\\w-]{22}$' }),
   /** When it was sealed, in seconds since 1970. */
   iat: t.Integer({ minimum: 0 }),
@@ -18,9 +18,9 @@ const RequestHead = closedObject({
   htu: t.String(),
   /** SHA-256 of the access token, base64url; null without one. */
   ath: t.Union([t.String(), t.Null()]),
-  /** The access token, where it does not stand in the header Authorization. */
+  /** The access token, unless it is in the Authorization header. */
   at: t.Optional(t.String({ pattern: '^[!-~]+$' })),
-  /** The key of the reply: 256 bits, base64url, used this once. */
+  /** The key for the reply: 256 bits, base64url, used once. */
   rk: t.String({ pattern: '^[\\w-]{43}$' }),
 })
 type RequestHead = Static<typeof RequestHead>
@@ -47,21 +47,21 @@ const HEADER_FIELDS = ['alg', 'enc', 'kid', 'epk', 'typ', 'cty']
 const HEADER_LIMIT = 1_024
 const HEAD_LIMIT = 16 * 1024
 const NEWLINE = 10
-/** Whatever a key is asked for, it does nothing else: no other algorithm, no decompression. */
+/** No other algorithms, and no decompression. */
 const OPENING = {
   keyManagementAlgorithms: ['ECDH-ES'],
   contentEncryptionAlgorithms: ['A256GCM'],
   maxDecompressedLength: 0,
 }
-/** In bytes: opening as much takes a fraction of a millisecond. */
+/** In bytes; opening that many takes a fraction of a millisecond. */
 const IN_PLACE_LIMIT = 128 * 1024
-/** Characters of a nonce and of a tag in base64url. */
+/** The lengths of a nonce and a tag in base64url. */
 const NONCE_LENGTH = 16
 const TAG_LENGTH = 22
 
 /**
- * Opens a request sealed as a compact JWE (RFC 7516: ECDH-ES and A256GCM). Throws
- * `encryption_unknown_key`, and for every other fault the same `encryption_invalid`.
+ * Opens a request sealed as a compact JWE (RFC 7516: ECDH-ES and A256GCM). Throws `encryption_unknown_key`, and the
+ * same `encryption_invalid` for every other fault.
  */
 export async function openRequest(
   jwe: string,
@@ -71,7 +71,7 @@ export async function openRequest(
   const { kid, typ, cty } = header
   const jwk = typeof kid === 'string' ? keys.findJwk(kid) : null
   if (jwk === null || typeof kid !== 'string') throw unknownKey()
-  // The header is public: what it says is judged before any work is done.
+  // The header is public, so it is checked before any expensive work.
   const isExact = Object.keys(header).every((name) => HEADER_FIELDS.includes(name))
   if (!isExact || typ !== 'req+jwe') throw invalidMessage()
   if (cty !== undefined && !isContentType(cty)) throw invalidMessage()
@@ -86,7 +86,7 @@ export async function openRequest(
   return { head: line, body: plaintext.subarray(end + 1), kid, contentType: cty ?? null }
 }
 
-/** Small messages in place; larger ones on another thread, so that they do not hold up everybody else. */
+/** Decrypts small messages on this thread, larger ones on another so that they do not block other requests. */
 async function decrypt(
   jwe: string,
   { alg, enc, epk, kid }: Header,
@@ -102,7 +102,7 @@ async function decrypt(
   return (await compactDecrypt(jwe, key, OPENING)).plaintext
 }
 
-/** Seals a reply under the key that its request brought: RFC 7516, `dir` and A256GCM. */
+/** Seals a reply with the key from its request: RFC 7516, `dir` and A256GCM. */
 export async function sealReply(
   { jti, rk }: RequestHead,
   reply: { status: number; body: Uint8Array; contentType: string | null },
@@ -140,20 +140,20 @@ function readHeader(jwe: string): Header {
   }
 }
 
-/** It becomes a header: nothing in it may end one. */
+/** It is set as a header, so it must not contain line breaks. */
 function isContentType(value: unknown): value is string {
   return typeof value === 'string' && /^[ -~]{1,200}$/.test(value)
 }
 
 /**
- * Base64url has more than one way to write the same bytes (padding, white space, spare bits), and only
- * one of them is the message that was sealed: its length and the ends of its last two parts tell.
+ * Base64url can encode the same bytes in several ways (padding, white space, spare bits). The length of the message and
+ * the ends of its last two parts show whether it is the canonical one.
  */
 function isCanonical(jwe: string, plaintext: Uint8Array): boolean {
   const [header = '', , , ciphertext = '', tag = ''] = jwe.split('.')
   const length = Math.ceil((plaintext.byteLength * 4) / 3)
-  const whole = header.length + NONCE_LENGTH + length + TAG_LENGTH + '....'.length
-  return jwe.length === whole && [ciphertext, tag].every(endsCanonically)
+  const expected = header.length + NONCE_LENGTH + length + TAG_LENGTH + '....'.length
+  return jwe.length === expected && [ciphertext, tag].every(endsCanonically)
 }
 
 function endsCanonically(part: string): boolean {

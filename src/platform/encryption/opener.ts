@@ -13,28 +13,28 @@ import type { ReplayGuard } from './replay-guard.ts'
 export type OpenerDeps = {
   keys: Pick<KeyRing, 'find' | 'findJwk'>
   replayGuard: Pick<ReplayGuard, 'remember'>
-  /** The one path whose bodies are large. */
+  /** The only path with large bodies. */
   uploadPath: string
   now: () => Date
 }
 
 const UPLOAD_MIB = 16
-/** Bytes of an upload once it is opened. */
+/** The size of an opened upload, in bytes. */
 const UPLOAD_LIMIT = UPLOAD_MIB * 1024 * 1024
-/** How many sealed uploads of the maximum size are held at once; each address may hold one. */
+/** How many sealed uploads of the maximum size are in memory at once; each IP address may have one. */
 const UPLOADS_AT_ONCE = 4
 const UPLOADS_WAITING = 200
 const MAX_WAITING_PER_ADDRESS = 20
-/** How long an upload may wait for its place, in seconds. */
-const MAX_WAIT = 60
-/** How far the clocks of an app and of the server may be apart, in seconds. */
-const CLOCK_TOLERANCE = 300
-/** Added to the time for which messages are remembered, in seconds. */
-const MARGIN = 60
+/** How long an upload may wait for memory. */
+const MAX_WAIT_SECONDS = 60
+/** How far the clocks of an app and the server may differ. */
+const CLOCK_TOLERANCE_SECONDS = 300
+/** Added to the time for which messages are remembered. */
+const MARGIN_SECONDS = 60
 
-/** Opens sealed requests and checks that each is for here and now, and comes for the first time. */
+/** Opens sealed requests, and checks that each was sealed for this request, recently, and is new. */
 export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps) {
-  // Each is whole in memory until it is opened.
+  // An upload is completely in memory until it is opened.
   const share = outerLimit(UPLOAD_LIMIT)
   const holdUpload = createBudget({
     total: UPLOADS_AT_ONCE * share,
@@ -50,20 +50,20 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
   }
 
   /**
-   * Waits for the memory that an upload from `address` takes. What has not been read waits on the network.
-   * Dispose of it once the request is answered.
+   * Waits for the memory that an upload from `address` needs, before its body is read. Dispose of it once the request
+   * is answered.
    */
   async function admitUpload(request: Request, address: string): Promise<Disposable> {
     const size = announcedLength(request)
     if (size === null) throw malformed('Send a sealed upload with its Content-Length.')
     if (size > share) throw tooLargeUpload()
-    const timeout = AbortSignal.timeout(MAX_WAIT * 1000)
+    const timeout = AbortSignal.timeout(MAX_WAIT_SECONDS * 1000)
     return holdUpload(address, size, AbortSignal.any([request.signal, timeout]))
   }
 
   /**
-   * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, where
-   * there is one, before anything is changed: it throws when the message was received before.
+   * Throws an `encryption_…` code, or one about the body: malformed, too large, wrong media type. Call `claim`, if any,
+   * before anything is changed: it throws when the message was received before.
    */
   async function open(
     request: Request,
@@ -73,7 +73,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     const { jti, iat, htm, htu, ath, at } = opened.head
     const arrival = Math.floor(arrivedAt.getTime() / 1000)
     const age = arrival - iat
-    if (Math.abs(age) > CLOCK_TOLERANCE) throw stale(now())
+    if (Math.abs(age) > CLOCK_TOLERANCE_SECONDS) throw stale(now())
     const token = tokenOf(request, at)
     const isBound =
       htm === request.method &&
@@ -81,13 +81,13 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
       ath === (token === null ? null : sha256(token))
     if (!isBound) throw invalidMessage()
     if (/^(GET|HEAD)$/.test(htm)) return { opened, claim: null }
-    // Until then it, or the same sealed anew just now, could begin to arrive again, wait and take its time.
+    // A copy that is sent at the last moment can still wait and arrive slowly until then.
     const until =
       Math.max(iat, arrival) +
-      CLOCK_TOLERANCE +
-      MAX_WAIT +
+      CLOCK_TOLERANCE_SECONDS +
+      MAX_WAIT_SECONDS +
       maxArrivalTime(announcedLength(request)) +
-      MARGIN
+      MARGIN_SECONDS
     return { opened, claim }
 
     async function claim() {
@@ -96,7 +96,7 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
     }
   }
 
-  /** The message is the body, or the header `Payload` of a request that has none. */
+  /** The message is the body, or the `Payload` header of a request without a body. */
   async function readMessage(request: Request): Promise<string> {
     const header = request.headers.get('payload')
     if (isJose(request)) {
@@ -106,13 +106,13 @@ export function createOpener({ keys, replayGuard, uploadPath, now }: OpenerDeps)
         : readBody(request, outerLimit(JSON_LIMIT))
       return Buffer.from(await reading).toString('latin1')
     }
-    // A body beside a message in the header would be neither secret nor bound to it.
+    // A body next to a message in the header would be neither secret nor bound to it.
     if (header === null || hasBody(request)) throw invalidMessage()
     return header
   }
 }
 
-/** The access token: in its header, where others on the way can read it, or inside of the message. */
+/** The access token, from the Authorization header or from inside the message. */
 function tokenOf(request: Request, sealedToken: string | undefined): string | null {
   const header = request.headers.get('authorization')
   const token = tokenIn(header)
@@ -124,12 +124,12 @@ export function isJose({ headers }: Request): boolean {
   return headers.get('content-type')?.trim().toLowerCase() === 'application/jose'
 }
 
-/** A message is its content in base64url, with some lines about it. */
+/** The size of a sealed message: its content in base64url, and its headers. */
 function outerLimit(inner: number): number {
   return Math.ceil((inner * 4) / 3) + 8 * 1024
 }
 
-/** An app whose clock is wrong finds the right time in the sentence, in ISO 8601. */
+/** The message contains the server's time in ISO 8601, for apps whose clock is wrong. */
 function stale(at: Date): AppError {
   const sentence = `The message was not sealed just now. The time of the server is ${at.toISOString()}`
   return new AppError('encryption_stale', sentence)
@@ -141,7 +141,7 @@ function tooManyUploads(): AppError {
   })
 }
 
-/** In what an app knows: the size of its files, not that of the message around them. */
+/** Names the limit for the files, because apps do not know the size of the sealed message. */
 function tooLargeUpload(): AppError {
   const message = `A sealed upload must not exceed ${UPLOAD_MIB} MiB, all files together.`
   return new AppError('payload_too_large', message)

@@ -14,12 +14,12 @@ import { createFailureLimit } from './failure-limit.ts'
 import { sealReply } from './message.ts'
 import { createOpener, isJose, type OpenerDeps } from './opener.ts'
 
-/** `isRequired`: plain requests are refused. */
+/** `isRequired`: whether plain requests are refused. */
 type EncryptionDeps = OpenerDeps & {
   isRequired: boolean
-  /** Whether requests that fail are limited by their address. */
+  /** Whether failing requests are limited per IP address. */
   hasLimits: boolean
-  /** Paths of features that take plain requests in any case. */
+  /** Paths of features that always accept plain requests. */
   plainPaths: string[]
   ipOf: IpOf
   log: Log
@@ -30,23 +30,23 @@ type Handle = (request: Request) => Response | Promise<Response>
 const ENV_VALUES =
   'For plain JSON send test or leave the header out; any other value announces a sealed request.'
 const PLAIN_WORD = /^[\w-]{1,32}$/
-/** May come plain in any case: what holds nothing secret. Features name further paths. */
+/** Paths without secrets, which always accept plain requests. Features name further ones. */
 const OPEN_PATHS = /^\/(|health|ready|metrics|docs(\/.*)?|console(\/.*)?|\.well-known\/.*)$/
-/** Never sealed: they are large, and whoever has their address may have them. */
+/** Never sealed: files are large, and their URL is all that is needed to read them. */
 const FILES = /^\/files\//
-/** Bytes of a body that is worth a look for garbage. */
+/** The size of a body, in bytes, after which garbage collection is worthwhile. */
 const LARGE = 1024 * 1024
 
 /**
- * Opens sealed requests before their routes see them and seals what the routes answer: a route gets an
- * ordinary request. What stops a request before its route is answered in plain.
+ * Opens sealed requests before routing and seals the replies, so that routes handle ordinary requests. A request that
+ * is refused before its route gets a plain reply.
  */
 export function encryption(deps: EncryptionDeps) {
   const { isRequired, plainPaths, ipOf, log, now } = deps
   const { isUpload, admitUpload, open } = createOpener(deps)
   const failures = createFailureLimit(deps)
   const refusals = new WeakMap<Request, unknown>()
-  /** What must succeed before a route changes anything. */
+  /** Must succeed before a route changes anything. */
   const claims = new WeakMap<Request, () => Promise<void>>()
   const logMessage = plainLines(log)
   let server: Server<unknown> | null = null
@@ -58,7 +58,7 @@ export function encryption(deps: EncryptionDeps) {
       .onRequest(({ request }) => {
         if (refusals.has(request)) throw refusals.get(request)
       })
-      // A request that no route answers never comes here.
+      // Requests without a route never get here.
       .onTransform({ as: 'global' }, async ({ request }) => {
         await claims.get(request)?.()
       })
@@ -88,7 +88,7 @@ export function encryption(deps: EncryptionDeps) {
     let message: Awaited<ReturnType<typeof open>>
     try {
       if (isLarge) {
-        // While it arrives it has a time limit of its own, by its size.
+        // The body has its own time limit, based on its size.
         server?.timeout(request, 0)
         held.use(await admitUpload(request, ipOf(request, server)))
       }
@@ -96,14 +96,14 @@ export function encryption(deps: EncryptionDeps) {
       if (isLarge) server?.timeout(request, UPLOAD_TIMEOUT)
     } catch (error) {
       refusals.set(request, error)
-      // What is still on its way to a refused upload is not waited for.
+      // The rest of a refused upload is not awaited.
       if (isLarge) server?.timeout(request, 1)
       const reply = await handle(request)
-      noteRefusal(request)
+      logRefusal(request)
       return reply
     }
     const { opened, claim } = message
-    // A large one leaves six times its size behind, and by itself the engine is slow to notice.
+    // A large request leaves six times its size as garbage, which the engine is slow to collect.
     if (opened.body.byteLength > LARGE) held.defer(() => Bun.gc(false))
     const { head, kid } = opened
     setOpenedRequest(request, { ...opened, token: head.at })
@@ -111,7 +111,7 @@ export function encryption(deps: EncryptionDeps) {
     const plain = await answer(handle, request)
     if (isLarge) server?.timeout(request, IDLE_TIMEOUT)
     if (refusals.has(request)) {
-      noteRefusal(request)
+      logRefusal(request)
       return plain
     }
     if (plain.status < 400) failures.release(request)
@@ -119,11 +119,11 @@ export function encryption(deps: EncryptionDeps) {
     const reply = { status, body: await plain.bytes(), contentType: headers.get('content-type') }
     const sealed = request.method === 'HEAD' ? null : await sealReply(head, reply, now())
     const sizes = { bytesIn: opened.body.byteLength, bytesOut: reply.body.byteLength }
-    note(request, { result: 'ok', kid, message: sha256(head.jti), ...sizes })
+    logExchange(request, { result: 'ok', kid, message: sha256(head.jti), ...sizes })
     return new Response(sealed, { status, headers: sealed ? sealedHeaders(headers) : headers })
   }
 
-  /** What fails is said in plain: the request is not carried out. */
+  /** The reply to a failed claim is plain, because the request is not carried out. */
   async function claimOnce(request: Request, claim: () => Promise<void>) {
     try {
       failures.hold(request, ipOf(request, server))
@@ -134,9 +134,9 @@ export function encryption(deps: EncryptionDeps) {
     }
   }
 
-  function noteRefusal(request: Request) {
+  function logRefusal(request: Request) {
     const error = refusals.get(request)
-    note(request, { result: error instanceof AppError ? error.code : 'failed' })
+    logExchange(request, { result: error instanceof AppError ? error.code : 'failed' })
   }
 
   function allowsPlain(request: Request): boolean {
@@ -144,7 +144,7 @@ export function encryption(deps: EncryptionDeps) {
     return OPEN_PATHS.test(path) || FILES.test(path) || plainPaths.includes(path)
   }
 
-  /** What is thrown past every hook would be answered by the server itself, in plain. */
+  /** Bun itself would send a plain reply for an error that passes every hook. */
   async function answer(handle: Handle, request: Request): Promise<Response> {
     try {
       return await handle(request)
@@ -155,8 +155,8 @@ export function encryption(deps: EncryptionDeps) {
     }
   }
 
-  /** A line about a message: nothing of its content, not even its id. */
-  function note(request: Request, fields: Record<string, string | number>) {
+  /** Logs a message without its content or its id. */
+  function logExchange(request: Request, fields: Record<string, string | number>) {
     logMessage('info', { requestId: requestInfo(request).id, ...fields })
   }
 }

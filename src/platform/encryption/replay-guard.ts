@@ -2,12 +2,12 @@ import { lt, sql } from 'drizzle-orm'
 import { HOUR_MS } from '../../lib/durations.ts'
 import type { EncryptionDb } from './schema.ts'
 
-/** Clocks of instances differ: whoever is behind still takes what whoever is ahead has forgotten, in ms. */
-const CLOCK_SLACK = HOUR_MS
+/** How far the clocks of instances may differ before one accepts what another has already forgotten. */
+const CLOCK_SLACK_MS = HOUR_MS
 
 export type ReplayGuard = ReturnType<typeof createReplayGuard>
 
-/** The sealed requests that were carried out: none is a second time, not after a restart either. */
+/** Makes sure that a sealed request is carried out only once, also after a restart. */
 export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Date }) {
   const { sealedRequests } = db.tables
   const insert = db.prepareWrite((tx) =>
@@ -19,13 +19,13 @@ export function createReplayGuard({ db, now }: { db: EncryptionDb; now: () => Da
   )
   return { remember, sweep }
 
-  /** Records a request durably before it is carried out; false when it has come before. */
+  /** Records a request durably before it is carried out; false when it was received before. */
   function remember(id: string, forgetAt: Date): Promise<boolean> {
     return db.write(async (tx) => (await insert(tx).execute({ id, forgetAt })).length === 1)
   }
 
   async function sweep() {
-    const longAgo = new Date(now().getTime() - CLOCK_SLACK)
+    const longAgo = new Date(now().getTime() - CLOCK_SLACK_MS)
     await db.write(async (tx) => {
       await tx.delete(sealedRequests).where(lt(sealedRequests.forgetAt, longAgo))
     })

@@ -3,9 +3,9 @@ import type { Db } from '../db/db.ts'
 
 export type EncryptionDb = Db<ReturnType<typeof encryptionTables>>
 
-/** What payload encryption keeps. */
+/** The tables of payload encryption. */
 export function encryptionTables({ table, text, ms }: Columns) {
-  /** Sealed requests that were carried out, by the hash of their id, so that none is twice. */
+  /** Sealed requests that were carried out, by the hash of their id. */
   const sealedRequests = table('sealed_requests', {
     id: text().primaryKey(),
     forgetAt: ms().notNull(),

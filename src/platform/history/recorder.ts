@@ -4,23 +4,22 @@ import type { HistoryDb, Sample } from './schema.ts'
 
 type RecorderDeps = {
   db: HistoryDb
-  /** Changes of the database since the start. */
+  /** The number of committed changes since the start. */
   countWrites: () => number
   instance: string
   now: () => Date
 }
 
-/** A request that was answered. */
 type Answered = { seconds: number; status: number; isEvent: boolean }
 
 export type Recorder = ReturnType<typeof createRecorder>
 
 const KEPT = { minute: DAY_MS, hour: 30 * DAY_MS }
-/** Four buckets for each doubling, from 0.1 ms up to half an hour. */
+/** Four buckets per doubling, from 0.1 ms to half an hour. */
 const BUCKETS = 96
-const LEAST = 0.1
+const MIN_MS = 0.1
 
-/** Counts requests in memory, and keeps what they came to in the database: minutes for a day, hours for 30. */
+/** Counts requests in memory and stores samples: per minute for a day, per hour for 30 days. */
 export function createRecorder({ db, countWrites, instance, now }: RecorderDeps) {
   const { samples } = db.tables
   const times = new Uint32Array(BUCKETS)
@@ -37,7 +36,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     times[at] = (times[at] ?? 0) + 1
   }
 
-  /** Keeps the minute that has just ended, and at the end of an hour the hour. */
+  /** Stores a sample of the last minute, and of the last hour once it has ended. */
   async function flush() {
     const sample = take()
     const minute = startOf(now(), MINUTE_MS) - MINUTE_MS
@@ -64,7 +63,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
         ),
       )
     if (own.length === 0) return
-    const values = joined(own.map((row) => row.values))
+    const values = merged(own.map((row) => row.values))
     await db.write(async (tx) => {
       await tx
         .insert(samples)
@@ -80,7 +79,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     })
   }
 
-  /** What was kept of the last `hours`: of every minute for a day and less, else of every hour. Instances are joined. */
+  /** Samples of the last `hours` over all instances: per minute for up to a day, else per hour. */
   async function list(hours: number): Promise<(Sample & { at: string })[]> {
     const span = hours <= 24 ? 'minute' : 'hour'
     const since = new Date(now().getTime() - hours * HOUR_MS)
@@ -91,11 +90,14 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
       .orderBy(asc(samples.at))
     const byTime = Map.groupBy(rows, ({ at }) => at.getTime())
     return [...byTime].map(([at, group]) => {
-      return { at: new Date(at).toISOString(), ...together(group.map(({ values }) => values)) }
+      return {
+        at: new Date(at).toISOString(),
+        ...mergedInstances(group.map(({ values }) => values)),
+      }
     })
   }
 
-  /** When the newest sample was kept. Later ones than now are from a clock that was wrong. */
+  /** The time of the newest sample. Samples in the future are from a wrong clock and do not count. */
   async function newestAt(): Promise<Date | null> {
     const [newest] = await db.read
       .select({ at: samples.at })
@@ -106,7 +108,7 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
     return newest?.at ?? null
   }
 
-  /** Requests, errors and events a minute over the last minutes that were kept. */
+  /** The totals of the last `count` minutes. */
   async function lastMinutes(count: number) {
     const kept = await list(count / 60)
     const sum = (name: 'requests' | 'errors' | 'events') =>
@@ -136,23 +138,23 @@ export function createRecorder({ db, countWrites, instance, now }: RecorderDeps)
 }
 
 function bucketOf(ms: number): number {
-  if (ms <= LEAST) return 0
-  return Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / LEAST) * 4))
+  if (ms <= MIN_MS) return 0
+  return Math.min(BUCKETS - 1, Math.ceil(Math.log2(ms / MIN_MS) * 4))
 }
 
-/** The upper end of the bucket in which a quantile lies, in ms; 0 where nothing was counted. */
+/** The upper bound of a quantile's bucket, in ms; 0 without requests. */
 function quantile(times: Uint32Array, share: number): number {
   const total = times.reduce((sum, count) => sum + count, 0)
   let seen = 0
   for (const [at, count] of times.entries()) {
     seen += count
-    if (count > 0 && seen >= total * share) return Math.round(LEAST * 2 ** (at / 4) * 100) / 100
+    if (count > 0 && seen >= total * share) return Math.round(MIN_MS * 2 ** (at / 4) * 100) / 100
   }
   return 0
 }
 
-/** Samples one after the other: times are those of the worst minute, memory is the greatest. */
-function joined(list: Sample[]): Sample {
+/** Merges consecutive samples: response times of the slowest one, and the highest memory use. */
+function merged(list: Sample[]): Sample {
   return list.reduce(
     (sum, one) => ({
       requests: sum.requests + one.requests,
@@ -167,9 +169,9 @@ function joined(list: Sample[]): Sample {
   )
 }
 
-/** Samples of several instances at one time: as one after the other, but that each has its own memory. */
-function together(list: Sample[]): Sample {
-  return { ...joined(list), memory: list.reduce((sum, { memory }) => sum + memory, 0) }
+/** Merges samples of several instances at the same time: like consecutive ones, but memory adds up. */
+function mergedInstances(list: Sample[]): Sample {
+  return { ...merged(list), memory: list.reduce((sum, { memory }) => sum + memory, 0) }
 }
 
 function startOf(time: Date, ms: number): number {

@@ -3,21 +3,21 @@ import type { Db } from '../db/db.ts'
 
 export type HistoryDb = Db<ReturnType<typeof historyTables>>
 
-/** What an instance did in a minute or an hour. Times in ms, memory in bytes. */
+/** The traffic of an instance in a minute or an hour. Response times in ms, memory in bytes. */
 export type Sample = {
   requests: number
-  /** Replies of 500 and above. */
+  /** Replies with status 500 and above. */
   errors: number
   p50: number
   p99: number
-  /** Billing events that came. */
+  /** Received billing events. */
   events: number
-  /** Changes of the database. */
+  /** Committed changes. */
   writes: number
   memory: number
 }
 
-/** How the service was, kept small: minutes for a day, hours for thirty. */
+/** The tables of the traffic history. */
 export function historyTables(columns: Columns) {
   const { table, text, ms, json, primaryKey } = columns
 
@@ -28,7 +28,7 @@ export function historyTables(columns: Columns) {
       span: text().notNull(),
       /** When it began. */
       at: ms().notNull(),
-      /** Which of several; empty for one alone. */
+      /** The instance's name; empty for a single instance. */
       instance: text().notNull(),
       values: json<Sample>().notNull(),
     },

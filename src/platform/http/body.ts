@@ -4,15 +4,15 @@ import { isStorableText } from '../../lib/validation.ts'
 import { malformed } from './errors.ts'
 import { openedBody } from './opened-request.ts'
 
-/** The cap of JSON bodies, in bytes. */
+/** The maximum size of JSON bodies, in bytes. */
 export const JSON_LIMIT = 64 * 1024
 const DEPTH_LIMIT = 32
 /** Seconds without a byte until a connection is closed. */
 export const IDLE_TIMEOUT = 15
-/** Seconds that Bun waits on a slow phone that uploads; the ordinary ones would cut it off. */
+/** The same during uploads, in seconds, because phones may be slow. */
 export const UPLOAD_TIMEOUT = 255
 
-/** The hooks of a route with a JSON body of at most `limit` bytes: a counted parser and the schema. */
+/** The route options for a JSON body of at most `limit` bytes: a capped parser and the schema. */
 export function json<T extends TSchema>(body: T, limit = JSON_LIMIT) {
   return { parse: [({ request }: { request: Request }) => parseJson(request, limit)], body }
 }
@@ -23,7 +23,7 @@ async function parseJson(request: Request, limit: number): Promise<unknown> {
     throw new AppError('unsupported_media_type', 'Send the body as Content-Type: application/json.')
   }
   const value = readJson(await readBody(request, limit))
-  // Half of a character would be stored as another one: two different passwords would be the same.
+  // A lone surrogate would be stored as another character, so that different passwords would be equal.
   if (!isStorable(value)) {
     throw new AppError('validation_failed', 'The body contains text that cannot be stored.', {
       details: [{ path: 'body', message: 'must be well-formed Unicode without U+0000' }],
@@ -38,10 +38,10 @@ function isStorable(value: unknown): boolean {
   return Object.entries(value).every(([key, inner]) => isStorableText(key) && isStorable(inner))
 }
 
-/** JSON out of UTF-8 bytes, nested at most 32 deep; anything else is a malformed request. */
+/** Parses JSON in UTF-8, nested at most 32 levels; throws `malformed_request` otherwise. */
 export function readJson(bytes: Uint8Array): unknown {
   const value = parse(bytes)
-  // Validation takes a time that grows with the square of the depth: 64 KiB of brackets cost 9 s.
+  // Validation time grows with the square of the depth: 64 KiB of brackets take 9 s.
   if (isDeeper(value, DEPTH_LIMIT)) throw malformed('The body is nested too deeply.')
   return value
 }
@@ -78,19 +78,19 @@ export async function readBody(request: Request, limit: number): Promise<Uint8Ar
   return chunks.length === 1 && chunks[0] ? chunks[0] : Buffer.concat(chunks)
 }
 
-/** The parser reads no more than the announced length, which is faster than to count; chunks say theirs one by one. */
+/** Whether the HTTP parser enforces the announced length, so that chunks need not be counted. */
 function isBound(request: Request): boolean {
   return announcedLength(request) !== null && !request.headers.has('transfer-encoding')
 }
 
-/** The body as it comes; that of a sealed request as it was before it was sealed. */
+/** The body as a stream; the plaintext of a sealed request. */
 export async function* chunksOf(request: Request): AsyncGenerator<Uint8Array> {
   const opened = openedBody(request)
   if (opened) yield opened
   else for await (const chunk of request.body ?? []) yield chunk
 }
 
-/** The body to be passed on to another process: its bytes up to `limit`, beyond that or without a length as a stream. */
+/** The body to forward to another process: as bytes up to `limit`, else, or without a length, as a stream. */
 export async function bodyToPassOn(request: Request, limit: number) {
   const isSmall = (announcedLength(request) ?? Infinity) <= limit
   return request.body && isSmall ? request.bytes() : request.body
@@ -98,12 +98,12 @@ export async function bodyToPassOn(request: Request, limit: number) {
 
 export function hasBody(request: Request): boolean {
   const { body, headers } = request
-  // A GET has no body for the server, whatever it brings.
+  // Bun gives a GET no body, even when it was sent one.
   const isChunked = headers.has('transfer-encoding')
   return body !== null || isChunked || (announcedLength(request) ?? 0) > 0
 }
 
-/** Compressed bodies could unfold without limit, so none is ever inflated. */
+/** Refuses compressed bodies, which could expand without limit. */
 export function rejectEncodedBody(request: Request) {
   const encoding = request.headers.get('content-encoding')
   if (encoding !== null && encoding.toLowerCase() !== 'identity') {
@@ -116,7 +116,7 @@ export function rejectTooLong(request: Request, limit: number) {
   if ((announcedLength(request) ?? 0) > limit) throw tooLarge(limit)
 }
 
-/** The Content-Length, or null without one. Two of them, which arrive joined, could mean anything. */
+/** The Content-Length, or null. Throws for two of them, which arrive joined. */
 export function announcedLength(request: Request): number | null {
   const header = request.headers.get('content-length')
   if (header === null) return null

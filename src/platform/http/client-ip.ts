@@ -3,7 +3,7 @@ import ipaddr from 'ipaddr.js'
 import type { Log } from '../../lib/log.ts'
 import { isForwarded } from './forwarded.ts'
 
-/** Tells where a request comes from: the key by which limits count. */
+/** The key by which rate limits count a request's client. */
 export type IpOf = (request: Request, server: Server<unknown> | null) => string
 
 type Network = ReturnType<typeof ipaddr.parseCIDR>
@@ -11,16 +11,15 @@ type Address = ipaddr.IPv4 | ipaddr.IPv6
 
 const UNKNOWN = 'unknown'
 
-const passedOn = new WeakMap<Request, string>()
+const forwardedFrom = new WeakMap<Request, string>()
 
-/** Whether a request comes from where it may. */
 export type IsAllowed = (request: Request, server: Server<unknown> | null) => boolean
 
 type AddressOf = ReturnType<typeof createAddressOf>
 
 /**
- * The address of the client: that of the peer, or, where the peer is a trusted proxy, the last one in
- * `X-Forwarded-For` that is not a trusted proxy. Null when it is not known.
+ * The address of the client: the peer's, or, behind trusted proxies, the last one in `X-Forwarded-For` that is not a
+ * trusted proxy. Null when it is unknown.
  */
 export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log }) {
   const networks = trusted.map(parseNetwork)
@@ -45,12 +44,12 @@ export function createAddressOf({ trusted, log }: { trusted: string[]; log: Log 
   }
 }
 
-/** IPv6 counts by its /64, for a whole one belongs to a single line. */
+/** IPv6 addresses count by /64, which usually belongs to one customer. */
 export function createIpOf(addressOf: AddressOf): IpOf {
   return (request, server) => group(addressOf(request, server))
 }
 
-/** Whether a request comes from a trusted proxy, whose word on the client counts. */
+/** Checks whether a request comes from a trusted proxy. */
 export function createProxyCheck(trusted: string[]): IsAllowed {
   const networks = trusted.map(parseNetwork)
   return (request, server) => {
@@ -59,7 +58,7 @@ export function createProxyCheck(trusted: string[]): IsAllowed {
   }
 }
 
-/** Lets in what comes from one of `networks`; all where there are none. */
+/** Allows requests from `networks`; all requests when there are none. */
 export function createNetworkCheck(
   networks: string[],
   addressOf: AddressOf,
@@ -76,13 +75,13 @@ export function createNetworkCheck(
   }
 }
 
-/** Whether a request was made on this machine: a proxy here passes on what comes from elsewhere. */
+/** Whether a request was made on this machine, not just forwarded by a proxy on it. */
 export function isLocal(request: Request, server: Server<unknown> | null): boolean {
   const peer = peerOf(request, server)
   return peer !== null && isLoopback(peer) && !isForwarded(request.headers)
 }
 
-/** What connections are counted by, out of the bytes of an address; null for trusted proxies, which have those of many. */
+/** The key by which connections are counted, from the bytes of an address; null for trusted proxies. */
 export function createConnectionKey(trusted: string[]): (address: Uint8Array) => string | null {
   const networks = trusted.map(parseNetwork)
   return (bytes) => {
@@ -91,14 +90,14 @@ export function createConnectionKey(trusted: string[]): (address: Uint8Array) =>
   }
 }
 
-/** Who sent a request that another process of ours has passed on. */
+/** Sets the client address of a request that another process of ours has forwarded. */
 export function setPeerAddress(request: Request, address: string) {
-  passedOn.set(request, address)
+  forwardedFrom.set(request, address)
 }
 
-/** The address of whoever is connected to us. */
+/** The address of the peer. */
 export function peerAddressOf(request: Request, server: Server<unknown> | null): string | null {
-  return passedOn.get(request) ?? server?.requestIP(request)?.address ?? null
+  return forwardedFrom.get(request) ?? server?.requestIP(request)?.address ?? null
 }
 
 function peerOf(request: Request, server: Server<unknown> | null): Address | null {
@@ -115,7 +114,7 @@ function isWithin(networks: Network[], address: Address): boolean {
   })
 }
 
-/** An address or a network such as `10.0.0.0/8`. Throws when it is neither. */
+/** Parses an address or a network such as `10.0.0.0/8`. Throws when it is neither. */
 function parseNetwork(text: string): Network {
   if (text.includes('/')) return ipaddr.parseCIDR(text)
   const address = ipaddr.process(text)

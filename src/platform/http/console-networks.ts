@@ -6,7 +6,7 @@ import { pathOf } from './request-url.ts'
 
 const CONSOLE = /^\/console(\/|$)/
 
-/** Tells whoever may not see the console that there is nothing, before anything else is looked at. */
+/** Answers 404 for the console outside of the allowed networks, before anything else is checked. */
 export function consoleNetworks({ isAllowed }: { isAllowed: IsAllowed }) {
   return new Elysia({ name: 'console-networks' }).onRequest(({ request, server }) => {
     if (!CONSOLE.test(pathOf(request))) return

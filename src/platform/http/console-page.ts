@@ -6,7 +6,7 @@ import { notFound } from '../../lib/errors.ts'
 import { varyBy } from './cors.ts'
 import { rawReply } from './raw-reply.ts'
 
-/** Nothing runs but our own script, and nothing is loaded from elsewhere. */
+/** Allows only our own script and nothing from other origins. */
 const CSP = [
   "default-src 'none'",
   "script-src 'self'",
@@ -28,7 +28,7 @@ const TYPES: Record<string, string> = {
 const ENCODINGS = ['br', 'gzip']
 const NAME = /^[\w-]+\.(js|css|svg)$/
 
-/** The page of the operator's console: the same for every address under `/console`. */
+/** The console's page, the same for every path under `/console`. */
 export function consolePage() {
   const hidden = { detail: { hide: true } }
   return new Elysia({ name: 'console-page' })
@@ -36,7 +36,7 @@ export function consolePage() {
     .get('/console/*', page, hidden)
     .get('/console/assets/:name', file, hidden)
 
-  function page({ request, set }: Asked) {
+  function page({ request, set }: PageRequest) {
     return send('index.html', request, set, {
       'content-security-policy': CSP,
       'cross-origin-opener-policy': 'same-origin',
@@ -45,18 +45,18 @@ export function consolePage() {
     })
   }
 
-  function file({ request, set, params }: Asked & { params: { name: string } }) {
+  function file({ request, set, params }: PageRequest & { params: { name: string } }) {
     if (!NAME.test(params.name)) throw notFound()
-    // The name holds a hash of the content.
+    // The name contains a hash of the content.
     return send(params.name, request, set, {
       'cache-control': 'public, max-age=31536000, immutable',
     })
   }
 }
 
-type Asked = { request: Request; set: Context['set'] }
+type PageRequest = { request: Request; set: Context['set'] }
 
-/** A file in the form that suits the browser best. */
+/** Sends a file in the best encoding that the browser accepts. */
 async function send(
   name: string,
   request: Request,

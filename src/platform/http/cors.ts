@@ -6,22 +6,22 @@ const METHODS = 'GET, HEAD, POST, PATCH, DELETE'
 const REQUEST_HEADERS =
   'Accept-Language, App-Platform, App-Version, Authorization, Content-Type, Device, Device-Id, Env, Idempotency-Key, If-None-Match, Payload, Timezone, X-File-Name, X-Request-Id'
 const REPLY_HEADERS = 'Content-Language, ETag, Retry-After, X-Request-Id'
-/** Seconds for which a browser need not ask again whether it may ask; none takes more. */
+/** How long browsers cache a preflight, in seconds; none accepts more. */
 const MAX_AGE = '7200'
-const MAX_NOTED = 100
+const MAX_LOGGED_ORIGINS = 100
 const MAX_ORIGIN_LENGTH = 200
-/** What browsers send; also for apps in a web view, such as capacitor://localhost. */
+/** The origins that browsers and web views send, such as capacitor://localhost. */
 const ORIGIN_FORMAT = /^(null|[a-z][a-z0-9+.-]*:\/\/[\w.:[\]-]+)$/
 
-/** Lets web clients of these origins call the API (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
+/** Allows web clients of these origins (https://fetch.spec.whatwg.org, §3.2). No cookies are used. */
 export function cors({ origins, log }: { origins: string[]; log: Log }) {
-  const refused = createRecentMap<string, true>(MAX_NOTED)
+  const refused = createRecentMap<string, true>(MAX_LOGGED_ORIGINS)
   return new Elysia({ name: 'cors' }).onRequest(({ request: { method, headers }, set }) => {
     const origin = headers.get('origin')
     if (origins.length === 0 && method !== 'OPTIONS') return
     if (origins.length > 0) varyBy(set, 'Origin')
     if (origin === null) return
-    if (!origins.includes(origin)) return noteRefusal(origin, method)
+    if (!origins.includes(origin)) return logRefusal(origin, method)
     set.headers['access-control-allow-origin'] = origin
     set.headers['access-control-expose-headers'] = REPLY_HEADERS
     if (method !== 'OPTIONS' || !headers.has('access-control-request-method')) return
@@ -31,8 +31,8 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
     return new Response(null, { status: 204 })
   })
 
-  /** Only the operator can see why a browser says no more than that the server cannot be reached. */
-  function noteRefusal(sent: string, method: string) {
+  /** The browser only reports a network error, so the log is where the reason can be seen. */
+  function logRefusal(sent: string, method: string) {
     const origin = sent.slice(0, MAX_ORIGIN_LENGTH)
     if (method !== 'OPTIONS' || !ORIGIN_FORMAT.test(origin) || refused.get(origin)) return
     refused.set(origin, true)
@@ -40,7 +40,7 @@ export function cors({ origins, log }: { origins: string[]; log: Log }) {
   }
 }
 
-/** Says that the reply depends on a header of the request as well. */
+/** Adds a request header that the reply depends on to `Vary`. */
 export function varyBy(set: Context['set'], header: string) {
   const { vary } = set.headers
   set.headers['vary'] = vary === undefined ? header : `${vary}, ${header}`

@@ -2,10 +2,10 @@ import type { Server } from 'bun'
 import type { Log } from '../../lib/log.ts'
 import { type IsAllowed, peerAddressOf } from './client-ip.ts'
 
-/** The country of a request as a proxy names it, in capitals; null where none does. */
+/** The country code that a proxy reports for a request, in capitals; null without one. */
 export type CountryOf = (request: Request, server: Server<unknown> | null) => string | null
 
-/** `header` is null where no proxy names countries. Anybody can send it, so only a trusted proxy is believed. */
+/** Any client can send `header`, so it only counts from a trusted proxy. It is null when none sets it. */
 export function createCountryOf(
   header: string | null,
   { isFromProxy, log }: { isFromProxy: IsAllowed; log: Log },

@@ -22,12 +22,12 @@ const PAGE = `<!doctype html>
 </body>
 </html>
 `
-/** Requests can be tried; a token that was given is kept for the next visit of this browser. */
+/** Requests can be tried; the browser keeps a token for the next visit. */
 const START = `SwaggerUIBundle({ url: '/docs/json', dom_id: '#docs', validatorUrl: null, persistAuthorization: true })`
 
 /**
- * `/docs` for people and `/docs/json` (OpenAPI 3.0.3) for generators, with `?simple` for those that know no `oneOf`. Nothing is loaded
- * from elsewhere.
+ * `/docs` is the documentation page and `/docs/json` the OpenAPI 3.0.3 document, with `?simple` for generators without
+ * `oneOf`. Nothing is loaded from other origins.
  */
 export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
   const documents = new Map<boolean, Promise<OpenApi>>()
@@ -48,7 +48,7 @@ export function docs(readDocument: (isSimple: boolean) => Promise<OpenApi>) {
     .get('/docs/style.css', () => page(Bun.file(style), 'text/css; charset=utf-8'), hidden)
 }
 
-/** The interface of an app as OpenAPI 3.0.3. The plugin's own page and document are never served. */
+/** The OpenAPI 3.0.3 document of an app. The plugin's own page and document are never served. */
 export async function describeApi(
   app: AnyElysia,
   version: string,
@@ -59,7 +59,7 @@ export async function describeApi(
     isSimple: boolean
   },
 ): Promise<OpenApi> {
-  // Nothing else needs the plugin, which takes as long to load as half of the start.
+  // The plugin takes half as long to load as the whole start, and only this needs it.
   const { swagger } = await import('@elysiajs/swagger')
   const documentation = { info: { title: 'Homeport', version, description: about.description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })

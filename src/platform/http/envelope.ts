@@ -2,7 +2,7 @@ import { type IntegerOptions, type TUnsafe, Type } from '@sinclair/typebox'
 import { type TSchema, t } from 'elysia'
 import { STATUS } from './errors.ts'
 
-/** An object that refuses fields it does not name. With a title it is a model of its own in the docs. */
+/** An object schema that refuses unknown fields. With a title it is a named model in the docs. */
 export function closedObject<T extends Record<string, TSchema>>(
   properties: T,
   title?: string,
@@ -12,7 +12,7 @@ export function closedObject<T extends Record<string, TSchema>>(
   return t.Object(properties, { additionalProperties: false, ...documentation })
 }
 
-/** One of a few words, and no other. */
+/** One of a closed list of words. */
 export function oneOf<const T extends string>(
   words: readonly T[],
   documentation: { description: string },
@@ -23,7 +23,7 @@ export function oneOf<const T extends string>(
   ) as unknown as TUnsafe<T>
 }
 
-/** One of a few words today; later versions may add others, so a reader takes any. */
+/** One of a list of words to which later versions may add, so that clients must accept others. */
 export function openEnum<const T extends string>(
   words: readonly T[],
   { description, example = words[0] }: { description: string; example?: string | undefined },
@@ -35,12 +35,12 @@ export function openEnum<const T extends string>(
   })
 }
 
-/** A whole number in JSON. Elysia's own takes text for one as well, as a query needs it. */
+/** A JSON integer. Elysia's own schema also accepts text, for queries. */
 export function integer(options: IntegerOptions) {
   return Type.Integer(options)
 }
 
-/** An id. `whose`: `of the plan`. */
+/** The schema of an id. `whose` is such as `of the plan`. */
 export function id(whose: string) {
   return t.String({
     description: `id ${whose} (UUIDv7)`,
@@ -48,7 +48,7 @@ export function id(whose: string) {
   })
 }
 
-/** An instant as ISO 8601 in UTC with milliseconds. */
+/** The schema of an instant: ISO 8601 in UTC with milliseconds. */
 export function time(description: string, example: string | null = '2026-07-06T14:00:00.000Z') {
   return t.String({ format: 'date-time', description, examples: [example] })
 }
@@ -67,7 +67,7 @@ export function DataOf<T extends TSchema>(response: T) {
   return closedObject({ code: SuccessCode, response })
 }
 
-/** The schema of `{ code, response }` where the code tells which response it is. */
+/** The schema of `{ code, response }` where the code identifies the kind of response. */
 export function replyOf<T extends TSchema>(
   code: string,
   response: T,
@@ -79,7 +79,7 @@ export function replyOf<T extends TSchema>(
 }
 
 /**
- * One of several replies, by their codes. `simple`: what the document says of it to generators that know no `oneOf`.
+ * One of several replies, distinguished by code. `simple` replaces it for generators without `oneOf`.
  */
 export function oneReplyOf<T extends Record<string, TSchema>>(
   replies: T,
@@ -138,7 +138,7 @@ export const Failure = closedObject(
   'what every failure is answered with',
 )
 
-/** The response schemas of a route: its success and the failures that it can answer. */
+/** The response schemas of a route: its success, and the failure statuses it can have. */
 export function responses<T extends TSchema, const S extends number>(success: T, ...failures: S[]) {
   const entries = failures.map((status) => [status, Failure] as const)
   return { 200: success, ...Object.fromEntries(entries) } as { 200: T } & Record<S, typeof Failure>

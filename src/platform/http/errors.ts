@@ -45,7 +45,7 @@ type FailureBody = {
 
 type ErrorsDeps = { log: Log; allowedMethods: AllowedMethods; translator: Translator }
 
-/** Turns whatever was thrown into the one error shape. Comes first in the chain, for every route. */
+/** Turns every thrown error into the failure envelope. Comes first, so that it covers every route. */
 export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
   return new Elysia({ name: 'errors' }).onError(
     { as: 'global' },
@@ -77,7 +77,7 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
   )
 }
 
-/** The methods that a path answers; none when there is no such path. */
+/** The methods that a path supports; none for an unknown path. */
 type AllowedMethods = (path: string) => string[]
 
 export function failureBody(
@@ -105,14 +105,14 @@ function toAppError(
   if (error instanceof AppError) return error
   if (code === 'NOT_FOUND') {
     if (allowedMethods(pathOf(request)).length === 0) return notFound()
-    return new AppError('method_not_allowed', `This path does not answer ${request.method}.`)
+    return new AppError('method_not_allowed', `This path does not support ${request.method}.`)
   }
   if (error instanceof ValidationError && error.type !== 'response') {
-    // A part of the path that cannot be decoded names nothing.
+    // A path parameter that cannot be decoded matches nothing.
     return error.type === 'params' ? notFound() : invalid(error, request)
   }
   if (code === 'PARSE') {
-    // Elysia wraps what a parser throws.
+    // Elysia wraps a parser's error.
     const { cause } = error as Error
     return cause instanceof AppError ? cause : malformed('The body is unreadable.')
   }
@@ -124,7 +124,7 @@ export function malformed(message: string): AppError {
   return new AppError('malformed_request', message)
 }
 
-/** Numbers in a query are judged after all else, and without their name: it is the one with that value. */
+/** Elysia checks query numbers last and without their name, so the name is found by the value. */
 function outOfRange({ validator, value }: ValidationError, { url }: Request): AppError {
   const { minimum, maximum } = validator as { minimum?: number; maximum?: number }
   const query = new URL(url, 'http://localhost').searchParams
@@ -135,7 +135,7 @@ function outOfRange({ validator, value }: ValidationError, { url }: Request): Ap
   })
 }
 
-/** Names the fields that are wrong and what they must be; a value may be a password and is never shown. */
+/** Names the invalid fields and what they must be, never their values, which may be passwords. */
 function invalid(error: ValidationError, request: Request): AppError {
   if (error.type === 'property') return outOfRange(error, request)
   const { Errors } = error.validator as { Errors?: (value: unknown) => Iterable<ValueError> }

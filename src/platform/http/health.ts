@@ -1,20 +1,20 @@
 import { Elysia } from 'elysia'
 
 export type Part = 'ok' | 'failing' | 'stale' | 'off'
-/** What `/ready` tells. Only `database` and `storage` decide over the status. */
+/** The reply of `/ready`. Only `database` and `storage` decide its status. */
 export type Readiness = {
   database: Part
   storage: Part
   imageWorker: Part
   rates: Part
   certificate: Part
-  /** Whether `BACKUP_SCHEDULE` is kept; off without one. */
+  /** Whether scheduled backups are written; off without `BACKUP_SCHEDULE`. */
   backup: Part
-  /** The name of an instance of several. */
+  /** The instance's name, when there are several. */
   instance?: string
 }
 
-/** `/health`: the process lives. `/ready`: it can serve. */
+/** `/health` says that the process is alive, `/ready` whether it can serve requests. */
 export function health(readiness: () => Promise<Readiness>) {
   return new Elysia({ name: 'health' })
     .get('/health', () => ({ status: 'ok' }), { detail: { hide: true } })

@@ -20,8 +20,8 @@ type HomeDeps = {
 }
 
 /**
- * `/`: somebody who opens the address in a browser is led to the console, or sees what it is and how to make the first
- * operator; for programs there is nothing.
+ * `/` redirects browsers to the console, or shows how to create the first operator while there is none. Other clients
+ * get 404.
  */
 export function home({ appName, version, hasConsole, hasOperators }: HomeDeps) {
   const items = LINKS.map(({ path, about }) => `<li><a href="${path}">${path}</a>: ${about}</li>`)

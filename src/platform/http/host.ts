@@ -2,13 +2,13 @@ import { Elysia } from 'elysia'
 import { malformed } from './errors.ts'
 import { isWithoutHost } from './request-url.ts'
 
-/** All that is answered without a Host, which simple probes leave out. */
+/** The only paths that are served without a Host header, which simple probes omit. */
 const PROBES = /^\/(health|ready)$/
 
-/** Rejects requests whose URL different routers would parse to different paths. Runs before everything that decides by path. */
+/** Refuses requests whose URL parsers would read differently. Runs before anything that decides by path. */
 export function host() {
   return new Elysia({ name: 'host' }).onRequest(({ request }) => {
-    // Two of them arrive joined.
+    // Two Host headers arrive joined.
     const isDoubled = request.headers.get('host')?.includes(',')
     if (isDoubled || isTooShort(request) || (isWithoutHost(request) && !PROBES.test(request.url))) {
       throw malformed('The Host header is not valid.')
@@ -16,7 +16,7 @@ export function host() {
   })
 }
 
-/** Behind https the router takes a host to have three characters: no name that can be certified has fewer. */
+/** The router assumes that an https host has at least three characters, as all certifiable names do. */
 function isTooShort({ url }: Request): boolean {
   return url.startsWith('https:') && url.indexOf('/', 'https://'.length) < 'https://abc'.length
 }

@@ -18,13 +18,13 @@ const Key = t.Object(
       description: 'RFC 7638 thumbprint',
       examples: ['R29SW4UBZ_7k3hbNnZtcNN6KfZjqvXtzLzoSxkPhGw4'],
     }),
-    use: openEnum(['sig', 'enc'], { description: 'what it is for' }),
-    alg: openEnum(['ES256', 'ECDH-ES'], { description: 'how it is used' }),
+    use: openEnum(['sig', 'enc'], { description: 'the use of the key' }),
+    alg: openEnum(['ES256', 'ECDH-ES'], { description: 'the algorithm' }),
   },
   { title: 'PublicKey', description: 'a public key (RFC 7517)' },
 )
 
-/** `/.well-known/jwks.json`: the keys that access tokens are checked with and payloads are sealed for. */
+/** `/.well-known/jwks.json`: the public keys that verify access tokens and that payloads are sealed for. */
 export function jwks({ publicKeys }: { publicKeys: () => PublicKey[] }) {
   return new Elysia({ name: 'jwks' }).get(
     '/.well-known/jwks.json',
@@ -34,14 +34,16 @@ export function jwks({ publicKeys }: { publicKeys: () => PublicKey[] }) {
     },
     {
       response: responses(
-        t.Object({ keys: t.Array(Key, { description: 'of each use the current one first' }) }),
+        t.Object({
+          keys: t.Array(Key, { description: 'the current key of each use comes first' }),
+        }),
         400,
       ),
       detail: {
         tags: ['Signing in'],
         operationId: 'readKeys',
         summary: 'Public keys: `use` says `sig` (access tokens) or `enc` (payloads)',
-        description: 'JWK Set (RFC 7517). Of each use the first key is the one in use.',
+        description: 'JWK Set (RFC 7517). The first key of each use is the current one.',
       },
     },
   )

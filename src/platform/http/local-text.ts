@@ -13,13 +13,13 @@ export const LocalText = t.Union([
   }),
 ])
 
-/** The languages that a request asks for, best first: `lang` of its query, else its Accept-Language. */
+/** The languages that a request asks for, best first: the query's `lang`, else Accept-Language. */
 export function wantedLanguages(headers: Headers, lang: string | undefined): string[] {
   const asked = lang === undefined ? null : asLocale(lang)
   return asked ? [asked] : languagesOf(headers)
 }
 
-/** Chooses, out of those that are wanted, a language that the texts of a list have. */
+/** Chooses the best wanted language among those that the texts of a list are in. */
 export function createNegotiator<T extends object>(textsOf: (list: T) => Text[]) {
   const known = new WeakMap<T, string[]>()
   return (list: T, wanted: string[]): string => {
@@ -29,7 +29,7 @@ export function createNegotiator<T extends object>(textsOf: (list: T) => Text[])
   }
 }
 
-/** The fallback first, where there is text in it or in no language at all. */
+/** The fallback language comes first when there is text in it, or only text without a language. */
 function languagesIn(texts: Text[]): string[] {
   const tags = new Set(texts.flatMap((text) => (typeof text === 'string' ? [] : Object.keys(text))))
   const available = [...tags].filter((tag) => asLocale(tag) !== null)

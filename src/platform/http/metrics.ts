@@ -6,10 +6,10 @@ import type { Metrics } from '../../lib/metrics.ts'
 import { tokenIn } from './authenticate.ts'
 import { isLocal } from './client-ip.ts'
 
-/** `token`: who has it may read; null means that only this machine may. */
+/** `token` grants access; when it is null, only requests from this machine are allowed. */
 type MetricsDeps = { metrics: Pick<Metrics, 'render'>; token: string | null }
 
-/** `/metrics`, for Prometheus. To everybody else it is not there. */
+/** `/metrics`, for Prometheus. Without a token, other machines get 404. */
 export function metricsRoute({ metrics, token }: MetricsDeps) {
   return new Elysia({ name: 'metrics' }).get(
     '/metrics',

@@ -8,13 +8,13 @@ button{margin-top:1.5rem;font:inherit;padding:.6rem 1.2rem;border:0;border-radiu
 .error{color:#a3281d}a{color:#2a6f97}footer{margin-top:3rem;color:#666;font-size:.9rem}
 @media(prefers-color-scheme:dark){body{background:#161819;color:#e4e4e4}a{color:#7db7d8}.error{color:#f08a80}footer{color:#999}}`
 
-/** Nothing is loaded and nothing runs; a form may only post to where it is. */
+/** Nothing is loaded and no script runs; forms may only post to their own origin. */
 const CSP = `default-src 'none'; style-src 'sha256-${sha256(STYLE, 'base64')}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'`
 
-/** What a small page says; `content` and `footer` are HTML. */
+/** `content` and `footer` are HTML. */
 type Page = { title: string; content: string; footer: string; language: string; appName: string }
 
-/** A small page for people, with its reply. */
+/** Sends a small HTML page. */
 export function sendPage(set: Context['set'], page: Page, status = 200): Response {
   const { title, content, footer, language, appName } = page
   const heading = Bun.escapeHTML(title)
@@ -25,7 +25,7 @@ export function sendPage(set: Context['set'], page: Page, status = 200): Respons
   const headers = {
     'content-type': 'text/html; charset=utf-8',
     'content-security-policy': CSP,
-    // The address of a page may hold a token.
+    // The URL of a page may contain a token.
     'referrer-policy': 'no-referrer',
   }
   return rawReply(set, html, headers, status)

@@ -7,41 +7,41 @@ import { failureBody, internalError } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
 import { requestInfo } from './request-id.ts'
 
-type Asked = { request: Request; server: unknown; set: Context['set']; log: Log }
+type ProgressRequest = { request: Request; server: unknown; set: Context['set']; log: Log }
 
-/** How often somebody who waits is told, in ms. */
-const TELL_EVERY = 200
+/** How often progress is sent at most. */
+const PROGRESS_INTERVAL_MS = 200
 
 /**
- * Answers long work with lines of JSON: `{ progress }` while it goes on, and at last `{ response }` or `{ failure }`.
- * The work is aborted when nobody listens any more.
+ * Streams the progress of long work as JSON lines: `{ progress }` while it runs, then `{ response }` or `{ failure }`.
+ * The work is aborted when the client disconnects.
  */
 export function progressReply<Progress, Outcome>(
-  { request, server, set, log }: Asked,
-  work: (tell: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,
+  { request, server, set, log }: ProgressRequest,
+  work: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,
 ): Response {
   waitWithoutLimit(request, server as Server<unknown> | null)
   const stopped = new AbortController()
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {
       const encoder = new TextEncoder()
-      const say = (line: unknown) => {
+      const send = (line: unknown) => {
         if (!stopped.signal.aborted) controller.enqueue(encoder.encode(`${JSON.stringify(line)}\n`))
       }
-      let toldAt = 0
-      const tell = (progress: Progress) => {
+      let sentAt = 0
+      const onProgress = (progress: Progress) => {
         const at = performance.now()
-        if (at - toldAt < TELL_EVERY) return
-        toldAt = at
-        say({ progress })
+        if (at - sentAt < PROGRESS_INTERVAL_MS) return
+        sentAt = at
+        send({ progress })
       }
       try {
-        say({ response: await work(tell, stopped.signal) })
+        send({ response: await work(onProgress, stopped.signal) })
       } catch (error) {
         const { id: requestId } = requestInfo(request)
-        const isTold = error instanceof AppError
-        if (!isTold) log.error({ requestId, err: error }, 'request failed')
-        say({ failure: failureBody(isTold ? error : internalError(), requestId) })
+        const isSafe = error instanceof AppError
+        if (!isSafe) log.error({ requestId, err: error }, 'request failed')
+        send({ failure: failureBody(isSafe ? error : internalError(), requestId) })
       }
       if (!stopped.signal.aborted) controller.close()
     },

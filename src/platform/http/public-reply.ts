@@ -4,40 +4,39 @@ import { varyBy } from './cors.ts'
 import { data } from './envelope.ts'
 import { rawReply } from './raw-reply.ts'
 
-/** Tells the docs that a route answers with `sendPublic`. */
+/** Marks a route in the docs as one that replies with `sendPublic`. */
 export const cached = { 'x-cached': true }
 
-/** A rendered reply of a public endpoint, kept until its content changes. */
+/** A rendered reply, cached until its content changes. */
 type PublicReply = { body: string; etag: string }
 
-/** Replies of one value. */
-const MOST_KEPT = 1_000
+const MAX_REPLIES_PER_VALUE = 1_000
 
-/** Renders each value once a language, or another word of what it depends on: the same object gives the same reply. */
+/** Renders once per value and variant key, such as a language. */
 export function createPublicCache<T extends object>(
-  translate: (value: T, language: string) => unknown = (value) => value,
-): (value: T, language?: string) => PublicReply {
+  render: (value: T, variant: string) => unknown = (value) => value,
+): (value: T, variant?: string) => PublicReply {
   const replies = new WeakMap<T, Map<string, PublicReply>>()
-  return (value, language = '') => {
-    const known = replies.get(value)?.get(language)
+  return (value, variant = '') => {
+    const known = replies.get(value)?.get(variant)
     if (known) return known
-    const byLanguage = replies.get(value) ?? new Map<string, PublicReply>()
-    // Who asks says in part what is rendered: what is kept is bounded.
-    if (byLanguage.size >= MOST_KEPT) byLanguage.clear()
-    const reply = render(translate(value, language))
-    replies.set(value, byLanguage.set(language, reply))
+    const byVariant = replies.get(value) ?? new Map<string, PublicReply>()
+    // Clients can choose variants, so the number of cached replies is bounded.
+    if (byVariant.size >= MAX_REPLIES_PER_VALUE) byVariant.clear()
+    const reply = encode(render(value, variant))
+    replies.set(value, byVariant.set(variant, reply))
     return reply
   }
 }
 
-function render(response: unknown): PublicReply {
+function encode(response: unknown): PublicReply {
   const body = JSON.stringify(data(response))
   return { body, etag: `"${sha256(body).slice(0, 22)}"` }
 }
 
 /**
- * 200 with the body, or 304 when the caller has it. `maxAge` in seconds; `language` when negotiated; `isPrivate` when
- * it is for one person or device.
+ * Replies 200 with the body, or 304 when the client has it. `maxAge` is in seconds; `language` is set when negotiated,
+ * `isPrivate` when the reply is for one user or device.
  */
 export function sendPublic(
   { body, etag }: PublicReply,

@@ -1,8 +1,8 @@
 import type { Context } from 'elysia'
 
 /**
- * A reply that is already bytes: the headers that every reply has, and `headers` over them. Elysia would
- * copy a Response to merge the two, and a file would then go out as a stream without a length.
+ * A reply with a raw body: the common headers, overridden by `headers`. Elysia would copy a Response to merge the two,
+ * which sends a file as a stream without a length.
  */
 export function rawReply(
   set: Context['set'],

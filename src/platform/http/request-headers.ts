@@ -4,11 +4,11 @@ import { isSealed } from './opened-request.ts'
 
 const DEVICE_LIMIT = 200
 const LANGUAGE_LIMIT = 1_000
-/** The matcher keeps what it has worked out for every tag, for as long as the process lives. */
+/** The matcher caches its result for every tag and never drops any. */
 const MAX_MATCHED_TAGS = 2_000
 const MAX_TAGS = 10
 
-/** What known programs call themselves (RFC 9110 §10.1.5), and what a person recognises them by. */
+/** User-Agent patterns (RFC 9110 §10.1.5) and the names that users recognize. */
 const TOOLS: [RegExp, string][] = [
   [/^curl\//, 'curl'],
   [/^Wget\//, 'Wget'],
@@ -26,16 +26,16 @@ const TOOLS: [RegExp, string][] = [
   [/^Mozilla\/.* Version\/[\d.]+ (Mobile\/\w+ )?Safari\//, 'Safari'],
 ]
 
-/** A device: its name as a person may recognise it, and whether it seals what it sends. */
+/** A device: a name that its user recognizes, and whether it sends sealed requests. */
 export type Device = { name: string; sealed: boolean }
 
-/** A header; null also where a generated client sends nothing as empty, `null` or `undefined`. */
+/** A header; null also for the empty, `null` or `undefined` values of generated clients. */
 export function optionalHeader(headers: Headers, name: string): string | null {
   const value = headers.get(name)
   return value === null || /^(null|undefined)?$/.test(value) ? null : value
 }
 
-/** What the `device` header says, percent-encoded or not, without control characters. */
+/** The device in the `device` header, percent-encoded or not, without control characters. */
 export function deviceOf(request: Request): Device {
   const header = decodedHeader(optionalHeader(request.headers, 'device')).toWellFormed()
   const characters = [...header.replace(/[\p{C}\u2028\u2029]/gu, '').trim()]
@@ -43,13 +43,13 @@ export function deviceOf(request: Request): Device {
   return { name: name || deviceByAgent(request.headers), sealed: isSealed(request) }
 }
 
-/** Apps that do not say what they run on count as iOS; tools and browsers say who they are. */
+/** Apps without a `device` header count as iOS; tools and browsers are recognized by their User-Agent. */
 function deviceByAgent(headers: Headers): string {
   const agent = headers.get('user-agent') ?? ''
   return TOOLS.find(([pattern]) => pattern.test(agent))?.[1] ?? 'ios'
 }
 
-/** A header that may be percent-encoded, as headers cannot hold every character. */
+/** Decodes a header that may be percent-encoded, as headers cannot contain every character. */
 export function decodedHeader(header: string | null): string {
   try {
     return decodeURIComponent(header ?? '')
@@ -58,12 +58,12 @@ export function decodedHeader(header: string | null): string {
   }
 }
 
-/** The `timezone` header in lower case, `utc` when it is no IANA name. */
+/** The `timezone` header in lower case; `utc` when it is not an IANA name. */
 export function timezoneOf(headers: Headers): string {
   return asTimezone(optionalHeader(headers, 'timezone') ?? 'UTC') ?? 'utc'
 }
 
-/** The tags of the Accept-Language header, best first; what is no language tag is skipped. */
+/** The language tags of the Accept-Language header, best first. */
 export function languagesOf(headers: Headers): string[] {
   const header = optionalHeader(headers, 'accept-language')?.slice(0, LANGUAGE_LIMIT)
   if (header === undefined) return []
@@ -71,14 +71,14 @@ export function languagesOf(headers: Headers): string[] {
   return tags.slice(0, MAX_TAGS).flatMap((tag) => (tag === '*' ? [] : (asLocale(tag) ?? [])))
 }
 
-/** The language that a new account starts with. */
+/** The language of a new account. */
 export function initialLocaleOf(headers: Headers): string {
   return languagesOf(headers)[0] ?? 'en'
 }
 
-/** The one of `available` (never empty) that suits best, also regionally: `pt-PT` gets `pt-BR`. */
+/** The best match among `available` (never empty), also across regions: `pt-PT` matches `pt-BR`. */
 export function matchLanguage(wanted: string[], available: string[], fallback: string): string {
-  // Most ask for nothing, or there is nothing to choose: the tables of languages are loaded by the first who does.
+  // The language tables are large, so they are loaded only when there is something to match.
   if (wanted.length === 0 || available.length === 1) return fallback
   const { match } =
     require('@formatjs/intl-localematcher') as typeof import('@formatjs/intl-localematcher')
@@ -87,7 +87,7 @@ export function matchLanguage(wanted: string[], available: string[], fallback: s
 
 const matched = new Set<string>()
 
-/** The tag itself, or, once too many were matched, its language where that has two letters: there are only so many. */
+/** The tag itself; after too many different tags only its two-letter language, of which there are few. */
 function matchable(tag: string): string[] {
   const [language = ''] = tag.split('-')
   if (matched.size < MAX_MATCHED_TAGS) matched.add(tag)

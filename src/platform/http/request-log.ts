@@ -8,7 +8,7 @@ type RequestMetrics = Pick<Metrics, 'observeRequest'> & {
   countDenial: (reason: DenialReason) => void
 }
 
-/** `isTls`: browsers are told to come back by https only, which a proxy says otherwise. */
+/** `isTls`: whether to send HSTS; behind a proxy, the proxy does. */
 type ObserveDeps = {
   log: Log
   metrics: RequestMetrics
@@ -19,7 +19,7 @@ const HSTS = 'max-age=31536000'
 
 const METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'])
 
-/** Gives every reply its id and security headers, logs one line a request, and measures it. */
+/** Sets the id and the security headers of every reply, logs one line per request, and measures it. */
 export function observe({ log, metrics, isTls }: ObserveDeps) {
   const logRequest = plainLines(log)
   return new Elysia({ name: 'observe' })
@@ -36,7 +36,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
       const { id, startedAt, userId, failure, denial } = requestInfo(request)
       const ms = performance.now() - startedAt
       const { method } = request
-      // Never the URL: keys of files and whatever else somebody writes into a path stay out of the log.
+      // Never the URL, which may contain keys of files and other secrets.
       const pattern = route ?? 'none'
       logRequest(status >= 500 ? 'warn' : 'info', {
         requestId: id,
@@ -56,7 +56,7 @@ export function observe({ log, metrics, isTls }: ObserveDeps) {
     })
 }
 
-/** The code of a reply in the envelope; nothing for others. */
+/** The code of a reply in the envelope; empty for others. */
 function codeIn(reply: unknown): string {
   const { code } = (reply ?? {}) as { code?: unknown }
   return typeof code === 'string' ? code : ''

@@ -1,8 +1,8 @@
 import { AppError } from '../../lib/errors.ts'
 
 /**
- * The path alone, cut out of the URL: a query may hold a token, and a URL whose host is garbage cannot
- * be parsed.
+ * The path, cut out of the URL without parsing it: a URL with an invalid host cannot be parsed, and a query may
+ * contain a token.
  */
 export function pathOf(request: Request): string {
   return targetOf(request).split('?', 1)[0] as string
@@ -14,17 +14,17 @@ export function targetOf(request: Request): string {
   return isWithoutHost(request) ? url : url.slice(url.indexOf('/', url.indexOf('//') + 2))
 }
 
-/** When the Host header is missing or invalid, Bun gives the bare target, out of which each reader reads another path. */
+/** Without a valid Host header, Bun gives the bare target, which parsers read as different paths. */
 export function isWithoutHost({ url }: Request): boolean {
   return url.startsWith('/')
 }
 
-/** What URLs in replies begin with: `baseUrl`, or without it what the request names. */
+/** The base of URLs in replies: `baseUrl`, or the request's origin. */
 export function createBaseUrlOf(baseUrl: string | null): (request: Request) => string {
   return (request) => baseUrl ?? originOf(request)
 }
 
-/** Scheme and host as the request names them. Throws `malformed_request` when the host is none. */
+/** The origin of a request's URL. Throws `malformed_request` when the host is invalid. */
 function originOf({ url }: Request): string {
   const parsed = URL.parse(url)
   if (parsed === null) throw new AppError('malformed_request', 'The Host header is not valid.')

@@ -2,7 +2,7 @@ import type { AnyElysia } from 'elysia'
 
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
-/** The methods that `path` answers, for 405 and its `Allow`; none when there is no such path. */
+/** The methods that `path` supports, for 405 and `Allow`; none for an unknown path. */
 export function allowedMethodsOf(app: AnyElysia, path: string): string[] {
   const { http } = app.router
   const here = app.routes.filter((route) => route.path === path).map(({ method }) => method)

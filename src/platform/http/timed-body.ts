@@ -1,18 +1,18 @@
 import { chunksOf, rejectEncodedBody, tooLarge } from './body.ts'
 import { malformed } from './errors.ts'
 
-/** A body must arrive at `bytesPerSecond` at least, after `grace` seconds in which it need not. */
+/** A body must arrive at `bytesPerSecond` or faster, after `grace` seconds. */
 type MinimumRate = { bytesPerSecond: number; grace: number }
 
-/** Bytes a second. */
+/** In bytes per second. */
 export const MIN_RATE = 8 * 1024
-const GRACE = 10
-/** A large body that is held in memory must arrive within so many seconds. */
-const MAX_DURATION = 600
-/** As long as a body without an announced length is taken to be, in bytes: such are small. */
-const UNANNOUNCED = 128 * 1024
+const GRACE_SECONDS = 10
+/** How long a large body that is held in memory may take. */
+const MAX_DURATION_SECONDS = 600
+/** The assumed size of a body without a Content-Length, in bytes. */
+const UNANNOUNCED_BYTES = 128 * 1024
 
-/** The body as it arrives. Time counts only while we wait for the sender, not while a chunk is worked on. */
+/** The body as it arrives. Only the time waiting for the sender counts, not that of processing a chunk. */
 export async function* chunksAtMinimumRate(
   request: Request,
   { bytesPerSecond, grace }: MinimumRate,
@@ -35,19 +35,19 @@ export async function* chunksAtMinimumRate(
       yield value
     }
   } finally {
-    // A read that is still pending would be waited for.
+    // Not awaited, because a read may still be pending.
     void chunks.return(undefined).catch(() => {})
   }
 }
 
 /**
- * The whole body, which has announced `length` bytes. Who sends it so slowly that its memory is held
- * without need is refused: a stalled connection after 10 s.
+ * Reads a body with a Content-Length of `length`. Refuses a sender that is too slow, because it occupies memory: a
+ * stalled connection after 10 s.
  */
 export async function readWithMinimumRate(request: Request, length: number): Promise<Uint8Array> {
   rejectEncodedBody(request)
   const bytes = new Uint8Array(length)
-  const rate = { bytesPerSecond: slowestRate(length), grace: GRACE }
+  const rate = { bytesPerSecond: slowestRate(length), grace: GRACE_SECONDS }
   let size = 0
   for await (const chunk of chunksAtMinimumRate(request, rate)) {
     if (size + chunk.byteLength > length) throw tooLarge(length)
@@ -57,12 +57,12 @@ export async function readWithMinimumRate(request: Request, length: number): Pro
   return bytes.subarray(0, size)
 }
 
-/** Seconds that a body of this length takes at most; null when none was announced. */
+/** How long a body of this length may take, in seconds; null without a Content-Length. */
 export function maxArrivalTime(announced: number | null): number {
-  const length = announced ?? UNANNOUNCED
-  return GRACE + length / slowestRate(length)
+  const length = announced ?? UNANNOUNCED_BYTES
+  return GRACE_SECONDS + length / slowestRate(length)
 }
 
 function slowestRate(length: number): number {
-  return Math.max(MIN_RATE, length / MAX_DURATION)
+  return Math.max(MIN_RATE, length / MAX_DURATION_SECONDS)
 }

@@ -1,6 +1,6 @@
 import type { Sentences } from '../../lib/translate.ts'
 
-/** What any route may answer to a person. Mistakes of developers are told in English. */
+/** Messages of any route that users may see. Errors for developers are only in English. */
 export const httpGerman: Sentences = {
   'Not found.': 'Nicht gefunden.',
   'Some fields are invalid.': 'Einige Angaben sind ungültig.',

@@ -6,12 +6,12 @@ export type Translator = ReturnType<typeof createTranslator>
 
 const ENGLISH = 'en'
 
-/** Says sentences in the language that a request asks for, where they were translated into it. */
+/** Translates messages into the language of a request, when there is a translation. */
 export function createTranslator(byLanguage: Record<string, Sentences>) {
   const languages = [ENGLISH, ...Object.keys(byLanguage)]
   return { languageOf, say, sayAll }
 
-  /** The language that suits a request best. */
+  /** The best language for a request. */
   function languageOf({ headers }: Request): string {
     return matchLanguage(languagesOf(headers), languages, ENGLISH)
   }
@@ -20,12 +20,12 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
     return translated(sentence, language) ?? sentence
   }
 
-  /** All sentences of a reply in one language: in English when one of them has no translation. */
+  /** Translates all sentences of a reply, or none when one of them has no translation. */
   function sayAll(sentences: string[], request: Request): { language: string; said: string[] } {
     const language = languageOf(request)
     const said = sentences.map((sentence) => translated(sentence, language))
-    const isWhole = said.every((sentence) => sentence !== null)
-    return isWhole ? { language, said } : { language: ENGLISH, said: sentences }
+    const isComplete = said.every((sentence) => sentence !== null)
+    return isComplete ? { language, said } : { language: ENGLISH, said: sentences }
   }
 
   function translated(sentence: string, language: string): string | null {
@@ -34,7 +34,7 @@ export function createTranslator(byLanguage: Record<string, Sentences>) {
   }
 }
 
-/** Says what replies without data say in the language of the request, as errors do. */
+/** Translates the messages of replies without data into the language of the request. */
 export function translatedReplies({ sayAll }: Pick<Translator, 'sayAll'>) {
   return new Elysia({ name: 'translated-replies' }).onAfterHandle(
     { as: 'scoped' },

@@ -5,23 +5,23 @@ import { AppError } from '../../lib/errors.ts'
 import type { Tx } from '../db/db.ts'
 import type { LimitsDb } from './schema.ts'
 
-/** So many in a window of so many seconds. */
+/** At most `max` attempts in a window of `seconds`. */
 export type WindowRule = { name: string; max: number; seconds: number }
-/** So many for free, then a delay after each, which doubles from 1 s up to `maxDelay` seconds. */
+/** `free` attempts without a delay, then a delay after each that doubles from 1 s up to `maxDelay` seconds. */
 export type BackoffRule = { name: string; free: number; maxDelay: number }
 export type Claim = { rule: WindowRule | BackoffRule; key: string }
 
-/** Attempts that were counted. `release` is for those that succeeded. */
+/** Counted attempts. Call `release` for those that succeeded. */
 type Reservation = { release: (tx: Tx) => Promise<void> }
 
 export type Limits = ReturnType<typeof createLimits>
 
 type Row = { count: number; until: Date }
 
-/** Clocks are set back by less than this, in seconds, without counting anew. */
-const CLOCK_SLACK = 60 * 60
+/** A clock that is set back by less than this does not reset counters. */
+const CLOCK_SLACK_SECONDS = 60 * 60
 
-/** Counters in the database: they survive a restart, and two at the same time cannot slip through. */
+/** Rate limits with counters in the database, which survive a restart and count concurrent attempts. */
 export function createLimits({
   db,
   now,
@@ -34,13 +34,13 @@ export function createLimits({
   const { limits } = db.tables
   return { isOn: enabled, check, reserve, allows, forget, inForce, sweep }
 
-  /** Throws `rate_limited` when one of `claims` would be refused now. Counts nothing. */
+  /** Throws `rate_limited` when one of `claims` would be refused now. Does not count. */
   async function check(claims: Claim[]) {
     const [first] = enabled ? await inForce(claims) : []
     if (first) throw tooManyAttempts(first.until, now())
   }
 
-  /** Counts all of `claims` before the work is done, or none and throws `rate_limited`. */
+  /** Counts all of `claims` before the work, or counts none and throws `rate_limited`. */
   async function reserve(claims: Claim[]): Promise<Reservation> {
     if (!enabled) return { release: async () => {} }
     const rows = await db.write((tx) => countAll(tx, claims))
@@ -51,7 +51,7 @@ export function createLimits({
     }
   }
 
-  /** Counts `claim` as part of the change, or returns false when there were too many. */
+  /** Counts `claim` as part of the change; false when there were too many. */
   async function allows(tx: Tx, claim: Claim): Promise<boolean> {
     if (!enabled) return true
     try {
@@ -63,12 +63,12 @@ export function createLimits({
     }
   }
 
-  /** Starts a counter anew, as part of the change. */
+  /** Resets a counter as part of the change. */
   async function forget(tx: Tx, claim: Claim) {
     await tx.delete(limits).where(eq(limits.key, keyOf(claim)))
   }
 
-  /** Those of `claims` that would be refused now, and until when. */
+  /** The limits that would refuse `claims` now, and until when. */
   async function inForce(claims: Claim[]): Promise<{ name: string; until: Date }[]> {
     const found = []
     for (const claim of claims) {
@@ -108,7 +108,7 @@ export function createLimits({
     return next
   }
 
-  /** A window that began after `counted` does not hold it. */
+  /** A window that began after `counted` does not contain it. */
   async function uncount(tx: Tx, claim: Claim, counted: Row | undefined) {
     if ('free' in claim.rule || !counted) return forget(tx, claim)
     await tx
@@ -135,22 +135,21 @@ function withBackoff(rule: BackoffRule, row: Row | undefined, at: Date): Row {
   return { count, until: after(at, delay) }
 }
 
-/** What ends later than the rule allows was set while the clock was wrong, and would last as long as that. */
+/** An end later than the rule allows was set by a wrong clock, and is ignored. */
 function isInForce({ until }: Row, rule: WindowRule | BackoffRule, at: Date): boolean {
   const longest = 'max' in rule ? rule.seconds : rule.maxDelay
-  return until > at && until <= after(at, longest + CLOCK_SLACK)
+  return until > at && until <= after(at, longest + CLOCK_SLACK_SECONDS)
 }
 
 function after(at: Date, seconds: number): Date {
   return new Date(at.getTime() + seconds * 1000)
 }
 
-/** Keys are e-mail addresses, IPs or user ids: only a hash of them is kept. */
+/** Keys are e-mail addresses, IP addresses or user ids, of which only a hash is stored. */
 function keyOf({ rule, key }: Claim): string {
   return `${rule.name}:${sha256(key)}`
 }
 
-/** Says when the next attempt may be made. */
 export function tooManyAttempts(until: Date, at: Date): AppError {
   const seconds = Math.max(1, Math.ceil((until.getTime() - at.getTime()) / 1000))
   return new AppError('rate_limited', 'Too many attempts. Wait a moment and try again.', {

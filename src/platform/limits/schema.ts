@@ -3,11 +3,11 @@ import type { Db } from '../db/db.ts'
 
 export type LimitsDb = Db<ReturnType<typeof limitTables>>
 
-/** What limits count. */
+/** The tables of rate limits. */
 export function limitTables(columns: Columns) {
   const { table, text, int, ms } = columns
 
-  /** Counters of limits. `until`: when the window ends, or when the next try is allowed. */
+  /** The counters. `until` is when the window ends, or when the next attempt is allowed. */
   const limits = table('limits', {
     key: text().primaryKey(),
     count: int().notNull(),

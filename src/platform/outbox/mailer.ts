@@ -16,30 +16,29 @@ type SmtpError = Error & { responseCode?: number; command?: string }
 
 type MailerDeps = {
   smtpUrl: string | null
-  /** As MAIL_FROM gives it, or in parts. */
+  /** The value of MAIL_FROM, or its parts. */
   from: string | { name: string; address: string }
-  /** Where mails are written as `.eml` files when there is no SMTP server. */
+  /** Where mails are written as `.eml` files without an SMTP server. */
   folder: string
-  /** How long a delivery may take, in ms; only tests pass another. */
+  /** How long a delivery may take, in ms; passed only by tests. */
   deadline?: number
 }
 
-/** In ms. */
-const TIMEOUT = 10_000
+const TIMEOUT_MS = 10_000
 const TIMEOUTS = {
-  connectionTimeout: TIMEOUT,
-  greetingTimeout: TIMEOUT,
-  socketTimeout: TIMEOUT,
+  connectionTimeout: TIMEOUT_MS,
+  greetingTimeout: TIMEOUT_MS,
+  socketTimeout: TIMEOUT_MS,
   socketCloseTimeout: 500,
 }
-/** Each byte of the server begins the timeout anew: without a deadline of its own a delivery may never end, in ms. */
+/** For a whole delivery, in ms: every byte from the server restarts the timeouts above. */
 const DEADLINE = 60_000
-/** A connection is kept for the next mail for so long, in ms. */
-const IDLE_TIMEOUT = 5_000
+/** How long a connection is kept for the next mail. */
+const IDLE_TIMEOUT_MS = 5_000
 
 /**
- * Sends mails over SMTP, or writes them as files. Throws when the server does not take one: `PermanentRefusal` where it
- * never will. The recipient is one mailbox, never text that could be read as a list; what is no mailbox gets nothing.
+ * Sends mails over SMTP, or writes them as files. Throws when the server refuses one, `PermanentRefusal` when it will
+ * never accept it. The recipient is a single mailbox, never text that could be parsed as a list.
  */
 export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: MailerDeps): Mailer {
   let pool: Promise<Transporter> | null = null
@@ -58,7 +57,7 @@ export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: Mai
     })
   }
 
-  /** Ends the connections that are kept for the next mail. */
+  /** Closes idle connections. */
   function close() {
     void pool?.then((transport) => transport.close())
     pool = null
@@ -75,7 +74,7 @@ export function createMailer({ smtpUrl, from, folder, deadline = DEADLINE }: Mai
 
 async function openPool(url: string): Promise<Transporter> {
   const { createTransport } = await import('nodemailer')
-  const idleTimeout = IDLE_TIMEOUT
+  const idleTimeout = IDLE_TIMEOUT_MS
   return createTransport({ url, pool: true, maxConnections: SENDERS, idleTimeout, ...TIMEOUTS })
 }
 
@@ -83,7 +82,7 @@ function tookTooLong(deadline: number): Error {
   return new Error(`the mail server took longer than ${deadline / 1000} s`)
 }
 
-/** What to throw for what nodemailer throws. A 5xx about the sender or the login is about our configuration. */
+/** Converts nodemailer's error. A 5xx about the sender or the login is a fault of our configuration, so not permanent. */
 function mailError(error: SmtpError, recipient: string): Error {
   const { message, responseCode = 0, command } = error
   const text = maskPersonal(message, recipient)
@@ -91,7 +90,7 @@ function mailError(error: SmtpError, recipient: string): Error {
   return isPermanent ? new PermanentRefusal(text) : new Error(text)
 }
 
-/** Mail servers quote addresses, and links that they do not like. */
+/** Mail servers quote addresses and links in their errors. */
 function maskPersonal(text: string, recipient: string): string {
   const parts = recipient.split('@').map(RegExp.escape).join('|')
   return text
@@ -100,7 +99,7 @@ function maskPersonal(text: string, recipient: string): string {
     .replace(/[\w-]{32,}/g, '[masked]')
 }
 
-/** Connects to an SMTP server and signs in, without a mail. Throws when it does not let us. */
+/** Connects to an SMTP server and signs in, without sending a mail. Throws when that fails. */
 export async function trySmtp(smtpUrl: string, deadline = DEADLINE) {
   const { createTransport } = await import('nodemailer')
   const verified = createTransport({ url: smtpUrl, ...TIMEOUTS }).verify()

@@ -6,10 +6,10 @@ import { seal, unseal } from '../../lib/seal.ts'
 import type { Tx } from '../db/db.ts'
 import type { OutboxDb } from './schema.ts'
 
-/** Something to be done outside of changes, such as a mail to be sent. */
+/** Work outside the database, such as sending a mail. */
 type OutboxMessage = { kind: string }
 
-/** `source` is what caused a message, such as an IP address; with the account of `userId` it is removed. */
+/** `source` is what caused a message, such as an IP address. Deleting the account of `userId` removes it. */
 type Handling = { priority: number; userId: string | null; source: string | null }
 
 type OutboxDeps = {
@@ -22,29 +22,29 @@ type OutboxDeps = {
 
 export type Outbox<Message extends OutboxMessage> = ReturnType<typeof createOutbox<Message>>
 
-/** Thrown by whoever delivers when another try would be refused as well. */
+/** Thrown by the delivery when every retry would be refused as well. */
 export class PermanentRefusal extends Error {
   override readonly name = 'PermanentRefusal'
 }
 
-/** How many messages are on their way at once. */
+/** How many messages are sent at once. */
 export const SENDERS = 4
 
-/** Waits before the next tries, in ms; after the last one the message is given up. */
-const RETRIES = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS)
-const LONGEST_WAIT = Math.max(...RETRIES) + HOUR_MS
+/** Delays before retries; after the last one the message is dropped. */
+const RETRY_DELAYS_MS = [1, 5, 15, 60, 180, 360, 720, 1_440].map((minutes) => minutes * MINUTE_MS)
+const LONGEST_WAIT = Math.max(...RETRY_DELAYS_MS) + HOUR_MS
 const AFTER_REPLY = 2
 const STOP_TIMEOUT = 3_000
-/** For so long a message is with whoever sends it: when nothing was heard by then, it is sent again, in ms. */
-const CLAIM = 2 * MINUTE_MS
+/** How long an instance may take to send a message before another one sends it again. */
+const CLAIM_MS = 2 * MINUTE_MS
 
-/** Sends to the outside what changes have left here, after their commit and until it succeeds. */
+/** Delivers messages that changes have added, after their commit, and retries until it succeeds. */
 export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   const { db, key, now, newId, log } = deps
   const { outbox } = db.tables
   type Row = typeof outbox.$inferSelect
   const senders = new Set<Promise<void>>()
-  /** The sources of the messages that are on their way. */
+  /** The sources of the messages being sent. */
   let busySources: string[] = []
   let lastClaim: Promise<unknown> = Promise.resolve()
   let willFlush = false
@@ -53,12 +53,12 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   let deliver: ((message: Message) => Promise<void>) | null = null
   return { deliverWith, add, flush, count, clear, stop }
 
-  /** Says who delivers; until then messages wait. */
+  /** Sets the delivery; until then messages wait. */
   function deliverWith(work: (message: Message) => Promise<void>) {
     deliver = work
   }
 
-  /** Leaves a message as part of the change; it is sent soon after the commit. */
+  /** Adds a message as part of the change; it is sent soon after the commit. */
   async function add(tx: Tx, message: Message, { priority, userId, source }: Handling) {
     await tx.insert(outbox).values({
       id: newId(),
@@ -73,7 +73,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     tx.afterCommit(flushSoon)
   }
 
-  /** By then the reply is on its way: its time must not tell what there is to send. */
+  /** Waits until the reply is sent, so that its timing does not reveal whether there is a message. */
   function flushSoon() {
     if (willFlush) return
     willFlush = true
@@ -83,24 +83,24 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     }, AFTER_REPLY)
   }
 
-  /** Sends everything that is due. */
+  /** Sends all due messages. */
   async function flush() {
     timesAsked++
     startSender()
     while (senders.size > 0) await Promise.all(senders)
   }
 
-  /** How many messages wait. */
+  /** The number of waiting messages. */
   function count(): Promise<number> {
     return db.read.$count(outbox)
   }
 
-  /** Drops all messages, as part of the change: nobody can open them any more. */
+  /** Deletes all messages as part of the change, because they can no longer be unsealed. */
   async function clear(tx: Tx) {
     await tx.delete(outbox)
   }
 
-  /** Sends nothing more. What is on its way may still arrive; if we do not learn of it, it is sent again. */
+  /** Stops sending. A message being sent may arrive without our knowing, and is then sent again. */
   async function stop() {
     stopped = true
     await Promise.race([flush(), Bun.sleep(STOP_TIMEOUT)])
@@ -128,17 +128,17 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
     }
   }
 
-  /** Each claim sees the sources that those before it have made busy. */
+  /** One claim at a time, so that each sees the busy sources of those before it. */
   function claimInTurn(): Promise<Row | null> {
     const claim = lastClaim.then(claimNext)
     lastClaim = claim.catch(() => {})
     return claim
   }
 
-  /** Takes a message that is due, so that no other instance sends it as well. */
+  /** Claims a due message, so that no other instance sends it as well. */
   async function claimNext(): Promise<Row | null> {
     const at = now()
-    // What waits for longer than any try does was left while the clock was wrong.
+    // A message due later than any retry was added while the clock was wrong.
     const isTooFar = gt(outbox.dueAt, new Date(at.getTime() + LONGEST_WAIT))
     const isDue = or(lte(outbox.dueAt, at), isTooFar)
     const [due] = await db.read.select({ id: outbox.id }).from(outbox).where(isDue).limit(1)
@@ -152,7 +152,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
         .orderBy(asc(outbox.priority), asc(isBusy), asc(outbox.dueAt))
         .limit(1)
       if (!next) return null
-      const dueAt = new Date(now().getTime() + CLAIM)
+      const dueAt = new Date(now().getTime() + CLAIM_MS)
       const isSame = eq(outbox.id, next.id)
       const [row] = await tx.update(outbox).set({ dueAt }).where(isSame).returning()
       return row ?? null
@@ -167,7 +167,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
       await deliver?.(JSON.parse(unseal(key, content)))
       await db.write(async (tx) => void (await tx.delete(outbox).where(isSame)))
     } catch (err) {
-      const wait = err instanceof PermanentRefusal ? undefined : RETRIES[attempts]
+      const wait = err instanceof PermanentRefusal ? undefined : RETRY_DELAYS_MS[attempts]
       log.warn({ kind, attempt: attempts + 1, willRetry: wait !== undefined, err }, 'not delivered')
       await db.write(async (tx) => {
         if (wait === undefined) await tx.delete(outbox).where(isSame)
@@ -183,7 +183,7 @@ export function createOutbox<Message extends OutboxMessage>(deps: OutboxDeps) {
   }
 }
 
-/** All of `sources` but one of those that equal `source`. */
+/** `sources` without one occurrence of `source`. */
 function without(sources: string[], source: string | null): string[] {
   const at = source === null ? -1 : sources.indexOf(source)
   return at < 0 ? sources : sources.toSpliced(at, 1)

@@ -3,11 +3,11 @@ import type { Db } from '../db/db.ts'
 
 export type OutboxDb = Db<ReturnType<typeof outboxTables>>
 
-/** What the outbox keeps. */
+/** The tables of the outbox. */
 export function outboxTables(columns: Columns, users: UsersTable) {
   const { table, text, int, ms, index } = columns
 
-  /** What is still to be sent to the outside. The content is sealed: it may hold a token. */
+  /** Messages that are still to be sent. The content is sealed, because it may contain a token. */
   const outbox = table(
     'outbox',
     {
@@ -16,11 +16,11 @@ export function outboxTables(columns: Columns, users: UsersTable) {
       content: text().notNull(),
       attempts: int().notNull(),
       dueAt: ms().notNull(),
-      /** The user whose data it holds: it is removed with the account. */
+      /** The user whose data it contains; deleting the account deletes it. */
       userId: text().references(() => users.id, { onDelete: 'cascade' }),
       /** Lower numbers are sent first. */
       priority: int().notNull().default(1),
-      /** A hash of what caused it, such as an IP address: one cause does not delay the messages of others. */
+      /** A hash of what caused it, such as an IP address, so that one source does not delay others. */
       source: text(),
     },
     (t) => [

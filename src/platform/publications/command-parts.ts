@@ -1,9 +1,8 @@
 import { type Options, UsageError } from '../../lib/command.ts'
 import type { Publication, Publishing } from './publications.ts'
 
-/** Shows the versions in the place of what is served. */
-export const historyOption: [string, string] = ['--history', 'the versions, the newest first']
-export const noteOption: [string, string] = ['--note <text>', 'why, for the history']
+export const historyOption: [string, string] = ['--history', 'list the versions, the newest first']
+export const noteOption: [string, string] = ['--note <text>', 'the reason, for the history']
 
 export function readNote({ note }: Options): Publishing {
   return { author: null, note: typeof note === 'string' ? note : '' }
@@ -12,10 +11,10 @@ export function readNote({ note }: Options): Publishing {
 export function readVersion(text: string | undefined): number {
   const version = Number(text)
   if (Number.isInteger(version) && version > 0) return version
-  throw new UsageError('Say the version as a number: --history lists them.')
+  throw new UsageError('Give the version as a number: --history lists them.')
 }
 
-/** A line a version, and under it a line a change. */
+/** One line per version, followed by one line per change. */
 export function printHistory(versions: Publication[]): string {
   return versions
     .flatMap(({ version, author, note, publishedAt, differences }) => [

@@ -4,13 +4,13 @@ import { AppError } from '../../lib/errors.ts'
 import type { Reader, Tx } from '../db/db.ts'
 import type { PublicationsDb } from './schema.ts'
 
-/** Who publishes, and why. `base` is the version that they have seen; without it any. */
+/** The author and the reason. `base` is the version that was edited; without it any version may be current. */
 export type Publishing = { author: string | null; note: string; base?: number | undefined }
 
-/** Of a change that nobody has said anything about. */
+/** For a change by a command without a note. */
 export const BY_COMMAND: Publishing = { author: null, note: '' }
 
-/** A version with what it changed of the one before. */
+/** A version and its differences from the one before. */
 export type Publication = {
   version: number
   author: string | null
@@ -21,7 +21,7 @@ export type Publication = {
 
 const PAGE_SIZE = 20
 
-/** The versions of one kind of content; the newest is what is served. */
+/** The versions of one kind of content; apps get the newest. */
 export function createPublications(
   { db, now }: { db: PublicationsDb; now: () => Date },
   kind: string,
@@ -30,8 +30,8 @@ export function createPublications(
   return { publish, current, list, find }
 
   /**
-   * Keeps `after` as a new version, as part of the change that makes it so. Throws `conflict` when `base` is not the
-   * version that stands. What was there before versions were kept becomes the first one.
+   * Stores `after` as a new version, as part of the change that publishes it. Throws `conflict` when `base` is not the
+   * current version. Content from before versioning becomes version 1.
    */
   async function publish(tx: Tx, before: unknown, after: unknown, publishing: Publishing) {
     const { author, note, base } = publishing
@@ -43,12 +43,12 @@ export function createPublications(
     await add(tx, (last ?? 1) + 1, after, author, note)
   }
 
-  /** The number of the version that stands; 0 where none was kept yet. */
+  /** The current version; 0 when there is none yet. */
   async function current(from: Reader = db.read): Promise<number> {
     return (await latest(from)) ?? 0
   }
 
-  /** The newest versions first, below `before`, each with what it changed. */
+  /** Versions below `before`, the newest first, each with its differences. */
   async function list(before = Number.MAX_SAFE_INTEGER): Promise<{
     versions: Publication[]
     next: number | null
@@ -69,7 +69,7 @@ export function createPublications(
     return { versions, next }
   }
 
-  /** What a version says. Throws `not_found`. */
+  /** The content of a version. Throws `not_found`. */
   async function find(version: number): Promise<unknown> {
     const [row] = await db.read
       .select()

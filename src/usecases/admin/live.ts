@@ -4,31 +4,31 @@ import type { LiveLines } from '../../lib/live-lines.ts'
 import { waitWithoutLimit } from '../../platform/http/connection-time.ts'
 import { rawReply } from '../../platform/http/raw-reply.ts'
 
-type Asked = {
+type LiveRequest = {
   request: Request
   server: Server<unknown> | null
   set: Context['set']
-  /** Whether whoever reads may go on. */
+  /** Whether the reader's session is still valid. */
   isAllowed: () => Promise<boolean>
 }
 
-/** How often lines are sent, and a comment where there are none, for proxies close what is silent, in ms. */
-const SEND_EVERY = 250
-const COMMENT_EVERY = 5_000
-/** When a reader who was cut off comes back, in ms. */
-const RETRY = 1_000
-/** Lines that wait to be sent; beyond it they are dropped. */
-const MOST_WAITING = 1_000
+/** How often lines are sent; without lines a comment is, because proxies close silent connections. */
+const SEND_INTERVAL_MS = 250
+const COMMENT_INTERVAL_MS = 5_000
+/** When a disconnected reader reconnects. */
+const RETRY_MS = 1_000
+/** Further lines are dropped. */
+const MAX_LINES_WAITING = 1_000
 
-/** Sends the lines that are kept and every line to come, as server-sent events, until the reader goes or must go. */
-export function followLines(lines: LiveLines, asked: Asked): Response {
+/** Sends the kept lines and every new line as server-sent events, until the reader leaves or its session ends. */
+export function followLines(lines: LiveLines, asked: LiveRequest): Response {
   const { request, server, set, isAllowed } = asked
   waitWithoutLimit(request, server)
   let end = () => {}
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
       const encoder = new TextEncoder()
-      controller.enqueue(encoder.encode(`retry: ${RETRY}\n\n`))
+      controller.enqueue(encoder.encode(`retry: ${RETRY_MS}\n\n`))
       let waiting = lines.last()
       let sentAt = 0
       const close = () => {
@@ -43,7 +43,7 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
       }
       const unfollow = lines.follow(
         (line) => {
-          if (waiting.length < MOST_WAITING) waiting.push(line)
+          if (waiting.length < MAX_LINES_WAITING) waiting.push(line)
         },
         () => {
           flush()
@@ -51,7 +51,7 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
         },
       )
       const send = async () => {
-        const isDue = performance.now() - sentAt > COMMENT_EVERY
+        const isDue = performance.now() - sentAt > COMMENT_INTERVAL_MS
         if (waiting.length === 0 && !isDue) return
         if (!(await isAllowed().catch(() => false))) return close()
         flush()
@@ -59,7 +59,7 @@ export function followLines(lines: LiveLines, asked: Asked): Response {
       let sending = Promise.resolve()
       const timer = setInterval(() => {
         sending = sending.then(send).catch(() => end())
-      }, SEND_EVERY)
+      }, SEND_INTERVAL_MS)
       end = () => {
         clearInterval(timer)
         unfollow()

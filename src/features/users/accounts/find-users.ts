@@ -2,11 +2,11 @@ import type { AccountSummary, FoundUsers, Page } from './directory.ts'
 
 type FindUsersDeps = {
   list: (page: Page) => Promise<{ users: AccountSummary[]; next: string | null }>
-  /** Those of `ids` that are users, at most a page. */
+  /** The users among `ids`, at most one page. */
   listOf: (ids: string[]) => Promise<AccountSummary[]>
-  /** The app user ids of the customer that an app user id, or the beginning of a transaction id, belongs to. */
+  /** The app user ids of the customer with this app user id, or with a transaction id that begins with it. */
   customerIdsOf: (text: string) => Promise<string[]>
-  /** Whether there is a billing event of an id. */
+  /** Whether a billing event has this id. */
   isEvent: (id: string) => Promise<boolean>
 }
 
