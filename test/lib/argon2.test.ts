@@ -4,7 +4,7 @@ import { loadArgon2 } from '../../src/lib/argon2.ts'
 const COST = { memoryCost: 1_024, timeCost: 2 }
 const BUN = { algorithm: 'argon2id', ...COST } as const
 
-test("the addon's hashes are Bun's, and the other way round", async () => {
+test("the addon and Bun verify each other's hashes", async () => {
   const argon2 = await loadArgon2(COST, (reason) => expect(reason).toBeNull())
   const hash = await argon2.hash('correct horse battery')
   expect(hash).toStartWith('$argon2id$v=19$m=1024,t=2,p=1$')

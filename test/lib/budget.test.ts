@@ -5,7 +5,7 @@ const onFull = () => new Error('full')
 const rules = { total: 10, share: 6, queueLimit: 3, queueShare: 2, onFull }
 const never = new AbortController().signal
 
-/** A budget whose loans are noted in `served` by their holders. */
+/** A budget that lists the holders it has served in `served`. */
 function makeBudget() {
   const hold = createBudget(rules)
   const served: string[] = []
@@ -17,7 +17,7 @@ function makeBudget() {
   return { ask, served }
 }
 
-test('what is lent comes back, and those who wait are served in the order they came', async () => {
+test('serves waiting requests in order as amounts are returned', async () => {
   const { ask, served } = makeBudget()
   const first = await ask('a', 6)
   const second = await ask('b', 4)
@@ -25,14 +25,14 @@ test('what is lent comes back, and those who wait are served in the order they c
   await expect(ask('f', 1)).rejects.toThrow('full')
   second[Symbol.dispose]()
   await Bun.sleep(1)
-  // The small ones would fit, but the large one came first.
+  // The small requests would fit, but the large one came first.
   expect(served).toEqual(['a', 'b'])
   first[Symbol.dispose]()
   await Promise.all(waiting.slice(0, 2))
   expect(served).toEqual(['a', 'b', 'c', 'd'])
 })
 
-test('who holds a whole share waits while others pass', async () => {
+test('makes a holder with a full share wait while others pass', async () => {
   const { ask, served } = makeBudget()
   const first = await ask('a', 6)
   const more = ask('a', 1)
@@ -43,7 +43,7 @@ test('who holds a whole share waits while others pass', async () => {
   expect(served).toEqual(['a', 'b', 'a'])
 })
 
-test('one holder cannot fill the queue', async () => {
+test('keeps one holder from filling the queue', async () => {
   const { ask } = makeBudget()
   const first = await ask('a', 6)
   const waiting = [ask('a', 1), ask('a', 1)]
@@ -53,7 +53,7 @@ test('one holder cannot fill the queue', async () => {
   await Promise.all(waiting)
 })
 
-test('who gives up leaves the queue, and those behind move up', async () => {
+test('removes an aborted request from the queue, so that later ones move up', async () => {
   const { ask, served } = makeBudget()
   await ask('a', 6)
   const leaving = new AbortController()

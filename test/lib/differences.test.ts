@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import fc from 'fast-check'
 import { differencesBetween } from '../../src/lib/differences.ts'
 
-/** As it comes out of a database: without -0. */
+/** JSON as a database returns it: without -0. */
 const json = fc.jsonValue({ maxDepth: 4 }).map((value) => JSON.parse(JSON.stringify(value)))
 
 test.each([
@@ -23,12 +23,12 @@ test.each([
   [null, { a: 1 }, [['', null, { a: 1 }]]],
   [{ a: 1, b: 2 }, { b: 2, a: 1 }, []],
   [{ a: false }, { a: null }, [['a', false, null]]],
-])('from %j to %j it is %j', (before, after, expected) => {
+])('differences from %j to %j are %j', (before, after, expected) => {
   const found = differencesBetween(before, after)
   expect(found.map((one) => [one.path, one.before, one.after])).toEqual(expected)
 })
 
-test('a name that every object has is a name like others', () => {
+test('treats names such as constructor as ordinary fields', () => {
   for (const name of ['constructor', 'toString', 'valueOf', '__proto__', 'hasOwnProperty']) {
     const after = JSON.parse(`{"${name}": 1}`)
     expect(differencesBetween({}, after)).toEqual([{ path: name, before: null, after: 1 }])
@@ -36,7 +36,7 @@ test('a name that every object has is a name like others', () => {
   }
 })
 
-test('nothing differs from itself', () => {
+test('finds no differences between equal values', () => {
   fc.assert(
     fc.property(json, (value) => {
       expect(differencesBetween(value, structuredClone(value))).toEqual([])
@@ -44,7 +44,7 @@ test('nothing differs from itself', () => {
   )
 })
 
-test('what differs is told, and the way back is the same with sides swapped', () => {
+test('finds every difference, and the same ones swapped in the other direction', () => {
   const property = fc.property(json, json, (before, after) => {
     const there = differencesBetween(before, after)
     const back = differencesBetween(after, before)
@@ -58,7 +58,7 @@ test('what differs is told, and the way back is the same with sides swapped', ()
   fc.assert(property)
 })
 
-test('a change of one value tells of that one alone', () => {
+test('reports only the value that changed', () => {
   const name = fc.stringMatching(/^[a-z]{1,8}$/).map((text) => `${text}1`)
   const tree = fc.dictionary(name, fc.dictionary(name, fc.integer(), { minKeys: 1 }), {
     minKeys: 1,

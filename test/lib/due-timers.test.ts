@@ -10,7 +10,7 @@ const outbox = { name: 'outbox', schedule: ['* * * * *'] }
 const backup = { name: 'backup', schedule: ['15 2 * * *'] }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
-/** Timers from noon on, asked each minute as a server does. */
+/** Timers from noon on, checked every minute as a server does. */
 function start(lastKnown: number | null = null) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
   const timers = createDueTimers([outbox, backup, guests], {
@@ -24,7 +24,7 @@ function start(lastKnown: number | null = null) {
     return timers.take().due.map(({ name }) => name)
   }
 
-  /** The names of what became due while time passed, but for the timer of each minute. */
+  /** The names of the timers that became due, except the one of every minute. */
   function pass(ms: number): string[] {
     const due: string[] = []
     for (let at = 0; at < ms; at += MINUTE) {
@@ -42,20 +42,20 @@ function start(lastKnown: number | null = null) {
   }
 }
 
-test('every timer runs once at each of its times', () => {
+test('runs every timer once at each of its times', () => {
   const { pass, take } = start()
   expect(pass(3 * DAY)).toEqual(['backup', 'guests', 'backup', 'guests', 'backup', 'guests'])
   expect(take()).toEqual([])
 })
 
-test('a clock that jumps over the night runs what it jumped over, once', () => {
+test('runs timers that a jump of the clock skipped once', () => {
   const { pass, take, set } = start()
   set(20 * HOUR)
   expect(take()).toEqual(['outbox', 'backup', 'guests'])
   expect(pass(HOUR)).toEqual([])
 })
 
-test('after a year ahead nightly jobs run within a minute, those that delete when it lasts an hour', () => {
+test('after a jump of a year, runs nightly jobs within a minute and deleting ones after an hour', () => {
   const { pass, take, set } = start()
   set(YEAR)
   expect(take()).toEqual(['outbox', 'backup'])
@@ -64,14 +64,14 @@ test('after a year ahead nightly jobs run within a minute, those that delete whe
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
 
-test('a night that a wrong clock reaches deletes nothing within the hour', () => {
+test('deletes nothing in a night that the clock reached by a jump within the last hour', () => {
   const { pass, take, set } = start()
   set(YEAR + 15 * HOUR + 30 * MINUTE)
   expect(take()).toEqual(['outbox', 'backup'])
   expect(pass(30 * MINUTE)).toEqual([])
 })
 
-test('a clock that is set back in time deletes nothing, and the next night is as ever', () => {
+test('deletes nothing when the clock is set back in time, and runs normally the next night', () => {
   const { pass, take, set } = start()
   set(YEAR)
   take()
@@ -81,7 +81,7 @@ test('a clock that is set back in time deletes nothing, and the next night is as
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
 
-test('tells how far the clock has jumped, and nothing of a busy minute', () => {
+test('reports how far the clock jumped, but not a busy minute', () => {
   const clock = { wall: 0, steady: 0 }
   const timers = createDueTimers([], {
     wall: () => clock.wall,
@@ -97,14 +97,14 @@ test('tells how far the clock has jumped, and nothing of a busy minute', () => {
   expect(timers.take().jump).toBe(-YEAR)
 })
 
-test('a start months after the last recorded time deletes nothing within the hour', () => {
+test('deletes nothing in the first hour when started months after the last recorded time', () => {
   const { pass, set, take } = start(-120 * DAY)
   set(15 * HOUR + 39 * MINUTE)
   expect(take()).toEqual(['outbox', 'backup'])
   expect(pass(59 * MINUTE)).toEqual([])
 })
 
-test('after months of downtime the nightly deletions run when the clock has stayed for an hour', () => {
+test('after months of downtime, deletes by age once the clock has been steady for an hour', () => {
   const { pass, set, take } = start(-120 * DAY)
   set(15 * HOUR + 39 * MINUTE)
   take()
@@ -112,7 +112,7 @@ test('after months of downtime the nightly deletions run when the clock has stay
   expect(pass(DAY)).toEqual(['backup', 'guests'])
 })
 
-test('a start on the next morning, or with nothing recorded, doubts no clock', () => {
+test('trusts the clock when started the next morning or without a recorded time', () => {
   for (const lastKnown of [-20 * HOUR, null]) {
     const { pass } = start(lastKnown)
     expect(pass(16 * HOUR)).toEqual(['backup', 'guests'])

@@ -36,7 +36,7 @@ test.each([
   `${'a'.repeat(65)}@example.com`,
   `${LONG_LOCAL}@${LONG_DOMAIN}`,
   'ann\ud800@example.com',
-])('%j is no bare address', (text) => {
+])('refuses %j as an address', (text) => {
   expect(mailboxOf(text)).toBe(null)
 })
 
@@ -48,12 +48,12 @@ test.each([
   ['Änn@example.com', 'Änn@example.com', 'änn@example.com'],
   ['victim@d', 'victim@d', 'victim@d'],
   [`${LONG_LOCAL}@example.com`, `${LONG_LOCAL}@example.com`, `${LONG_LOCAL}@example.com`],
-])('mail to %p goes to %p, and is compared as %p', (text, mailbox, key) => {
+])('%p is the mailbox %p, compared as %p', (text, mailbox, key) => {
   expect(mailboxOf(text)).toBe(mailbox)
   expect(emailKeyOf(text)).toBe(key)
 })
 
-test('who writes an address so that the mail would go to somebody else is refused', async () => {
+test('refuses addresses written so that the mail would go elsewhere', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   for (const email of ['x,victim@d', '<victim@d>', 'x(y)victim@d']) {
@@ -67,11 +67,11 @@ test('who writes an address so that the mail would go to somebody else is refuse
   expect(smtp.mails).toEqual([])
 })
 
-test('full-width letters and an international domain are the same account', async () => {
+test('treats full-width letters and international domains as the same account', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   await app.register('ａｎｎ@exämple.com')
-  // The server shows the name that the ASCII form on the wire stands for.
+  // The server shows the international form of the domain.
   expect((await smtp.next('ann@exämple.com')).raw).toContain('To: ann@xn--exmple-cua.com')
   const again = { email: 'ANN@xn--exmple-cua.com', password: PASSWORD }
   expect((await app.ask('POST', '/api/auth/register/v1', { json: again })).status).toBe(409)
@@ -79,7 +79,7 @@ test('full-width letters and an international domain are the same account', asyn
   expect(json.response.user.email).toBe('ａｎｎ@exämple.com')
 })
 
-test('one mailbox that nobody has verified gets eight mails an hour at most, however they are asked for', async () => {
+test('sends an unverified mailbox at most eight mails an hour, from all endpoints together', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url })
   for (let round = 0; round < 10; round++) {
@@ -96,7 +96,7 @@ test('one mailbox that nobody has verified gets eight mails an hour at most, how
   expect(smtp.mails.length).toBeWithin(3, 9)
 })
 
-test('addresses stored in an older form are brought up to date', async () => {
+test('migrates addresses that are stored in an older form', async () => {
   await using app = await createTestApp()
   await app.register('ann@exämple.com')
   const { users } = app.services.db.tables

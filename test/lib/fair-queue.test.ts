@@ -5,7 +5,7 @@ const LARGE = 48_000_000
 const SMALL = 1_000_000
 const never = new AbortController().signal
 
-/** A queue with one place, beside the one that is kept for small jobs; `end` ends the oldest job. */
+/** A queue with one place, and one reserved for small jobs; `end` ends the oldest job. */
 function makeQueue(more = {}) {
   const onFull = () => new Error('full')
   const rules = { places: 2, small: 8_000_000, queueLimit: 64, queueShare: 16, onFull, ...more }
@@ -14,11 +14,11 @@ function makeQueue(more = {}) {
   const served: string[] = []
   return { ask, end, served }
 
-  /** `who` is a user at an address: `ann@home`. */
-  async function ask(who: string, cost: number, signal = never) {
-    const [user, ip = ''] = who.split('@')
+  /** `holder` is a user at an address: `ann@home`. */
+  async function ask(holder: string, cost: number, signal = never) {
+    const [user, ip = ''] = holder.split('@')
     const place = await take(user ? [ip, user] : [ip], cost, signal)
-    served.push(who)
+    served.push(holder)
     running.push(place)
   }
 
@@ -29,7 +29,7 @@ function makeQueue(more = {}) {
   }
 }
 
-test('who comes later is not behind all that others have asked for before', async () => {
+test('a later holder does not wait for all earlier jobs of others', async () => {
   const { ask, end, served } = makeQueue()
   for (let at = 0; at < 16; at++) void ask(`@${at % 6}`, LARGE)
   void ask('ann@home', LARGE)
@@ -49,23 +49,23 @@ test('addresses take turns, and so do the users of one address', async () => {
   ])
 })
 
-test('one user counts as one, at however many addresses', async () => {
+test('counts a user once, from any number of addresses', async () => {
   const { ask, end, served } = makeQueue()
   for (let at = 0; at < 6; at++) void ask(`eve@${at}`, LARGE)
   for (let at = 0; at < 3; at++) void ask('ann@home', LARGE)
   for (let at = 0; at < 6; at++) await end()
-  expect(served.slice(0, 6).filter((who) => who === 'ann@home')).toHaveLength(3)
+  expect(served.slice(0, 6).filter((holder) => holder === 'ann@home')).toHaveLength(3)
 })
 
-test('a job is charged by its cost', async () => {
+test('charges a job by its cost', async () => {
   const { ask, end, served } = makeQueue({ places: 1, queueShare: 64 })
   for (let at = 0; at < 4; at++) void ask('@large', 8_000_000)
   for (let at = 0; at < 20; at++) void ask('@small', SMALL)
   for (let at = 0; at < 18; at++) await end()
-  expect(served.filter((who) => who === '@large')).toHaveLength(3)
+  expect(served.filter((holder) => holder === '@large')).toHaveLength(3)
 })
 
-test('who had a turn is not behind those who keep coming anew for long', async () => {
+test('a holder that had a turn does not starve behind new ones', async () => {
   const { ask, end, served } = makeQueue({ places: 1 })
   void ask('@ann', SMALL)
   await Bun.sleep(0)
@@ -79,7 +79,7 @@ test('who had a turn is not behind those who keep coming anew for long', async (
   expect(served.lastIndexOf('@ann')).toBeLessThan(40)
 })
 
-test('a job that takes longer than its cost tells is charged for its time', async () => {
+test('charges a job that takes longer than its cost for its time', async () => {
   const { ask, end, served } = makeQueue({ places: 1, costPerMs: SMALL })
   void ask('@slow', SMALL)
   await Bun.sleep(20)
@@ -89,25 +89,25 @@ test('a job that takes longer than its cost tells is charged for its time', asyn
   expect(served).toEqual(['@slow', ...Array(5).fill('@quick'), '@slow'])
 })
 
-test('a place is kept for small jobs', async () => {
+test('reserves a place for small jobs', async () => {
   const { ask, served } = makeQueue()
   for (let at = 0; at < 3; at++) void ask(`@${at}`, LARGE)
   await ask('ann@home', SMALL)
   expect(served).toEqual(['@0', 'ann@home'])
 })
 
-test('a full queue refuses the address that has most in it', async () => {
+test('refuses the newest job of the address with the most jobs when the queue is full', async () => {
   const { ask, end, served } = makeQueue({ queueLimit: 4, queueShare: 3 })
   const flood = Array.from({ length: 4 }, () => ask('@flood', LARGE).catch(() => 'refused'))
   await expect(ask('@flood', LARGE)).rejects.toThrow('full')
-  const others = ['@a', '@b'].map((who) => ask(who, LARGE))
+  const others = ['@a', '@b'].map((holder) => ask(holder, LARGE))
   expect(await flood[3]).toBe('refused')
   for (let at = 0; at < 5; at++) await end()
   await Promise.all(others)
   expect(served).toEqual(['@flood', '@a', '@b', '@flood', '@flood'])
 })
 
-test('who gives up leaves the queue', async () => {
+test('removes an aborted job from the queue', async () => {
   const { ask, end, served } = makeQueue()
   void ask('@a', LARGE)
   const patience = new AbortController()

@@ -3,14 +3,14 @@ import { createLiveLines } from '../../src/lib/live-lines.ts'
 import { createTestApp } from '../support/app.ts'
 import { signInOperator } from '../support/operator.ts'
 
-test('every line goes on to where it was written to', () => {
+test('passes every line on to its stream', () => {
   const { lines, written, write } = createLines()
   write(3)
   expect(written).toEqual(['line 0', 'line 1', 'line 2'])
   expect(lines.last()).toEqual(written)
 })
 
-test('the last 500 lines are kept, the oldest first', () => {
+test('keeps the last 500 lines, the oldest first', () => {
   const { lines, write } = createLines()
   expect(lines.last()).toEqual([])
   write(500)
@@ -21,7 +21,7 @@ test('the last 500 lines are kept, the oldest first', () => {
   expect(lines.last()).toEqual(Array.from({ length: 500 }, (_, at) => `line ${1_235 + at}`))
 })
 
-test('who reads along gets what comes until they go, and nobody else is disturbed', () => {
+test('sends new lines to a follower until it leaves, without affecting others', () => {
   const { lines, write } = createLines()
   const [ann, bob]: [string[], string[]] = [[], []]
   write(1)
@@ -35,7 +35,7 @@ test('who reads along gets what comes until they go, and nobody else is disturbe
   expect(bob).toEqual(['line 1', 'line 2'])
 })
 
-test('when there are no more, everybody is let go, also while they go', () => {
+test('closes all followers, also while some are leaving', () => {
   const { lines } = createLines()
   const gone: string[] = []
   for (const name of ['ann', 'bob', 'eve']) {
@@ -52,7 +52,7 @@ test('when there are no more, everybody is let go, also while they go', () => {
   expect(gone).toEqual(['ann', 'bob', 'eve'])
 })
 
-test('the console sends what is kept and what comes as events, until the end', async () => {
+test('the console streams kept and new lines as events until the end', async () => {
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const { liveLines } = app.services
@@ -67,7 +67,7 @@ test('the console sends what is kept and what comes as events, until the end', a
   expect(await text).toBe('retry: 1000\n\ndata: {"msg":"before"}\n\ndata: {"msg":"after"}\n\n')
 })
 
-test('a reader who goes is forgotten', async () => {
+test('forgets a reader that disconnects', async () => {
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const request = new Request('http://localhost/console/api/live', { headers: { cookie } })
@@ -95,5 +95,5 @@ function createLines() {
 }
 
 function never() {
-  throw new Error('nobody closed anything')
+  throw new Error('nothing was closed')
 }

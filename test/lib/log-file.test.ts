@@ -14,7 +14,7 @@ beforeEach(async () => {
 })
 afterEach(() => rm(folder, { recursive: true }))
 
-test('a full log moves aside, whole lines at a time, and only so many are kept', async () => {
+test('rotates a full log between lines and keeps a limited number of old ones', async () => {
   const limits = { fullBytes: 100, kept: 2 }
   for (let number = 0; number < 60; number++) createLogFile(path, limits).write(line(number))
   expect((await readdir(folder)).toSorted()).toEqual(['log', 'log.1', 'log.2'])
@@ -24,14 +24,14 @@ test('a full log moves aside, whole lines at a time, and only so many are kept',
   )
 })
 
-test('keeps no older log when none is wanted', async () => {
+test('keeps no old log when none is wanted', async () => {
   const log = createLogFile(path, { fullBytes: 100, kept: 0 })
   for (let number = 0; number < 25; number++) log.write(line(number))
   expect(await readdir(folder)).toEqual(['log'])
   expect(await read('log')).toBe([20, 21, 22, 23, 24].map(line).join(''))
 })
 
-test('goes on in a new file after the log was renamed or removed', async () => {
+test('opens a new file after the log was renamed or removed', async () => {
   const log = createLogFile(path, { fullBytes: 100, kept: 2 })
   log.write(line(1))
   renameSync(path, `${path}.moved`)
@@ -43,7 +43,7 @@ test('goes on in a new file after the log was renamed or removed', async () => {
   expect(await read('log')).toBe(line(3).toString())
 })
 
-test('goes by the size that the log has, whoever else writes to it or empties it', async () => {
+test('uses the actual size of a log that another program also writes or truncates', async () => {
   const log = createLogFile(path, { fullBytes: 100, kept: 2 })
   log.write(line(1))
   truncateSync(path)
@@ -58,7 +58,7 @@ test('keeps writing to a full log that cannot be moved aside', async () => {
   const log = createLogFile(path, { fullBytes: 20, kept: 1 })
   log.write(line(1))
   log.write(line(2))
-  // A folder in the way cannot be replaced by a file, not even by root.
+  // Not even root can replace a directory by a file.
   await mkdir(join(folder, 'log.1', 'in the way'), { recursive: true })
   for (const number of [3, 4]) log.write(line(number))
   expect(await read('log')).toBe([1, 2, 3, 4].map(line).join(''))

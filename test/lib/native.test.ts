@@ -14,14 +14,14 @@ afterEach(() => {
   for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
 })
 
-test.skipIf(!isRoot)('nothing is unpacked into a folder that belongs to another user', async () => {
+test.skipIf(!isRoot)('does not unpack into a directory that another user owns', async () => {
   const { folder, load } = await nativeFolder()
   chownSync(folder, STRANGER, STRANGER)
   expect(load).toThrow('belongs to another user')
   expect(readdirSync(folder)).toEqual([])
 })
 
-test.skipIf(!isRoot)('nothing is loaded from a folder that another user has prepared', async () => {
+test.skipIf(!isRoot)('does not load from a directory that another user has prepared', async () => {
   const { folder, unpacked, load } = await nativeFolder()
   chmodSync(folder, 0o1777)
   mkdirSync(join(folder, unpacked))
@@ -30,7 +30,7 @@ test.skipIf(!isRoot)('nothing is loaded from a folder that another user has prep
   expect(readdirSync(join(folder, unpacked))).toEqual([])
 })
 
-test('nothing is loaded from a folder that every user may write to', async () => {
+test('does not load from a world-writable directory', async () => {
   const { folder, unpacked, load } = await nativeFolder()
   mkdirSync(join(folder, unpacked, 'lib'), { recursive: true })
   chmodSync(join(folder, unpacked, 'lib'), 0o777)
@@ -38,14 +38,14 @@ test('nothing is loaded from a folder that every user may write to', async () =>
   expect(readdirSync(join(folder, unpacked, 'lib'))).toEqual([])
 })
 
-test.skipIf(!isRoot)('the folder of whoever has the data is good for root, too', async () => {
+test.skipIf(!isRoot)("root may use the directory of the data's owner", async () => {
   const { folder, unpacked, load } = await nativeFolder(STRANGER)
   chownSync(folder, STRANGER, STRANGER)
   expect(load).not.toThrow(/another user|every user/)
   expect(readdirSync(join(folder, unpacked, 'lib'))).toEqual(['addon.node'])
 })
 
-/** A folder for native code, and what loads a library that is none from there. */
+/** A directory for native code, and a function that loads an invalid library from it. */
 async function nativeFolder(dataOwner?: number) {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-native-'))
   folders.push(folder)
@@ -58,7 +58,7 @@ async function nativeFolder(dataOwner?: number) {
     try {
       loadNative([{ embedded, path: 'lib/addon.node', hash }])
     } catch (error) {
-      // That it is no library is found out last.
+      // The invalid library is detected last.
       if (!/file too short|invalid ELF/.test(String(error))) throw error
     }
   }

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { oneAtATime } from '../../src/lib/one-at-a-time.ts'
 
-test('what comes up while work is ending is done by another run', async () => {
+test('runs again for calls that arrive while a run is ending', async () => {
   const todo = [1]
   const done: number[] = []
   const work = oneAtATime(async () => {
@@ -20,7 +20,7 @@ test('what comes up while work is ending is done by another run', async () => {
   expect(done).toEqual([1, 2, 3, 4, 5, 6, 7])
 })
 
-test('work that fails is not the end of it', async () => {
+test('runs again after a failure', async () => {
   let runs = 0
   const work = oneAtATime(async () => {
     if (++runs === 1) throw new Error('once')

@@ -1,8 +1,8 @@
 import { expect, test } from 'bun:test'
 import { onQuietAfterLoad } from '../../src/lib/quiet-time.ts'
 
-test('work waits for the end of a busy time, and is done once after each', async () => {
-  // CPU time in ms at each look: 50 ms more is busy, nothing more is quiet.
+test('runs the work once after each busy period', async () => {
+  // CPU time in ms at each check: 50 ms more is busy, nothing more is quiet.
   const looks = [0, 0, 50, 100, 100, 100, 150, 150, 150]
   const done: number[] = []
   let look = 0

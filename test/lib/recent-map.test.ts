@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { createRecentMap } from '../../src/lib/recent-map.ts'
 
-test('the entries that were used last are kept, and never more than twice the limit', () => {
+test('keeps the most recently used entries, at most twice the limit', () => {
   const map = createRecentMap<number, string>(3)
   for (let key = 0; key < 100; key++) {
     map.set(key, `value ${key}`)

@@ -17,7 +17,7 @@ const EMAIL = `ann@${CANARY}.example`
 const DAY = 24 * 60 * 60 * 1000
 const TIMEOUT = AbortSignal.timeout
 
-test('mails that wait for a user go with the account, those for others stay', async () => {
+test("deleting an account deletes its waiting mails, but not others'", async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ SMTP_URL: smtp.url, BASE_URL: 'https://a.example.com' })
   smtp.state.failing = true
@@ -36,7 +36,7 @@ test('mails that wait for a user go with the account, those for others stay', as
   expect(smtp.mails.map(({ to }) => to)).toEqual(['bob@example.com'])
 })
 
-test('nothing that a deleted user has said or sent stays, and the log has at most the id', async () => {
+test('keeps nothing of a deleted user, and the log has at most the id', async () => {
   await using world = await startWorld()
   const { here, there, s3 } = world
   for (let at = 0; at < 20; at++) await here.register()
@@ -61,7 +61,7 @@ test('nothing that a deleted user has said or sent stays, and the log has at mos
   expect(lines.some((line) => line.includes(userId))).toBe(true)
 }, 30_000)
 
-test('the copy of the database from before a migration goes after 30 days', async () => {
+test('deletes the snapshot from before a migration after 30 days', async () => {
   await using app = await createTestApp()
   const folder = join(app.dataDir, 'snapshots')
   const now = Date.now()
@@ -76,7 +76,7 @@ test('the copy of the database from before a migration goes after 30 days', asyn
 
 type World = Awaited<ReturnType<typeof startWorld>>
 
-/** Two instances where the engine has them, with a store of files and a mail server that takes nothing. */
+/** Two instances if the engine allows it, with a file store and a mail server that refuses everything. */
 async function startWorld() {
   await using opening = new AsyncDisposableStack()
   const s3 = opening.use(
@@ -104,7 +104,7 @@ async function startWorld() {
   return { here, there, s3, databaseUrl, [Symbol.asyncDispose]: () => stack.disposeAsync() }
 }
 
-/** Leaves the canary wherever a user leaves something. */
+/** Stores the canary everywhere a user can store something. */
 async function liveAsCanary({ here, there }: World) {
   const headers = { device: `first ${CANARY}` }
   const { accessToken: token, user } = await here.register(EMAIL, headers)
@@ -130,7 +130,7 @@ async function liveAsCanary({ here, there }: World) {
   return { token, userId: user._id, salt: hash?.split('$').at(-2) ?? '' }
 }
 
-/** The files and tables that hold one of `needles`. */
+/** The files and tables that contain one of `needles`. */
 async function placesOf({ here, there, databaseUrl }: World, needles: string[]): Promise<string[]> {
   const found = (await Promise.all([here, there].map((app) => filesWith(app, needles)))).flat()
   if (databaseUrl === null) return found
@@ -144,7 +144,7 @@ async function placesOf({ here, there, databaseUrl }: World, needles: string[]):
   return found
 }
 
-/** Another process reads them: with the first file of the database that we close, our locks on it would go. */
+/** Reads in another process, because closing a database file would release our own locks on it. */
 async function filesWith({ dataDir }: TestApp, needles: string[]): Promise<string[]> {
   const patterns = needles.flatMap((needle) => ['-e', needle])
   const found = await Bun.$`grep -rlaF ${patterns} ${dataDir}`.nothrow().text()

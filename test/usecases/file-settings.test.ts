@@ -10,7 +10,7 @@ const STORES: [string, boolean][] = [
   ['http://127.0.0.1:9000', false],
 ]
 
-test.each(STORES)('a store at %s is warned of: %p', (endpoint, isExposed) => {
+test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
   const FILES_URL = `s3://bucket?endpoint=${endpoint}`
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
   const sentence = exposedStore(readConfig({}, { FILES_URL, ...keys }))
@@ -19,7 +19,7 @@ test.each(STORES)('a store at %s is warned of: %p', (endpoint, isExposed) => {
     expect(sentence).toStartWith(`FILES_URL leads to ${new URL(endpoint).host}`)
 })
 
-test('a store of Amazon and files on the disk are not warned of', () => {
+test('does not warn of Amazon S3 or local files', () => {
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
   expect(exposedStore(readConfig({}, { FILES_URL: 's3://bucket', ...keys }))).toBeNull()
   expect(exposedStore(readConfig({}, {}))).toBeNull()

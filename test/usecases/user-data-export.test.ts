@@ -4,7 +4,7 @@ import { PATH, uploadBody } from '../support/attachments.ts'
 import { deliver, purchase } from '../support/billing.ts'
 import { phonePhoto } from '../support/pictures.ts'
 
-test('the export holds everything that deleting the account removes', async () => {
+test('the export contains everything that deleting the account removes', async () => {
   await using app = await createTestApp({ BILLING_SANDBOX: 'ignore' })
   const { accessToken: token, user } = await app.register('ann@example.com', { device: 'phone' })
   const { db } = app.services
@@ -57,7 +57,7 @@ test('the export holds everything that deleting the account removes', async () =
   expect(removed).toEqual({
     users: [held.user].length,
     sessions: held.sessions.length,
-    // The tokens of the sessions.
+    // The sessions' tokens.
     refreshTokens: 1,
     identities: held.identities.length,
     oneTimeTokens: held.pending.length,
@@ -76,7 +76,7 @@ test('the export holds everything that deleting the account removes', async () =
   }
 })
 
-test('the export shows the sandbox too', async () => {
+test('the export includes sandbox purchases', async () => {
   await using app = await createTestApp()
   const { accessToken: token, user } = await app.register()
   await deliver(app, purchase(user._id, { environment: 'SANDBOX' }))
@@ -85,7 +85,7 @@ test('the export shows the sandbox too', async () => {
   expect(held.sandboxSubscription.subscriptions).toHaveLength(1)
 })
 
-test('the export of a purchase that was somebody else’s says nothing of them', async () => {
+test('the export of a transferred purchase says nothing about its former owner', async () => {
   await using app = await createTestApp()
   const ann = await app.register('ann@example.com')
   const bob = await app.register('bob@example.com')

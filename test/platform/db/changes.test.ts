@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import type { Tx } from '../../../src/platform/db/db.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 
-test('a change that is over refuses every use', async () => {
+test('a finished change refuses every use', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { contentVersions } = db.tables
@@ -28,7 +28,7 @@ test('a change that is over refuses every use', async () => {
   expect(await names(app)).not.toContain('late')
 })
 
-test('a change that is over is refused inside of another one too', async () => {
+test('a finished change is refused inside another one as well', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const past = await db.write(async (tx) => ({ tx }))
@@ -46,7 +46,7 @@ test('a change that is over is refused inside of another one too', async () => {
   expect(await names(app)).not.toContain('late')
 })
 
-test('a statement that nobody waits for belongs to its change or to none', async () => {
+test('a statement that is not awaited belongs to its change or to none', async () => {
   await using app = await createTestApp()
   const { db } = app.services
   const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
@@ -62,7 +62,7 @@ test('a statement that nobody waits for belongs to its change or to none', async
   ])
 })
 
-test('effects of an attempt that is undone do not happen, those around it do', async () => {
+test('skips the effects of a rolled-back attempt and runs those around it', async () => {
   await using app = await createTestApp()
   const happened: string[] = []
   await app.services.db.write(async (tx) => {

@@ -8,7 +8,7 @@ import { createDb, isIntact, openDatabase } from '../../../src/platform/db/sqlit
 
 const MB = 1024 * 1024
 
-test('the log of a busy database is copied by another process, which may be killed at any time', async () => {
+test('another process copies the log of a busy database and may be killed at any time', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-checkpoints-'))
   const path = join(folder, 'test.db')
   const client = openDatabase(path)
@@ -18,7 +18,7 @@ test('the log of a busy database is copied by another process, which may be kill
   const write = () => db.write(async () => void insert.run())
   const sizeOf = async (file: string) => (await stat(file)).size
 
-  // Twice: the second process takes over from the first one, which is killed.
+  // Twice: a second process takes over when the first is killed.
   for (const round of [1, 2]) {
     const before = await sizeOf(path)
     for (let rows = 0; rows < 1_000 && (await sizeOf(path)) < before + 8 * MB; rows++) {
@@ -37,12 +37,12 @@ test('the log of a busy database is copied by another process, which may be kill
   await rm(folder, { recursive: true })
 }, 30_000)
 
-test('where Litestream copies the log, nothing else does, not at the end either', async () => {
+test('leaves copying the log to Litestream, also when closing', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'homeport-litestream-'))
   const path = join(folder, 'test.db')
   const client = openDatabase(path)
   client.run('CREATE TABLE rows (content BLOB)')
-  // The last one that closes a database copies its log: Litestream has it open.
+  // The last process to close a database copies its log; here Litestream still has it open.
   using other = new Database(path)
   other.query('SELECT 1 FROM rows').get()
   const db = createDb(client, {}, null)
@@ -58,7 +58,7 @@ test('where Litestream copies the log, nothing else does, not at the end either'
   await rm(folder, { recursive: true })
 })
 
-/** Kills whatever copies the log of this database. */
+/** Kills the process that copies the log of this database. */
 async function killCopiers(path: string) {
   let killed = 0
   for (const pid of await readdir('/proc')) {

@@ -34,10 +34,10 @@ const owner = fc.record({
   since: fc.option(fc.date({ noInvalidDate: true })),
 })
 
-test('a prepared query answers as drizzle itself does', async () => {
+test('prepared queries return what drizzle returns', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(thing, { maxLength: 5 }), fc.array(owner), async (rows, owns) => {
-      // Some owners are of a thing that exists, others of none.
+      // Some rows have a matching row in the joined table, others have none.
       const owned = owns.map((one, at) => ({ ...one, thingId: rows[at]?.id ?? one.thingId }))
       const ours = await allAnswers(compilingDrizzle, rows, owned)
       expect(ours).toEqual(await allAnswers(drizzleItself, rows, owned))
@@ -45,7 +45,7 @@ test('a prepared query answers as drizzle itself does', async () => {
   )
 })
 
-test('a parameter that is missing is an error', async () => {
+test('throws for a missing parameter', async () => {
   const db = compilingDrizzle(createDatabase())
   const byId = db
     .select()
@@ -68,7 +68,7 @@ function createDatabase(): Database {
   return client
 }
 
-/** What prepared queries of every kind answer, over a new database. */
+/** The results of prepared queries of every kind on a new database. */
 async function allAnswers(
   over: (client: Database) => BunSQLiteDatabase,
   rows: (typeof things.$inferInsert)[],

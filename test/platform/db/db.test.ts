@@ -19,7 +19,7 @@ afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup()
 })
 
-test('changes that fail are undone alone, those beside them are kept', async () => {
+test('rolls back only the changes that fail in a batch', async () => {
   const { db, put, names } = await openTestDb()
   const outcomes = await Promise.allSettled(
     Array.from({ length: 20 }, (_, at) =>
@@ -36,7 +36,7 @@ test('changes that fail are undone alone, those beside them are kept', async () 
   expect(await names()).toEqual(kept.map((at) => `before-${at}`).toSorted())
 })
 
-test('readers see the last commit and never a change under way', async () => {
+test('readers see the last commit, never a change under way', async () => {
   const { db, put, names } = await openTestDb()
   await db.write(async (tx) => {
     await put(tx, 'a')
@@ -45,7 +45,7 @@ test('readers see the last commit and never a change under way', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test('prepared reads see a commit of ours at once, one of another process in the next turn', async () => {
+test("prepared reads see our commits at once and another process's in the next turn", async () => {
   const { db, put, path } = await openTestDb()
   const { contentVersions } = db.tables
   const query = db.read.select({ name: contentVersions.name }).from(contentVersions).prepare()
@@ -60,7 +60,7 @@ test('prepared reads see a commit of ours at once, one of another process in the
   expect(await names()).toEqual(['ours', 'theirs'])
 })
 
-test('a database closes though it was just read', async () => {
+test('closes a database that was just read', async () => {
   const { db } = await openTestDb()
   const { contentVersions } = db.tables
   const query = db.read.select().from(contentVersions).prepare()
@@ -75,7 +75,7 @@ test('a write inside a write throws instead of waiting for itself', async () => 
   expect(await db.write(async () => 2)).toBe(2)
 })
 
-test('a prepared change runs inside a write only', async () => {
+test('a prepared change runs only inside a write', async () => {
   const { db, names } = await openTestDb()
   const insert = db.prepareWrite((tx) => tx.insert(db.tables.contentVersions).values(row('a')))
   let past: Tx | null = null
@@ -87,7 +87,7 @@ test('a prepared change runs inside a write only', async () => {
   expect(await names()).toEqual(['a'])
 })
 
-test('17: 64 writers that add to one number lose nothing', async () => {
+test('17: 64 concurrent increments of one number lose nothing', async () => {
   const { db, put } = await openTestDb()
   await db.write((tx) => put(tx, 'n'))
   const { contentVersions } = db.tables
@@ -101,7 +101,7 @@ test('17: 64 writers that add to one number lose nothing', async () => {
   expect(await db.read.select().from(contentVersions)).toMatchObject([{ version: 65 }])
 })
 
-test('16: a foreign lock is waited for, then 503, without stopping the loop or reads', async () => {
+test("16: waits for another process's lock, then replies 503, without blocking reads", async () => {
   const { db, path, put, names } = await openTestDb()
   using foreign = new Database(path)
   foreign.run('BEGIN IMMEDIATE')
@@ -121,7 +121,7 @@ test('16: a foreign lock is waited for, then 503, without stopping the loop or r
   expect(await names()).toEqual(['b'])
 })
 
-test('a full database is insufficient storage, fails the whole commit, and can be written again', async () => {
+test('a full disk fails the whole commit with insufficient_storage, and writing works again later', async () => {
   const { db, client, put, names } = await openTestDb()
   const { page_count: pages } = client.query('PRAGMA page_count').get() as { page_count: number }
   client.run(`PRAGMA max_page_count = ${pages}`)
@@ -136,7 +136,7 @@ test('a full database is insufficient storage, fails the whole commit, and can b
   expect(await names()).toHaveLength(1)
 })
 
-test('after stopWriting nothing is written any more', async () => {
+test('writes nothing after stopWriting', async () => {
   const { db, put, names } = await openTestDb()
   const before = db.write((tx) => put(tx, 'a'))
   await db.stopWriting('test')
@@ -159,7 +159,7 @@ test('every connection is durable and checks foreign keys', async () => {
   await expect(insert).rejects.toThrow()
 })
 
-test('23: a migration that rebuilds a parent keeps its children', async () => {
+test('23: a migration that rebuilds a parent table keeps its children', async () => {
   const { client } = await openTestDb()
   client.run(`INSERT INTO rate_sets VALUES ('s', 'ecb', 'EUR', '2026-07-06', 1, 1)`)
   client.run(`INSERT INTO rates VALUES ('s', 'USD', 1.1)`)
@@ -175,7 +175,7 @@ ALTER TABLE n RENAME TO rate_sets;`
   expect(client.query('PRAGMA foreign_keys').get()).toEqual({ foreign_keys: 1 })
 })
 
-test('24: a migration that fails changes nothing, nor do those before it', async () => {
+test('24: a failing migration changes nothing, and neither do those before it', async () => {
   const { client } = await openTestDb()
   const schema = () => JSON.stringify(client.query('SELECT sql FROM sqlite_master').all())
   const before = schema()
@@ -188,7 +188,7 @@ test('24: a migration that fails changes nothing, nor do those before it', async
   expect(schemaVersion(client)).toBe(migrations.length)
 })
 
-test('26: a newer database, a foreign one and garbage are refused and left as they are', async () => {
+test('26: refuses a newer database, a foreign one and garbage without changing them', async () => {
   const { path, client } = await openTestDb()
   expect(await reasonNotToOpen(path, migrations)).toBeNull()
   expect(await reasonNotToOpen(`${path}.none`, migrations)).toBeNull()

@@ -6,23 +6,26 @@ import { deliver } from '../../support/billing.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 
-test.each([0, 1, 2, 3, 5])('%d rows lie in ranges of two, each in one of them', async (count) => {
-  await using app = await createTestApp()
-  const ids: string[] = []
-  for (let at = 0; at < count; at++) ids.push((await app.register()).user._id)
-  const { read, tables } = app.services.db
-  const { users } = tables
-  const found: string[][] = []
-  for await (const range of keyRanges(read, users, users.id, { rows: 2 })) {
-    const rows = await read.select({ id: users.id }).from(users).where(range)
-    found.push(rows.map(({ id }) => id))
-  }
-  expect(found.flat().toSorted()).toEqual(ids.toSorted())
-  expect(Math.max(0, ...found.map(({ length }) => length))).toBe(Math.min(count, 2))
-  expect(await countRows(read, users, users.id)).toBe(count)
-})
+test.each([0, 1, 2, 3, 5])(
+  'splits %d rows into ranges of two, each row in exactly one',
+  async (count) => {
+    await using app = await createTestApp()
+    const ids: string[] = []
+    for (let at = 0; at < count; at++) ids.push((await app.register()).user._id)
+    const { read, tables } = app.services.db
+    const { users } = tables
+    const found: string[][] = []
+    for await (const range of keyRanges(read, users, users.id, { rows: 2 })) {
+      const rows = await read.select({ id: users.id }).from(users).where(range)
+      found.push(rows.map(({ id }) => id))
+    }
+    expect(found.flat().toSorted()).toEqual(ids.toSorted())
+    expect(Math.max(0, ...found.map(({ length }) => length))).toBe(Math.min(count, 2))
+    expect(await countRows(read, users, users.id)).toBe(count)
+  },
+)
 
-test('ranges among some rows hold none of the others', async () => {
+test('ranges over a subset contain no other rows', async () => {
   await using app = await createTestApp()
   await deliverTypes(app, ['TEST', 'RENEWAL', 'TEST', 'TEST'])
   const { read, tables } = app.services.db
@@ -35,7 +38,7 @@ test('ranges among some rows hold none of the others', async () => {
   expect(found).toBe(3)
 })
 
-test('paywall telemetry loses its body after thirty days, and nothing else does', async () => {
+test('removes the payload of paywall telemetry after thirty days, and of nothing else', async () => {
   await using app = await createTestApp()
   const start = app.clock.now
   await deliverTypes(app, ['PAYWALL_CLOSE', 'RENEWAL', 'PAYWALL_IMPRESSION'])

@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
 import { onSqlite, sqliteClientOf } from '../../support/databases.ts'
 
-/** What grows with the people and their events. */
+/** The tables that grow with users and events. */
 const GROWING = [
   ...['users', 'sessions', 'refresh_tokens', 'known_devices', 'identities', 'attachments'],
   ...['billing_events', 'billing_aliases', 'subscriptions', 'line_holders', 'line_checkpoints'],
@@ -12,7 +12,7 @@ const GROWING = [
 ]
 
 onSqlite('the plans are those of SQLite')(
-  'no statement of a day reads a table that grows from end to end',
+  'no statement of a normal day scans a growing table',
   async () => {
     using statements = captureStatements()
     await using app = await createTestApp()
@@ -24,7 +24,7 @@ onSqlite('the plans are those of SQLite')(
   20_000,
 )
 
-/** Requests, commands and timers of every kind that reads these tables. */
+/** Runs requests, commands and timers of every kind that read these tables. */
 async function liveADay(app: TestApp) {
   const { services } = app
   const { users, billing } = services
@@ -47,7 +47,7 @@ async function liveADay(app: TestApp) {
   expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
 }
 
-/** All statements that are prepared until it is disposed of. */
+/** Records all statements that are prepared until it is disposed of. */
 function captureStatements() {
   const seen = new Set<string>()
   const { prepare } = Database.prototype

@@ -12,7 +12,7 @@ const PUBLIC = ['app_settings', 'pricing_plans', 'faqs', 'currency_rates', 'cont
 const OWN = ['/api/user/export/v1', '/api/auth/sessions/v1']
 
 onSqlite('the order of rows is changed in its file')(
-  'exports and ETags are the same in whatever order the rows of a database lie',
+  'exports and ETags do not depend on the order of rows',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'homeport-order-'))
     try {
@@ -26,7 +26,7 @@ onSqlite('the order of rows is changed in its file')(
   },
 )
 
-/** Makes a person who has two or more of everything that an export lists. */
+/** Creates a user with two or more of everything in an export. */
 async function fill(folder: string) {
   await using app = await createTestApp({ DATA_DIR: folder })
   const { db, settings } = app.services
@@ -63,7 +63,7 @@ async function read(app: TestApp, token: string) {
   return { replies: await Promise.all(replies), etags: await Promise.all(etags) }
 }
 
-/** Stores the rows of every table anew, the last one first, as another engine might return them. */
+/** Rewrites every table in reverse order, as another engine might return it. */
 function reverseRows(path: string) {
   using database = new Database(path)
   database.run('PRAGMA foreign_keys = OFF')

@@ -12,7 +12,7 @@ const SETTINGS = '/api/user/app_settings/v1'
 const head = { htu: SETTINGS }
 
 onSqlite('it looks into the files of keys')(
-  'a new key is shown a day before it is used, and the old one opens 30 days longer',
+  'publishes a new key a day before its use, and accepts the old one for 30 more days',
   async () => {
     await using app = await createTestApp()
     const old = await messagesFor(app)
@@ -42,7 +42,7 @@ onSqlite('it looks into the files of keys')(
 )
 
 onSqlite('it looks into the files of keys')(
-  'with --now every other key is refused and destroyed at once',
+  'with --now, refuses and deletes all other keys at once',
   async () => {
     await using app = await createTestApp()
     const old = await messagesFor(app)
@@ -57,7 +57,7 @@ onSqlite('it looks into the files of keys')(
 )
 
 onSqlite('it looks into the files of keys')(
-  'many rotations at once are made one after the other',
+  'runs concurrent rotations one after the other',
   async () => {
     await using app = await createTestApp()
     await Promise.all(Array.from({ length: 10 }, () => app.services.encryptionKeys.rotate(true)))
@@ -68,7 +68,7 @@ onSqlite('it looks into the files of keys')(
 )
 
 onSqlite('it looks into the files of keys')(
-  'the private keys are readable by their owner alone and are never printed',
+  'private keys are readable only by their owner and never printed',
   async () => {
     await using app = await createTestApp()
     const path = join(app.dataDir, 'secrets', 'encryption-keys.json')

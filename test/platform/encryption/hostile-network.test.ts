@@ -4,7 +4,7 @@ import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network
 
 const HOUR = 60 * 60 * 1000
 
-test('129: a client refuses every reply that was not sealed for just this request', async () => {
+test('129: the client refuses replies that were not sealed for its request', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const other = await signedIn(app)
@@ -21,7 +21,7 @@ test('129: a client refuses every reply that was not sealed for just this reques
   const [own, foreign] = earlier as [Response, Response]
   const forgeries: [string, string, NonNullable<Meddler['reply']>][] = [
     ['reply_invalid', 'an earlier one of its own', () => copyOf(own)],
-    ['reply_invalid', 'one for somebody else', () => copyOf(foreign)],
+    ['reply_invalid', 'one for another client', () => copyOf(foreign)],
     [
       'reply_invalid',
       'another status',
@@ -51,7 +51,7 @@ test('129: a client refuses every reply that was not sealed for just this reques
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
-test('127: what somebody on the way says in plain signs nobody out', async () => {
+test('127: a plain reply from an attacker on the network signs no user out', async () => {
   await using app = await createTestApp()
   const { client, network, signedOut } = await signedIn(app)
   const lie = { code: 'unauthenticated', message: 'Begone.', requestId: 'x' }
@@ -65,7 +65,7 @@ test('127: what somebody on the way says in plain signs nobody out', async () =>
   expect(signedOut.times).toBe(0)
 })
 
-test('127: a lie about a request that was carried out does not make the client do it twice', async () => {
+test('127: a forged reply does not make the client repeat a request that was carried out', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   const lies: [code: string, message: string, hours: number][] = [
@@ -73,7 +73,7 @@ test('127: a lie about a request that was carried out does not make the client d
     ['encryption_stale', 'Just now it is', 0],
     ['encryption_stale', 'The time is', 1],
     ['encryption_stale', 'The time is', -1],
-    ['encryption_stale', 'Who knows the time.', 0],
+    ['encryption_stale', 'The time is unknown.', 0],
     ['token_expired', 'Expired.', 0],
     ['unauthenticated', 'Begone.', 0],
     ['unavailable', 'Later.', 0],
@@ -103,29 +103,32 @@ test('127: a lie about a request that was carried out does not make the client d
 
 const STRIPPED = [null, '', 'test', 'production, test']
 
-test.each(STRIPPED)('127: a header changed to %p is noticed, and nothing is done', async (env) => {
-  await using app = await createTestApp()
-  const { client, network } = await signedIn(app)
-  network.meddler = {
-    request(request) {
-      const { url, method, body } = request
-      const headers = new Headers(request.headers)
-      if (env === null) headers.delete('env')
-      else headers.set('env', env)
-      return new Request(url, { method, headers, body })
-    },
-  }
-  // Without a token nothing is refused, so the reply comes in plain and the client must notice.
-  const isPlain = env === null || env === '' || env === 'test'
-  const outcome = await client.readAppSettings().catch((error) => error)
-  expect(outcome.code).toBe(isPlain ? 'reply_not_sealed' : 'malformed_request')
-  const change = await client.changeProfile({ profile: { name: 'stripped' } }).catch((e) => e)
-  expect(change.name).toBe('ApiError')
-  network.meddler = {}
-  expect((await client.readProfile()).profile.name).toBe('')
-})
+test.each(STRIPPED)(
+  '127: a header changed to %p is detected, and the request is not carried out',
+  async (env) => {
+    await using app = await createTestApp()
+    const { client, network } = await signedIn(app)
+    network.meddler = {
+      request(request) {
+        const { url, method, body } = request
+        const headers = new Headers(request.headers)
+        if (env === null) headers.delete('env')
+        else headers.set('env', env)
+        return new Request(url, { method, headers, body })
+      },
+    }
+    // Without a token the request is not refused, so the client must detect the plain reply.
+    const isPlain = env === null || env === '' || env === 'test'
+    const outcome = await client.readAppSettings().catch((error) => error)
+    expect(outcome.code).toBe(isPlain ? 'reply_not_sealed' : 'malformed_request')
+    const change = await client.changeProfile({ profile: { name: 'stripped' } }).catch((e) => e)
+    expect(change.name).toBe('ApiError')
+    network.meddler = {}
+    expect((await client.readProfile()).profile.name).toBe('')
+  },
+)
 
-test('133: what is sealed is nowhere on the wire, and tokens are not either', async () => {
+test('133: neither sealed content nor tokens appear on the wire', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app)
   const wire: string[] = []

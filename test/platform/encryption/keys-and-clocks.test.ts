@@ -6,7 +6,7 @@ import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network
 const HOUR = 60 * 60 * 1000
 const JWKS = '/.well-known/jwks.json'
 
-test('a client that has pinned its keys seals for no other, whatever the network says', async () => {
+test('a client with pinned keys seals for no other key', async () => {
   await using app = await createTestApp()
   const kid = app.services.encryptionKeys.list()[0]?.jwk.kid ?? ''
   const pinned = clientOf(app, { pinnedKeys: [kid] })
@@ -33,7 +33,7 @@ test('a client that has pinned its keys seals for no other, whatever the network
   expect(await pinned.client.readAppSettings().catch((error) => error.code)).toBe('no_trusted_key')
 })
 
-test('124: another key is learned once and the request sealed again; twice is an error', async () => {
+test('124: the client learns a new key once and seals again; a second time is an error', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   await app.services.encryptionKeys.rotate(true)
@@ -50,7 +50,7 @@ test('124: another key is learned once and the request sealed again; twice is an
   expect(failure).toMatchObject({ status: 400, code: 'encryption_unknown_key' })
 })
 
-test('128: a phone whose clock is wrong by hours learns the time of the server', async () => {
+test("128: a phone with a wrong clock learns the server's time", async () => {
   await using app = await createTestApp()
   for (const error of [-5 * HOUR, 5 * HOUR]) {
     const now = () => app.clock.now.getTime() + error
@@ -61,7 +61,7 @@ test('128: a phone whose clock is wrong by hours learns the time of the server',
   }
 })
 
-test('128: a clock that jumps while the keys change fails nothing', async () => {
+test('128: a clock that jumps during a key rotation fails no request', async () => {
   await using app = await createTestApp()
   let jump = 0
   const { client, network } = await signedIn(app, { now: () => app.clock.now.getTime() + jump })
@@ -76,14 +76,14 @@ test('128: a clock that jumps while the keys change fails nothing', async () => 
   }
 })
 
-test('128: a clock that was read slowly is not believed', async () => {
+test('128: ignores a server time from a slow reply', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
   network.meddler = {
     async reply(reply, { method, url }) {
       if (method === 'PATCH') return inPlain({ code: 'encryption_stale', message: '' }, 400)
       if (!url.includes('content_version')) return reply
-      // The way back takes five minutes.
+      // The reply takes five minutes.
       app.clock.advance(299_000)
       return reply
     },
@@ -105,7 +105,7 @@ test('128: a clock that was read slowly is not believed', async () => {
   expect(sent).toEqual([200])
 })
 
-test('132: 32 clients lose no operation while the keys change all the time', async () => {
+test('132: 32 clients lose no operation during constant key rotation', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const clients = await Promise.all(
     Array.from({ length: 32 }, async () => {
@@ -118,8 +118,8 @@ test('132: 32 clients lose no operation while the keys change all the time', asy
   let rotating = true
   const rotations = (async () => {
     for (let count = 0; count < 8; count++) {
-      // A client asks for new keys once an operation, so none may meet two changes: the first that
-      // ends after a change may have begun before it, the second knows the new key.
+      // A client reads new keys once per operation, so no operation may see two rotations. The first operation
+      // to end after a rotation may have begun before it; the second knows the new key.
       const before = [...done]
       while (done.some((operations, at) => operations < (before[at] ?? 0) + 2)) await Bun.sleep(10)
       await app.services.encryptionKeys.rotate(true)

@@ -8,7 +8,7 @@ import { routes } from '../../support/routes.ts'
 const LOGIN = '/api/auth/login/v1'
 const MAX_FAILURES = 3_000
 
-test('a sealed request that no route answers leaves nothing behind', async () => {
+test('a sealed request without a route stores nothing', async () => {
   await using app = await createTestApp()
   const { post, seal } = await messagesFor(app)
   for (const [method, path, status] of [
@@ -23,7 +23,7 @@ test('a sealed request that no route answers leaves nothing behind', async () =>
   expect(await rowsOf(app)).toBe(0)
 })
 
-test('every route that changes something carries a sealed request out once', async () => {
+test('every changing route carries out a sealed request only once', async () => {
   await using app = await createTestApp({ RATE_LIMITS: 'off' })
   const { post, seal } = await messagesFor(app)
   for (const { method, path, good } of routes.filter((route) => route.method !== 'GET')) {
@@ -47,7 +47,7 @@ test('every route that changes something carries a sealed request out once', asy
   }
 })
 
-test('what an instance whose clock is 19 minutes ahead sweeps is not carried out again', async () => {
+test('refuses a replay after an instance with a clock 19 minutes ahead has swept', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -60,7 +60,7 @@ test('what an instance whose clock is 19 minutes ahead sweeps is not carried out
   expect((await post('PATCH', path, message)).json.code).toBe('encryption_replay')
 })
 
-test('failures are limited by address for ten minutes, and what succeeded is not counted', () => {
+test('limits failures per IP address for ten minutes and does not count successes', () => {
   const clock = createClock()
   const { hold, release } = createFailureLimit({ hasLimits: true, now: () => clock.now })
   const request = () => new Request('http://localhost')

@@ -13,7 +13,7 @@ const INVALID = {
   requestId: 'fixed',
 }
 
-test('121: a message with one character changed in any part is refused with one body', async () => {
+test('121: refuses a message with any character changed, always with the same body', async () => {
   await using app = await createTestApp()
   const { seal, get, publicKey } = await messagesFor(app)
   const { accessToken: at } = await app.register()
@@ -23,7 +23,7 @@ test('121: a message with one character changed in any part is refused with one 
       parts[part] = flipped(parts[part] ?? '')
       const reply = await get(PROFILE, parts.join('.'))
       expect(reply.status).toBe(400)
-      // Another name of the key is another key: the one fault that the app can cure.
+      // Another key id is an unknown key, the one fault that an app can recover from.
       if (part === 0 && namesAnotherKey(parts[0] ?? '', publicKey.kid)) {
         expect(reply.json.code).toBe('encryption_unknown_key')
       } else expect(reply.text).toBe(JSON.stringify(INVALID))
@@ -31,7 +31,7 @@ test('121: a message with one character changed in any part is refused with one 
   }
 }, 60_000)
 
-test('121, 130: whatever else is wrong with a message, the answer is the same', async () => {
+test('121, 130: every fault of a message gets the same reply', async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -101,7 +101,7 @@ test('121, 130: whatever else is wrong with a message, the answer is the same', 
   }
 })
 
-test('124: a message for a key that is not in use says where the keys are', async () => {
+test('124: the reply to a message for an unknown key names the key set', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const names = [
@@ -156,7 +156,7 @@ describe('125: other algorithms and parameters are refused without any work:', (
   })
 })
 
-test('126: keys that are none, or of other curves, are refused', async () => {
+test('126: refuses invalid keys and keys on other curves', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const own = { kty: 'EC', crv: 'P-256' }
@@ -185,10 +185,10 @@ test('126: keys that are none, or of other curves, are refused', async () => {
   }
 })
 
-test('126: a message for a point of another curve, which is else as it must be, is refused', async () => {
+test('126: refuses a message with a point on another curve', async () => {
   await using app = await createTestApp()
-  // Whoever does not look whether (x, 0) is on the curve finds that twice this point is nothing, so that
-  // an odd private key times the point is the point itself: the agreed secret is x, known to everybody.
+  // Without a check that (x, 0) is on the curve, doubling the point gives infinity, so an odd private key
+  // times the point is the point itself: the agreed secret is x, which the attacker knows.
   const isOdd = () => {
     const d = Buffer.from(app.services.encryptionKeys.list()[0]?.jwk.d ?? '', 'base64url')
     return ((d.at(-1) ?? 0) & 1) === 1
@@ -204,7 +204,7 @@ test('126: a message for a point of another curve, which is else as it must be, 
   expect([reply.status, reply.text]).toEqual([400, JSON.stringify(INVALID)])
 })
 
-test('128: a message is fresh for 300 seconds on either side and not a second longer', async () => {
+test('128: accepts a message 300 seconds before and after its time, and no longer', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const now = Math.floor(app.clock.now.getTime() / 1000)

@@ -7,7 +7,7 @@ import { messagesFor } from '../../support/messages.ts'
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
 
-test('122: the same message is carried out once, one after the other and twenty at once', async () => {
+test('122: carries out the same message once, sequentially and twenty at a time', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -27,7 +27,7 @@ test('122: the same message is carried out once, one after the other and twenty 
   expect(statuses).toEqual([200, ...Array(19).fill(409)])
 })
 
-test('122: what is sealed again later is remembered from then on', async () => {
+test('122: remembers a message sealed again later from that time on', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
@@ -41,14 +41,14 @@ test('122: what is sealed again later is remembered from then on', async () => {
   expect((await post('PATCH', PROFILE, again)).json.code).toBe('encryption_replay')
 })
 
-test('122: messages are remembered for as long as they could come again, and no longer', async () => {
+test('122: remembers messages exactly as long as they could be replayed', async () => {
   await using app = await createTestApp()
   const { post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register()
   await post('PATCH', PROFILE, patchName(accessToken, 'x', { head: { iat: ahead(app, 300) } }))
   const { db, replayGuard } = app.services
   const count = () => db.read.$count(db.tables.sealedRequests)
-  // An hour more, for instances whose clocks differ.
+  // One more hour, for instances with different clocks.
   app.clock.advance(72 * 60_000)
   await replayGuard.sweep()
   expect(await count()).toBe(1)
@@ -57,7 +57,7 @@ test('122: messages are remembered for as long as they could come again, and no 
   expect(await count()).toBe(0)
 })
 
-test('123: a message for another path, method, query or person is refused', async () => {
+test('123: refuses a message for another path, method, query or user', async () => {
   await using app = await createTestApp()
   const { seal, get, post, patchName } = await messagesFor(app)
   const ann = await app.register()
@@ -85,7 +85,7 @@ test('123: a message for another path, method, query or person is refused', asyn
   expect((await get(PROFILE, inHeader, { token: ann.accessToken })).status).toBe(200)
 })
 
-test('123: nobody can put a token of theirs beside a message, in whatever form', async () => {
+test('123: refuses a foreign token next to a message in any form', async () => {
   await using app = await createTestApp()
   const { seal, get, post } = await messagesFor(app)
   const { accessToken } = await app.register('thief@example.com')
@@ -112,12 +112,12 @@ test('123: nobody can put a token of theirs beside a message, in whatever form',
     const cty = 'application/json'
     const message = seal({ head, header: { cty }, body: JSON.stringify(json) })
     expect((await post('POST', head.htu, message, { headers })).status).toBe(400)
-    // Without sealing it is no token either.
+    // It is not accepted in a plain request either.
     expectFailure(await app.ask('GET', PROFILE, { headers }), 401)
   }
 })
 
-test('127: a sealed session is refused in plain, however the header is stripped', async () => {
+test('127: refuses plain requests of a sealed session, however the header is stripped', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const sealed = await app.register('ann@example.com')
   const token = sealed.accessToken
@@ -139,7 +139,7 @@ test('127: a sealed session is refused in plain, however the header is stripped'
     headers: { env: 'test' },
   })
   expect([upgrade.status, upgrade.json.code]).toEqual([403, 'encryption_required'])
-  // None of it has used the session up, and the next tokens of it are bound as well.
+  // The session is still usable, and its next tokens are bound as well.
   const json = { refreshToken: sealed.refreshToken }
   const next = (await app.ask('POST', '/api/auth/refresh/v1', { json })).json.response
   expect((await app.ask('GET', PROFILE, { token: next.accessToken })).status).toBe(200)
@@ -148,7 +148,7 @@ test('127: a sealed session is refused in plain, however the header is stripped'
   expect(claimsOf(next.accessToken)).toMatchObject({ enc: 1 })
 })
 
-test('127: a plain session stays one, and may seal its requests as well', async () => {
+test('127: a plain session stays plain and may also seal requests', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   const json = { email: 'ann@example.com', password: PASSWORD }
   const env = { headers: { env: 'test' } }
@@ -161,7 +161,7 @@ test('127: a plain session stays one, and may seal its requests as well', async 
   expect(claimsOf(refreshed.json.response.accessToken)).not.toHaveProperty('enc')
 })
 
-test('127: where sealing is required, only what holds nothing secret is served in plain', async () => {
+test('127: with sealing required, serves only paths without secrets in plain', async () => {
   const required = { PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   const { accessToken: token } = await app.register()
@@ -182,7 +182,7 @@ test('127: where sealing is required, only what holds nothing secret is served i
   expectFailure(await app.ask('POST', '/api/auth/login/v1', login), 403)
   for (const path of ['/health', '/ready', '/docs', '/docs/json', '/.well-known/jwks.json']) {
     expect([path, (await app.ask('GET', path, env)).status]).toEqual([path, 200])
-    // An app that sends its env with everything is understood as well.
+    // Apps may send env with every request.
     const other = { headers: { env: 'production' } }
     expect([path, (await app.ask('GET', path, other)).status]).toEqual([path, 200])
   }
@@ -192,7 +192,7 @@ test('127: where sealing is required, only what holds nothing secret is served i
   expect((await app.ask('GET', SETTINGS)).status).toBe(200)
 })
 
-test('sealed replies are neither cached nor compared, and HEAD is answered without one', async () => {
+test('sealed replies have no ETag and no caching, and HEAD has no sealed body', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   const plain = await app.ask('GET', SETTINGS)
@@ -208,7 +208,7 @@ test('sealed replies are neither cached nor compared, and HEAD is answered witho
   expect([bare.status, bare.text]).toEqual([200, ''])
 })
 
-test('errors of a route are sealed, those before it are not', async () => {
+test('seals the errors of a route, but not those before it', async () => {
   await using app = await createTestApp()
   const { seal, get } = await messagesFor(app)
   for (const [path, status] of [
@@ -220,7 +220,7 @@ test('errors of a route are sealed, those before it are not', async () => {
   }
 })
 
-test('54: whatever a handler throws is answered sealed', async () => {
+test('54: seals the reply to any thrown error', async () => {
   await using app = await createTestApp({}, { mode: 'sealed' })
   app.expectErrors()
   const thrown = [new Error('CANARY'), 'CANARY', null, undefined]
@@ -232,7 +232,7 @@ test('54: whatever a handler throws is answered sealed', async () => {
   }
 })
 
-test('133: neither what is sealed nor its keys nor its tokens are in the log', async () => {
+test('133: logs neither sealed content nor its keys and tokens', async () => {
   await using app = await createTestApp({ LOG_LEVEL: 'debug' })
   const { seal, get, post, patchName } = await messagesFor(app)
   const { accessToken } = await app.register('canary@example.com')

@@ -21,7 +21,7 @@ const keys = {
 }
 
 describe('134: with fixed keys', () => {
-  test.each(requests)('$name: two implementations make the same bytes', async (vector) => {
+  test.each(requests)('$name: two implementations produce the same bytes', async (vector) => {
     const { ephemeralKey, header, jwe } = vector
     const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
     expect(rawSealForKey({ header, plaintext, iv }, publicKey, ephemeralKey)).toBe(jwe)
@@ -46,22 +46,25 @@ describe('134: with fixed keys', () => {
     },
   )
 
-  test.each(replies)('$name: two implementations make it, the client opens it', async (vector) => {
-    const { header, jwe, jti, status } = vector
-    const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
-    const replyKey = bytes(vector.replyKey)
-    expect(rawSealUnderKey({ header, plaintext, iv }, replyKey)).toBe(jwe)
-    const byJose = new CompactEncrypt(plaintext)
-      .setProtectedHeader(header)
-      .setInitializationVector(iv)
-    expect(await byJose.encrypt(replyKey)).toBe(jwe)
-    expect(rawOpenUnderKey(jwe, replyKey).plaintext).toEqual(plaintext)
-    const { body } = await openReply(jwe, status, { jti, replyKey })
-    expect(plaintext.toString()).toEndWith(`\n${Buffer.from(body)}`)
-  })
+  test.each(replies)(
+    '$name: two implementations produce it, and the client opens it',
+    async (vector) => {
+      const { header, jwe, jti, status } = vector
+      const [plaintext, iv] = [bytes(vector.plaintext), bytes(vector.iv)]
+      const replyKey = bytes(vector.replyKey)
+      expect(rawSealUnderKey({ header, plaintext, iv }, replyKey)).toBe(jwe)
+      const byJose = new CompactEncrypt(plaintext)
+        .setProtectedHeader(header)
+        .setInitializationVector(iv)
+      expect(await byJose.encrypt(replyKey)).toBe(jwe)
+      expect(rawOpenUnderKey(jwe, replyKey).plaintext).toEqual(plaintext)
+      const { body } = await openReply(jwe, status, { jti, replyKey })
+      expect(plaintext.toString()).toEndWith(`\n${Buffer.from(body)}`)
+    },
+  )
 })
 
-test('134: what the client seals the second implementation opens, and the reverse', async () => {
+test('134: the client and the second implementation open each other’s messages', async () => {
   const server = { kid: serverKey.kid, key: await importJWK(publicKey, 'ECDH-ES') }
   for (const size of [0, 1, 2, 3, 1_000, 100_000]) {
     const body = randomFillSync(new Uint8Array(size))

@@ -6,7 +6,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 const MINUTE = 60_000
 const DAY = 24 * 60 * MINUTE
 
-test('a start with a clock that is months ahead deletes no guest and records no time', async () => {
+test('started with a clock months ahead, deletes no guest and records no time', async () => {
   await using app = await createTestApp()
   const { db, recorder } = app.services
   await app.ask('POST', '/api/auth/guest/v1')
@@ -17,7 +17,7 @@ test('a start with a clock that is months ahead deletes no guest and records no 
   expect(await recorder.newestAt()).toEqual(known)
 })
 
-test('a start in the same night as the last recorded time deletes guests', async () => {
+test('started in the night of the last recorded time, deletes guests', async () => {
   await using app = await createTestApp()
   const { db, recorder } = app.services
   await app.ask('POST', '/api/auth/guest/v1')
@@ -27,7 +27,7 @@ test('a start in the same night as the last recorded time deletes guests', async
   expect(await db.read.$count(db.tables.users)).toBe(0)
 })
 
-test('an instance whose clock differs from the shared one deletes nothing by age', async () => {
+test('an instance with a different clock than the database deletes nothing by age', async () => {
   await using app = await createTestApp()
   app.clock.now = nightIn(120)
   await app.services.recorder.flush()
@@ -39,7 +39,7 @@ test('an instance whose clock differs from the shared one deletes nothing by age
   expect(await startInTheNight(app, 2_000)).toContain('idle guests')
 })
 
-test('a later time than now, left by a wrong clock, is not the last recorded one', async () => {
+test('ignores recorded times in the future', async () => {
   await using app = await createTestApp()
   const { recorder } = app.services
   await recorder.flush()
@@ -50,7 +50,7 @@ test('a later time than now, left by a wrong clock, is not the last recorded one
   expect(await recorder.newestAt()).toEqual(known)
 })
 
-/** Runs what is due when a server starts in 120 days, before guests are deleted; the names of what all instances share. */
+/** Runs the timers that are due when a server starts in 120 days, and returns the names of the shared ones. */
 async function startInTheNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
   const claimed: string[] = []
@@ -63,7 +63,7 @@ async function startInTheNight(app: TestApp, skew: number | null = null): Promis
     runs,
     readLastKnown: recorder.newestAt,
     readSkew: async () => skew,
-    // Each look is a minute later: the night comes without waiting for it.
+    // The clock advances a minute per check, so that the night comes without waiting.
     clocks: {
       wall: () => {
         wall += MINUTE

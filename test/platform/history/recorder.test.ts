@@ -8,10 +8,10 @@ const MINUTE = 60_000
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 const NOON = Date.UTC(2026, 9, 1, 12)
-/** Four buckets for each doubling. */
+/** Four buckets per doubling. */
 const STEP = 2 ** (1 / 4)
 
-test('a minute holds what was asked in it, and the next one begins anew', async () => {
+test('a sample contains the requests of its minute only', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = record(app)
   answer(recorder, 0.01, 200, 97)
@@ -31,7 +31,7 @@ test('a minute holds what was asked in it, and the next one begins anew', async 
   expect(second?.p99).toBeLessThan(2)
 })
 
-test('times are those of the slowest half and hundredth, a fifth too long at most', async () => {
+test('p50 and p99 are at most a fifth too high', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   const ms = fc.double({ min: 0.5, max: 600_000, noNaN: true })
@@ -54,7 +54,7 @@ test('times are those of the slowest half and hundredth, a fifth too long at mos
   await fc.assert(property, { numRuns: 25 })
 })
 
-test('what took no time or an age has a time as well, and nothing has none', async () => {
+test('the shortest and longest times count, and no request means no time', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   await nextMinute(app, recorder)
@@ -67,7 +67,7 @@ test('what took no time or an age has a time as well, and nothing has none', asy
   expect(times[2]).toBeGreaterThan(20 * MINUTE)
 })
 
-test('at its end an hour is kept: all that was asked, and the worst minute', async () => {
+test('stores each hour with its totals and its slowest minute', async () => {
   await using app = await startAt(NOON)
   const { recorder, writes } = record(app)
   for (let minute = 0; minute < 60; minute++) {
@@ -83,7 +83,7 @@ test('at its end an hour is kept: all that was asked, and the worst minute', asy
   expect(hour?.p50).toBeWithin(2_000, 2_000 * STEP)
 })
 
-test('minutes are kept for a day and hours for 30', async () => {
+test('keeps minutes for a day and hours for 30 days', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   const { samples } = app.services.db.tables
@@ -106,7 +106,7 @@ test('minutes are kept for a day and hours for 30', async () => {
   expect(await kept()).not.toContain('hour 0')
 })
 
-test('instances are told together, and one that starts again changes nothing', async () => {
+test('merges instances, and a restart changes nothing', async () => {
   await using app = await startAt(NOON)
   const [one, other] = [record(app, 'one').recorder, record(app, 'other').recorder]
   answer(one, 0.01, 200, 3)
@@ -125,7 +125,7 @@ test('instances are told together, and one that starts again changes nothing', a
   expect(sample?.memory).toBe(memory.reduce((sum, bytes) => sum + bytes, 0))
 })
 
-test('the last minutes are those that were kept', async () => {
+test('lastMinutes sums the stored minutes', async () => {
   await using app = await startAt(NOON)
   const { recorder } = record(app)
   for (let minute = 0; minute < 15; minute++) {
@@ -138,7 +138,7 @@ test('the last minutes are those that were kept', async () => {
   expect(await recorder.lastMinutes(15)).toMatchObject({ requests: 15, errors: 1 })
 })
 
-test('every request counts, and the console shows it', async () => {
+test('counts every request and shows it in the console', async () => {
   await using app = await startAt(NOON)
   for (const path of ['/health', '/nowhere', '/api/user/faqs/v1']) await app.ask('GET', path)
   await Bun.sleep(1)
@@ -173,7 +173,7 @@ function answer(recorder: Recorder, seconds: number, status = 200, times = 1) {
   for (let at = 0; at < times; at++) recorder.observe({ seconds, status, isEvent: false })
 }
 
-/** Lets a minute pass, at whose end it is kept. */
+/** Advances the clock by a minute and stores its sample. */
 async function nextMinute({ clock }: TestApp, recorder: Recorder) {
   clock.advance(MINUTE)
   await recorder.flush()

@@ -41,7 +41,7 @@ test.each(['null', 'undefined', ''])('uploads with the key %p are not retries', 
 })
 
 test.each(['staging', 'production', 'two words'])(
-  'plain JSON with the env %p is told which values the header has',
+  'plain JSON with env %p gets an error that lists the valid values',
   async (env) => {
     await using app = await createTestApp()
     const json = { email: 'ann@example.com', password: PASSWORD }

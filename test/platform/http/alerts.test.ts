@@ -8,17 +8,17 @@ import { createTestApp, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts
 const RULES = join(import.meta.dir, '..', '..', '..', 'docs', 'monitoring', 'alerts.yml')
 const PROMTOOL = Bun.which('promtool')
 const WEBHOOK = '/api/webhooks/billing/v1'
-/** When the billing provider tries a delivery again, in minutes after the first try. */
+/** When the billing provider retries a delivery, in minutes after the first try. */
 const RETRIES = [0, 5, 15, 35, 75, 155]
 
 const withPromtool = test.skipIf(PROMTOOL === null)
 const folder = await mkdtemp(join(tmpdir(), 'homeport-alerts-'))
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Numbers of one series, one a minute, as promtool writes them: `0x5` is six zeros. */
+/** The samples of one series, one per minute, in promtool's notation: `0x5` is six zeros. */
 type Series = { series: string; values: string }
 
-test('every metric that an alert names is there before anything has happened', async () => {
+test('exports every metric that an alert uses from the start', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATES_PROVIDER: 'ecb' })
   const names = new Set((await Bun.file(RULES).text()).match(/homeport_\w+/g))
   const text = await metricsOf(app)
@@ -31,7 +31,7 @@ test('every metric that an alert names is there before anything has happened', a
 })
 
 withPromtool(
-  'a delivery that is refused while nothing else comes raises an alert until it is settled (needs promtool)',
+  'a refused delivery without any other raises an alert until it is accepted (needs promtool)',
   async () => {
     await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
     const scrapes = [await metricsOf(app)]
@@ -73,7 +73,7 @@ withPromtool('deliveries that are taken raise no alert (needs promtool)', async 
   ).toEqual([])
 })
 
-/** What raises each of the other alerts, and what does not. */
+/** What raises each other alert, and what does not. */
 const others: [alert: string, bad: Record<string, string>, good: Record<string, string>][] = [
   ['HomeportDown', { 'up{job="homeport"}': '0x120' }, { 'up{job="homeport"}': '1x120' }],
   ['HomeportNotReady', component('storage', 0), component('storage', 1)],
@@ -117,7 +117,7 @@ withPromtool('every other alert is raised by what it is for alone (needs promtoo
   expect(firingOf(cases, '5m').toSorted()).toEqual(bad.map(({ name }) => `${name} 110`).toSorted())
 })
 
-test('every alert is tested', async () => {
+test('tests every alert', async () => {
   const names = (await Bun.file(RULES).text()).matchAll(/- alert: (\w+)/g)
   const tested = new Set(['HomeportBillingRefused', ...others.map(([alert]) => alert)])
   expect([...names].map(([, name = '']) => name).filter((name) => !tested.has(name))).toEqual([])
@@ -150,7 +150,7 @@ function denials(wrong: string): Record<string, string> {
   return { 'homeport_denials_total{reason="wrong_password"}': wrong }
 }
 
-/** The lines of `/metrics`, once it has counted as many deliveries with a code. */
+/** The lines of `/metrics` once it has counted this many deliveries with a code. */
 async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
   const counted = new RegExp(
     `^homeport_billing_deliveries_total\\{.*code="${code}".*\\} ${count}$`,
@@ -164,7 +164,7 @@ async function metricsOf(app: TestApp, code = '', count = 0): Promise<string> {
   throw new Error(`/metrics does not tell of ${count} deliveries with ${code}`)
 }
 
-/** The series of a metric over scrapes of `/metrics`, one a minute; `_` where one had not begun. */
+/** The series of a metric over scrapes of `/metrics`, one per minute; `_` before the first sample. */
 function seriesOf(name: string, scrapes: string[]): Series[] {
   const values = scrapes.map(
     (text) => new Map(text.split('\n').map((line) => line.split(/ (?=\S+$)/) as [string, string])),
@@ -180,7 +180,7 @@ type Case = { name: string; alert: string; series: Series[]; minutes: number[] }
 /** Name and minute of each case at which its alert is firing. */
 function firingOf(cases: Case[], evaluation_interval = '1m'): string[] {
   const path = join(folder, `${crypto.randomUUID()}.json`)
-  // Where something fires, promtool says that it expected nothing.
+  // When an alert fires, promtool reports that none was expected.
   const tests = cases.map(({ name, alert, series, minutes }) => ({
     name,
     interval: '1m',

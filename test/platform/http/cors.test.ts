@@ -5,7 +5,7 @@ const ORIGIN = 'https://app.example.com'
 const PROFILE = '/api/user/profile/v1'
 const SETTINGS = '/api/user/app_settings/v1'
 
-test('a browser on an origin that is listed may ask, and read the answers and the errors', async () => {
+test('a listed origin may send requests and read replies and errors', async () => {
   await using app = await createTestApp({ CORS_ORIGINS: `https://other.example.com,${ORIGIN}` })
   const asked = await preflight(app, ORIGIN)
   expect(asked.status).toBe(204)
@@ -28,7 +28,7 @@ test('a browser on an origin that is listed may ask, and read the answers and th
   }
 })
 
-test('every other origin gets no word of it, and caches are told that origins differ', async () => {
+test('other origins get no CORS headers, and Vary names Origin', async () => {
   await using app = await createTestApp({ CORS_ORIGINS: ORIGIN })
   for (const origin of [`${ORIGIN}.evil.example`, 'null', 'http://app.example.com', '*']) {
     expect((await preflight(app, origin)).status).toBe(405)
@@ -38,14 +38,14 @@ test('every other origin gets no word of it, and caches are told that origins di
   }
 })
 
-test('without origins nothing of this is said', async () => {
+test('sends no CORS headers without configured origins', async () => {
   await using app = await createTestApp()
   const reply = await app.ask('GET', SETTINGS, { headers: { origin: ORIGIN } })
   expect(reply.headers.get('vary')).toBeNull()
   expect((await preflight(app, ORIGIN)).status).toBe(405)
 })
 
-test('127: sealed replies can be read by a browser too, where sealing is required as well', async () => {
+test('127: browsers can read sealed replies, also with sealing required', async () => {
   const required = { CORS_ORIGINS: ORIGIN, PAYLOAD_ENCRYPTION: 'required' }
   await using app = await createTestApp(required, { mode: 'sealed' })
   expect((await preflight(app, ORIGIN)).status).toBe(204)

@@ -6,7 +6,7 @@ import { untilLogged } from '../../support/log-lines.ts'
 const PROFILE = '/api/user/profile/v1'
 const MINUTE = 60_000
 
-/** The type and key of a token are ours, its claims are those of `claims`. */
+/** Signs a token of our type and key with `claims`. */
 function forge(app: TestApp, token: string, claims: Record<string, unknown>): string {
   const [, payload = ''] = token.split('.')
   const own = JSON.parse(Buffer.from(payload, 'base64url').toString())
@@ -26,16 +26,19 @@ const anonymous: Case[] = [
   ['wrong_issuer', (app, own) => bearer(forge(app, own, { iss: 'https://test.example.com' }))],
 ]
 
-test.each(anonymous)('a token is refused as %s, and names nobody', async (reason, headersOf) => {
-  await using app = await createTestApp()
-  const { accessToken } = await app.register()
-  const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
-  expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
-  const line = await untilLogged(app.lines, { status: 401, reason })
-  expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
-})
+test.each(anonymous)(
+  'a token is refused as %s without naming a user',
+  async (reason, headersOf) => {
+    await using app = await createTestApp()
+    const { accessToken } = await app.register()
+    const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
+    expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
+    const line = await untilLogged(app.lines, { status: 401, reason })
+    expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
+  },
+)
 
-test('tells why the token of a known session is refused, and whose it is', async () => {
+test('logs why the token of a known session is refused, and whose it is', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', RATE_LIMITS: 'off' })
   const email = 'ann@example.com'
   const { user } = await app.register(email)
@@ -94,7 +97,7 @@ test('tells why the token of a known session is refused, and whose it is', async
   expect(app.lines.join('')).not.toContain(idle.refreshToken)
 })
 
-test('tells a wrong password from an unknown address, and only to the log', async () => {
+test('distinguishes a wrong password from an unknown address only in the log', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('ann@example.com')
   const signIn = async (email: string) => {
@@ -108,7 +111,7 @@ test('tells a wrong password from an unknown address, and only to the log', asyn
   expect(unknown['userId']).toBeUndefined()
 })
 
-test('tells why a delivery of the billing provider is refused', async () => {
+test("logs why a billing provider's delivery is refused", async () => {
   await using app = await createTestApp({ WEBHOOK_SIGNING_SECRET: 'signing-secret' })
   const deliver = (headers: Record<string, string>) =>
     app.ask('POST', '/api/webhooks/billing/v1', { json: { event: { type: 'TEST' } }, headers })

@@ -8,7 +8,7 @@ const READ = '#operations-Profile-readProfile'
 beforeAll(buildExecutable, 60_000)
 
 test.skipIf(CHROMIUM === null)(
-  'a request is tried on the docs page, with a token',
+  'the docs page can send a request with a token',
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()

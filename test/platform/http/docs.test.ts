@@ -10,7 +10,7 @@ type Schema = Record<string, unknown>
 
 const { Spectral } = spectralCore
 
-test('the interface is OpenAPI 3.0.3 that redocly finds no error in', async () => {
+test('the document is OpenAPI 3.0.3 without errors for redocly', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   expect(json.openapi).toBe('3.0.3')
@@ -30,7 +30,7 @@ test('the interface is OpenAPI 3.0.3 that redocly finds no error in', async () =
   expect(told).toEqual([])
 }, 60_000)
 
-test('spectral finds nothing in it either', async () => {
+test('spectral finds no errors in it either', async () => {
   await using app = await createTestApp()
   const spectral = new Spectral()
   spectral.setRuleset({ extends: [[rulesets.oas, 'recommended']] } as never)
@@ -41,7 +41,7 @@ test('spectral finds nothing in it either', async () => {
   }
 }, 30_000)
 
-test('every operation, parameter and property is described and has an example', async () => {
+test('every operation, parameter and property has a description and an example', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   for (const [path, item] of Object.entries(json.paths as Record<string, Record<string, Schema>>)) {
@@ -74,7 +74,7 @@ test('every operation, parameter and property is described and has an example', 
   expect(schemas.LoginBody.properties.email.example).toBe('ann@example.com')
 })
 
-test('headers, open lists of words and what may be null are told so that generators get them', async () => {
+test('documents headers, open enums and nullable fields so that generators understand them', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   const names = (path: string, method: string) =>
@@ -106,7 +106,7 @@ test('headers, open lists of words and what may be null are told so that generat
   expect(JSON.stringify(json)).not.toContain('"anyOf"')
 })
 
-test('what signing in answers is one of two models, and any file of several is said', async () => {
+test('a sign-in returns one of two models, and an upload may have several files', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   const { schemas } = json.components
@@ -121,7 +121,7 @@ test('what signing in answers is one of two models, and any file of several is s
   expect(uploadOf(json).file).toMatchObject({ type: 'array', maxItems: 10 })
 })
 
-test('generators that know no choice of models get a simple document', async () => {
+test('generators without oneOf get a simple document', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json?simple')
   const { SignInResult, LoginReply, SignInReply } = json.components.schemas
@@ -132,7 +132,7 @@ test('generators that know no choice of models get a simple document', async () 
   expect(uploadOf(json).file).toMatchObject({ type: 'string', format: 'binary' })
 })
 
-test('a setting of the app may be true or false, a number or text', async () => {
+test('a custom setting may be a boolean, a number or text', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   const { features } = json.components.schemas.AppSettings.properties
@@ -145,7 +145,7 @@ function uploadOf({ paths }: any) {
   return requestBody.content['multipart/form-data'].schema.properties
 }
 
-test('generators get named models, plain types and one tag an operation', async () => {
+test('generators get named models, plain types and one tag per operation', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   const operations = Object.values(json.paths as Record<string, Record<string, Schema>>).flatMap(
@@ -187,7 +187,7 @@ test('generators get named models, plain types and one tag an operation', async 
   expect(query['type'].enum).toEqual(['supportTicket', 'publicAsset'])
 })
 
-test('what routes answer is what they document', async () => {
+test('routes reply as documented', async () => {
   await using app = await createTestApp()
   const { json } = await app.ask('GET', '/docs/json')
   for (const [path, item] of Object.entries(json.paths as Record<string, Record<string, Schema>>)) {
@@ -197,7 +197,7 @@ test('what routes answer is what they document', async () => {
   }
 })
 
-test('a browser that opens the address sees what it is, a program nothing', async () => {
+test('/ shows a page to browsers and 404 to other clients', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees <3', PAYLOAD_ENCRYPTION: 'required' })
   const accept = 'text/html,application/xhtml+xml,*/*;q=0.8'
   const page = await app.ask('GET', '/', { headers: { accept } })
@@ -211,7 +211,7 @@ test('a browser that opens the address sees what it is, a program nothing', asyn
   expect([program.status, program.json.code]).toEqual([404, 'not_found'])
 })
 
-test('the docs page loads nothing from elsewhere', async () => {
+test('the docs page loads nothing from other origins', async () => {
   await using app = await createTestApp()
   const page = await app.ask('GET', '/docs')
   expect(page.headers.get('content-type')).toStartWith('text/html')

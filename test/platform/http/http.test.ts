@@ -3,7 +3,7 @@ import { createTestApp } from '../../support/app.ts'
 import { expectFailure, throwAt } from '../../support/failure.ts'
 import { rawRequest } from '../../support/raw-request.ts'
 
-test('the reply headers stand on successes and failures', async () => {
+test('sends the common headers with successes and failures', async () => {
   await using app = await createTestApp()
   for (const path of ['/api/user/app_settings/v1', '/api/user/profile/v1', '/nowhere']) {
     const { headers } = await app.ask('GET', path)
@@ -18,7 +18,7 @@ test('the reply headers stand on successes and failures', async () => {
   }
 })
 
-test('no page can be framed by another one', async () => {
+test('no page can be framed', async () => {
   await using app = await createTestApp()
   for (const path of [
     '/',
@@ -37,7 +37,7 @@ test('no page can be framed by another one', async () => {
   }
 })
 
-test('browsers are told to come back by https where TLS is our own, and only there', async () => {
+test('sends HSTS only when it terminates TLS itself', async () => {
   const paths = ['/docs', '/docs/style.css', '/docs/json', '/console', '/nowhere', '/health']
   for (const [environment, expected] of [
     [{}, null],
@@ -51,7 +51,7 @@ test('browsers are told to come back by https where TLS is our own, and only the
   }
 })
 
-test('a plain X-Request-Id is taken over, any other is replaced', async () => {
+test('keeps a plain X-Request-Id and replaces any other', async () => {
   await using app = await createTestApp()
   const idFor = async (id: string) => {
     const { json, headers } = await app.ask('GET', '/nowhere', { headers: { 'x-request-id': id } })
@@ -71,7 +71,7 @@ test.each([
   ['OPTIONS', '/api/user/app_settings/v1', 405, 'GET, HEAD'],
   ['POST', '/files/x', 405, 'GET, HEAD'],
   ['GET', '/api/webhooks/billing/v1', 405, 'POST'],
-])('57: %s %s answers %d', async (method, path, status, allow) => {
+])('57: %s %s replies %d', async (method, path, status, allow) => {
   await using app = await createTestApp()
   const answer = await app.ask(method, path)
   expectFailure(answer, status)
@@ -86,7 +86,7 @@ test.each([
   ['prod', 400],
   ['TEST', 400],
   ['test', 200],
-])('the header env: %s answers %d', async (env, status) => {
+])('the header env: %s replies %d', async (env, status) => {
   await using app = await createTestApp()
   const answer = await app.ask('GET', '/api/user/app_settings/v1', { headers: { env } })
   expect(answer.status).toBe(status)
@@ -123,14 +123,14 @@ test.each([
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), status)
 })
 
-test('45: two lengths are refused, and open no way around the cap', async () => {
+test('45: refuses two Content-Lengths, which cannot bypass the limit', async () => {
   await using app = await createTestApp()
   const body = JSON.stringify({ refreshToken: 'x'.repeat(70_000) })
   const headers = { 'content-type': 'application/json', 'content-length': '70019, 70019' }
   expectFailure(await app.ask('POST', '/api/auth/refresh/v1', { body, headers }), 400)
 })
 
-test('a Host that is none gets the ordinary answer', async () => {
+test('an invalid Host gets the ordinary reply', async () => {
   await using app = await createTestApp()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   for (const host of ['[', 'a b', 'a:99999', '%zz', '<>']) {
@@ -140,7 +140,7 @@ test('a Host that is none gets the ordinary answer', async () => {
   await server.stop(true)
 })
 
-test('two Host headers are refused', async () => {
+test('refuses two Host headers', async () => {
   await using app = await createTestApp()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   for (const second of ['a', 'b']) {
@@ -150,14 +150,14 @@ test('two Host headers are refused', async () => {
   await server.stop(true)
 })
 
-test('49: half a character is refused, for it could not be kept', async () => {
+test('49: refuses lone surrogates, which cannot be stored', async () => {
   await using app = await createTestApp()
   const body = '{"email":"a@example.com","password":"\\ud800aaaaaaaa"}'
   const headers = { 'content-type': 'application/json' }
   expectFailure(await app.ask('POST', '/api/auth/register/v1', { body, headers }), 422)
 })
 
-test('51: a compressed body is refused and never inflated', async () => {
+test('51: refuses a compressed body without inflating it', async () => {
   await using app = await createTestApp()
   const body = Bun.gzipSync(Buffer.from('{"refreshToken":"x"}'))
   for (const encoding of ['gzip', 'br', 'deflate, identity']) {
@@ -166,7 +166,7 @@ test('51: a compressed body is refused and never inflated', async () => {
   }
 })
 
-test('54: whatever a handler throws, the answer is the envelope and says nothing of it', async () => {
+test('54: any thrown error gets the failure envelope without details', async () => {
   await using app = await createTestApp()
   app.expectErrors()
   const thrown = [new Error('CANARY'), new TypeError('CANARY'), 'CANARY', { message: 'CANARY' }]
@@ -180,7 +180,7 @@ test('54: whatever a handler throws, the answer is the envelope and says nothing
   expect([status, body.includes('stack')]).toEqual([500, false])
 })
 
-test('143: no password and no token reaches the log or an error', async () => {
+test('143: no password or token reaches the log or an error', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register('canary@example.com')
   const secret = 'CANARY-PASSWORD'
@@ -201,7 +201,7 @@ test('143: no password and no token reaches the log or an error', async () => {
   }
 })
 
-test('144: one line of JSON a request, whatever the path holds', async () => {
+test('144: logs one JSON line per request, whatever the path contains', async () => {
   await using app = await createTestApp()
   await app.ask('GET', '/a%0d%0a{"level":"fatal"}\u001b[31m')
   const written = () => app.lines.filter((line) => line.includes('"method"'))
@@ -214,9 +214,9 @@ test('144: one line of JSON a request, whatever the path holds', async () => {
   expect(lines[0]?.trimEnd()).not.toMatch(/[\u0000-\u001f]/)
 })
 
-/** The reply to a request written by hand. */
+/** The reply to a raw request. */
 
-test('a reply of 500 and above is a warning in the log, another one is not', async () => {
+test('logs replies of 500 and above as warnings, others not', async () => {
   await using app = await createTestApp({ MIN_FREE_BYTES: String(2 ** 52) })
   const { accessToken: token } = await app.register()
   const path = '/api/user/attachments/v1?type=supportTicket'

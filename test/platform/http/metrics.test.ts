@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
 import { serveApp } from '../../support/served.ts'
 
-/** What nginx, Caddy, HAProxy, Envoy, Traefik and the large CDNs add. */
+/** Headers that nginx, Caddy, HAProxy, Envoy, Traefik and the large CDNs add. */
 const FORWARDING = [
   'Forwarded',
   'Via',
@@ -29,7 +29,7 @@ const FORWARDING = [
   'X-Amzn-Trace-Id',
 ]
 
-test('metrics tell requests by the pattern of their route, and nothing of who asked for what', async () => {
+test('request metrics have the route pattern and nothing about users', async () => {
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   const { accessToken: token } = await app.register()
   await app.ask('GET', '/api/user/profile/v1', { token })
@@ -52,7 +52,7 @@ test('metrics tell requests by the pattern of their route, and nothing of who as
   expect(text).not.toMatch(/path-of-mine|abcdefghij|@|token-of-nobody/)
 })
 
-test('metrics tell changes, mails, rates, backups and the process', async () => {
+test('exports metrics of changes, mails, rates, backups and the process', async () => {
   const rates = { RATES_PROVIDER: 'ecb', RATES_URL: 'http://127.0.0.1:1' }
   await using app = await createTestApp({ METRICS_TOKEN: 'metrics-token', ...rates })
   const value = (text: string, name: string) =>
@@ -70,18 +70,18 @@ test('metrics tell changes, mails, rates, backups and the process', async () => 
     expect(value(text, name)).toBeGreaterThanOrEqual(0)
   }
   expect(value(text, 'process_resident_memory_bytes')).toBeGreaterThan(1e7)
-  // Without a backup there is no age.
+  // There is no age without a backup.
   expect(text).not.toMatch(/^homeport_backup_age_seconds /m)
 })
 
-test('metrics are for whoever has the token, and without one for this machine alone', async () => {
+test('metrics require the token, or without one a request from this machine', async () => {
   await using closed = await createTestApp({ METRICS_TOKEN: 'metrics-token' })
   expect((await closed.ask('GET', '/metrics')).status).toBe(401)
   await using open = await createTestApp()
   expect((await open.ask('GET', '/metrics')).status).toBe(404)
 })
 
-test('metrics are not for what a proxy on this machine passes on', async () => {
+test('refuses metrics to requests that a local proxy forwards', async () => {
   await using app = await createTestApp()
   await using served = serveApp(app)
   const prometheus = { 'x-prometheus-scrape-timeout-seconds': '10', 'user-agent': 'Prometheus' }
@@ -97,7 +97,7 @@ test('metrics are not for what a proxy on this machine passes on', async () => {
 async function metricsOf(app: Awaited<ReturnType<typeof createTestApp>>): Promise<string> {
   const reply = await app.ask('GET', '/metrics', { token: 'metrics-token' })
   expect(reply.status).toBe(200)
-  // Of several instances each says its name.
+  // With several instances, each adds its name.
   const text = reply.text.replaceAll(/homeport_instance="[^"]*",?/g, '')
   return text.replaceAll(',}', '}').replaceAll('{}', '')
 }

@@ -1,9 +1,9 @@
 import { expect, test } from 'bun:test'
 
 /**
- * Bun 1.4 closes a connection on which a second request arrives while the first is awaited, without a
- * reply, the first having been carried out. `docs/deployment.md` tells operators; when this test fails, the
- * runtime has mended it, and that paragraph can go.
+ * Bun 1.4 closes a connection without a reply when a second request arrives before the reply to the first, which is
+ * carried out. `docs/deployment.md` describes this for operators. When this test fails, Bun has fixed it: remove that
+ * paragraph.
  */
 test('the runtime still drops a connection that pipelines requests', async () => {
   let carriedOut = 0

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { readBody } from '../../../src/platform/http/body.ts'
 
-test('a chunked body is cut off at the limit, whatever length it announces', async () => {
+test('stops reading a chunked body at the limit, whatever length it announces', async () => {
   let sent = 0
   const body = new ReadableStream<Uint8Array>({
     pull(controller) {

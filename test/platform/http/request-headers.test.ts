@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { matchLanguage } from '../../../src/platform/http/request-headers.ts'
 
-test('distinct language tags leave no memory behind', () => {
+test('distinct language tags leak no memory', () => {
   const available = ['en', 'de', 'pt-BR']
   const match = (from: number, to: number) => {
     for (let at = from; at < to; at++) matchLanguage([tagOf(at)], available, 'en')
@@ -12,7 +12,7 @@ test('distinct language tags leave no memory behind', () => {
   expect(memory() - before).toBeLessThan(4e6)
 })
 
-test('a language is matched regionally, however many tags came before', () => {
+test('matches languages across regions after any number of tags', () => {
   for (let at = 0; at < 3_000; at++) matchLanguage([tagOf(at)], ['en', 'de'], 'en')
   expect(matchLanguage(['pt-PT'], ['en', 'pt-BR'], 'en')).toBe('pt-BR')
   expect(matchLanguage(['de-CH'], ['en', 'de'], 'en')).toBe('de')
@@ -23,7 +23,7 @@ function memory(): number {
   return process.memoryUsage().heapUsed
 }
 
-/** Language tags that are well formed, such as `qkz-Abcd`. */
+/** Well-formed language tags, such as `qkz-Abcd`. */
 function tagOf(at: number): string {
   const letter = (place: number) => String.fromCharCode(97 + (Math.floor(at / 26 ** place) % 26))
   return `${letter(0)}${letter(1)}${letter(2)}-${letter(3).toUpperCase()}bcd`

@@ -20,7 +20,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
   })
   afterAll(() => shared.app[Symbol.asyncDispose]())
 
-  test('in this grid, which leaves none out', async () => {
+  test('are all in this grid', async () => {
     await using app = await createTestApp({}, { mode })
     const documented = (await app.ask('GET', '/docs/json')).json.paths as Record<string, object>
     const inDocument = Object.entries(documented).flatMap(([path, item]) =>
@@ -76,7 +76,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
     const { app } = shared
     const answer = await app.ask(route.method, route.path, { ...token, ...route.oversize })
     expectFailure(answer, 413)
-    // Without an announced length the bytes are counted as they come.
+    // Without a Content-Length the bytes are counted as they arrive.
     const body = route.oversize?.json === undefined ? null : JSON.stringify(route.oversize.json)
     if (body === null) return
     const streamed = await app.ask(route.method, route.path, {
@@ -88,7 +88,7 @@ describe.each<Mode>(['plain', 'sealed'])('every route answers, %s,', (mode) => {
   })
 })
 
-/** One application for all requests that are refused, as they change nothing. */
+/** One application for all refused requests, because they change nothing. */
 async function createShared(mode: Mode) {
   const app = await createTestApp({}, { mode })
   const { accessToken } = await app.register('user@example.com')
@@ -99,10 +99,10 @@ async function createShared(mode: Mode) {
 
 type World = Awaited<ReturnType<typeof startIdentityProvider>>
 
-/** Two users, and the good request in the name of the first, its placeholders filled in. */
+/** Two users, and the valid request of the first one with its placeholders filled in. */
 async function prepare(app: TestApp, route: Route, world: World) {
   const user = await app.register('user@example.com')
-  // A guest costs no hash of a password.
+  // Guests need no password hash.
   const other = (await app.ask('POST', '/api/auth/guest/v1')).json.response as typeof user
   const token = route.access === 'webhook' ? WEBHOOK_TOKEN : user.accessToken
   const good: Ask = route.access === 'public' ? { ...route.good } : { ...route.good, token }
@@ -141,12 +141,12 @@ async function prepare(app: TestApp, route: Route, world: World) {
   await fill('VERIFY', () => issue('verify-email'))
   await fill('ID_TOKEN', () => world.mint('google', { sub: 'g-1' }))
   await fill('CODE', () => setUpTwoFactor(app, user, !path.endsWith('confirm')))
-  // Switching two-factor on voids what was begun before.
+  // Enabling two-factor invalidates earlier sign-ins.
   await fill('CHALLENGE', () => issue('two-factor'))
   return { path, good, user, other }
 }
 
-/** Sets two-factor up, switches it on where `confirm` says so, and returns a code that is good now. */
+/** Sets up two-factor authentication, enables it if `confirm`, and returns a currently valid code. */
 async function setUpTwoFactor(app: TestApp, user: { accessToken: string }, confirm: boolean) {
   const token = user.accessToken
   const path = '/api/auth/two_factor/v1'

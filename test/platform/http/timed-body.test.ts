@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { chunksAtMinimumRate, readWithMinimumRate } from '../../../src/platform/http/timed-body.ts'
 
-test('a body that stalls is given up, with what it has sent counted in its favour', async () => {
+test('refuses a stalled body, counting what it has sent in its favour', async () => {
   const { request, send } = openRequest()
   const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1, grace: 0.05 })
   send('x'.repeat(600))
@@ -15,7 +15,7 @@ test('a body that stalls is given up, with what it has sent counted in its favou
   await expect(stalled.next()).rejects.toThrow('too slowly')
 })
 
-test('the time that we take over a chunk is not counted', async () => {
+test('does not count the time spent on a chunk', async () => {
   const { request, send } = openRequest()
   const chunks = chunksAtMinimumRate(request, { bytesPerSecond: 1e6, grace: 5 })
   let now = 0
@@ -32,7 +32,7 @@ test('the time that we take over a chunk is not counted', async () => {
   }
 })
 
-test('a whole body is no longer than it has announced', async () => {
+test('refuses a body longer than announced', async () => {
   const { request, send, end } = openRequest()
   send('four')
   end()

@@ -7,7 +7,7 @@ const MINUTE = 60_000
 const YEAR = 365 * 24 * 60 * MINUTE
 const PROXY = { TRUSTED_PROXIES: '127.0.0.1' }
 
-test('61: 1,000 guesses at one account get at most 20 verified in 15 minutes, whatever their addresses', async () => {
+test('61: verifies at most 20 of 1,000 guesses at one account in 15 minutes, from any addresses', async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')
   let verified = 0
@@ -21,7 +21,7 @@ test('61: 1,000 guesses at one account get at most 20 verified in 15 minutes, wh
   expect(verified).toBeLessThanOrEqual(20)
 }, 20_000)
 
-test('61: many at once cannot slip through, and the right password works after the delay', async () => {
+test('61: counts concurrent guesses, and the right password works after the delay', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   const tries = Array.from({ length: 50 }, () => login(app, 'ann@example.com', 'wrong password'))
@@ -36,7 +36,7 @@ test('61: many at once cannot slip through, and the right password works after t
   expect((await login(app, 'ann@example.com')).status).toBe(200)
 })
 
-test('what was counted while the clock was a year ahead limits nobody when it is set back', async () => {
+test('ignores counters from a clock a year ahead once it is set back', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   app.clock.advance(YEAR)
@@ -48,14 +48,14 @@ test('what was counted while the clock was a year ahead limits nobody when it is
   expect((await login(app, 'ann@example.com')).status).toBe(200)
 })
 
-test('59: an unknown address is locked just the same', async () => {
+test('59: locks an unknown address in the same way', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 7; at++) statuses.push((await login(app, 'nobody@example.com')).status)
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429])
 })
 
-test('63: a locked account goes on where it is signed in, and can be reset', async () => {
+test('63: a locked account stays signed in and can reset its password', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken } = await app.register('ann@example.com')
   for (let at = 0; at < 6; at++) await login(app, 'ann@example.com', 'wrong password')
@@ -76,7 +76,7 @@ test('63: a locked account goes on where it is signed in, and can be reset', asy
   expect((await login(app, 'ann@example.com', newPassword)).status).toBe(200)
 })
 
-test('wrong sign-ins by a stranger block nothing that a signed-in user confirms', async () => {
+test("a stranger's wrong sign-ins do not block a signed-in user", async () => {
   await using app = await createTestApp()
   const { accessToken } = await app.register('ann@example.com')
   for (let at = 0; at < 6; at++) await login(app, 'ann@example.com', 'wrong password')
@@ -85,7 +85,7 @@ test('wrong sign-ins by a stranger block nothing that a signed-in user confirms'
   expect(changed.status).toBe(200)
 })
 
-test('wrong passwords of a signed-in user are limited too', async () => {
+test('limits wrong passwords of a signed-in user as well', async () => {
   await using app = await createTestApp()
   const { accessToken } = await app.register('ann@example.com')
   const json = { currentPassword: 'wrong password', newPassword: 'another good one' }
@@ -97,12 +97,12 @@ test('wrong passwords of a signed-in user are limited too', async () => {
   expect(statuses).toEqual([401, 401, 401, 401, 401, 429])
 })
 
-test('62: one address may fail 100 times in 5 minutes, people elsewhere are not hindered', async () => {
+test('62: an IP address may fail 100 times in 5 minutes without affecting others', async () => {
   await using app = await createTestApp(PROXY)
   await app.register('ann@example.com')
   await using server = serve(app)
   const statuses: number[] = []
-  // Failures are written as they are counted, so that the test need not hash 100 passwords.
+  // Failures are inserted directly, to avoid hashing 100 passwords.
   const { limits } = app.services
   const rule = { name: 'sign-in-address', max: 100, seconds: 300 }
   for (let at = 0; at < 98; at++) await limits.reserve([{ rule, key: '203.0.113.9' }])
@@ -115,7 +115,7 @@ test('62: one address may fail 100 times in 5 minutes, people elsewhere are not 
   expect(await server.login('ann@example.com', PASSWORD, '203.0.113.9')).toBe(200)
 })
 
-test('registrations and guests are limited to 100 an hour an address', async () => {
+test('limits registrations and guests to 100 an hour per IP address', async () => {
   await using app = await createTestApp()
   for (const [path, name] of [
     ['register', 'register'],
@@ -136,7 +136,7 @@ test('registrations and guests are limited to 100 an hour an address', async () 
   }
 })
 
-test('mails are limited to 3 an hour an address, known or not', async () => {
+test('limits mails to 3 an hour per address, known or not', async () => {
   await using app = await createTestApp()
   await app.register('ann@example.com')
   for (const email of ['ann@example.com', 'nobody@example.com']) {
@@ -202,7 +202,7 @@ function login(app: TestApp, email: string, password = PASSWORD) {
   return app.ask('POST', '/api/auth/login/v1', { json: { email, password } })
 }
 
-/** The app on a real port, behind a proxy that says who asks. */
+/** The app on a real port, behind a proxy that sets the client address. */
 function serve(app: TestApp) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   return {

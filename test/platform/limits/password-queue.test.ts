@@ -4,7 +4,7 @@ import { rawRequest } from '../../support/raw-request.ts'
 
 const PROXY = { TRUSTED_PROXIES: '127.0.0.1' }
 
-test('a full queue takes back no guess', async () => {
+test('a full queue does not release counted guesses', async () => {
   const slow = { memoryCost: 8_192, timeCost: 1 }
   await using app = await createTestApp(PROXY, { passwordCost: slow, passwordQueueLimit: 10 })
   await using server = serve(app)
@@ -23,7 +23,7 @@ test('a full queue takes back no guess', async () => {
   expect(verified).toBeLessThanOrEqual(8)
 })
 
-test('one account at one address delays others by a turn', async () => {
+test('one account at one address delays others by one turn', async () => {
   await using app = await createTestApp(PROXY)
   await using server = serve(app)
   for (const email of ['eve@example.com', 'ann@example.com']) await app.register(email)
@@ -40,7 +40,7 @@ test('one account at one address delays others by a turn', async () => {
   await Promise.all(flood)
 }, 30_000)
 
-test('300 sign-ins at once are all served', async () => {
+test('serves 300 concurrent sign-ins', async () => {
   await using app = await createTestApp(PROXY)
   await using server = serve(app)
   await app.register('ann@example.com')
@@ -61,7 +61,7 @@ test('300 sign-ins at once are all served', async () => {
   expect(statuses.filter((status) => status !== 200)).toEqual([])
 }, 60_000)
 
-/** Sign-ins, each of an account and an address of its own. */
+/** Sign-ins, each with its own account and address. */
 function floodFrom(server: ReturnType<typeof serve>, round: number) {
   return Promise.all(
     Array.from({ length: 100 }, (_, at) =>
@@ -70,11 +70,11 @@ function floodFrom(server: ReturnType<typeof serve>, round: number) {
   )
 }
 
-/** The app behind a proxy that says who asks. */
+/** The app behind a proxy that sets the client address. */
 function serve(app: TestApp) {
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>
   return {
-    /** Over a connection of its own: `fetch` opens 256 at most. */
+    /** Over its own connection: `fetch` opens at most 256. */
     async login(email: string, password: string, from: string): Promise<number> {
       const body = JSON.stringify({ email, password })
       const head = [
@@ -82,7 +82,7 @@ function serve(app: TestApp) {
         'Host: localhost',
         'Content-Type: application/json',
         `X-Forwarded-For: ${from}`,
-        // The line end behind it is white space to JSON.
+        // JSON allows the trailing line break.
         `Content-Length: ${body.length + 2}`,
       ]
       const reply = await rawRequest(server.port as number, `${head.join('\r\n')}\r\n\r\n${body}`)

@@ -6,7 +6,7 @@ const MAIL = { to: 'ann@example.com', subject: 'Hello', text: 'Hello', html: '<p
 const PERIOD = 20
 const DEADLINE = 400
 
-test('a delivery to a relay that answers without end fails and closes its connection', async () => {
+test('a delivery to an SMTP server that never stops replying fails and closes the connection', async () => {
   await using relay = await startDrippingRelay()
   const mailer = createMailer({
     smtpUrl: relay.url,
@@ -21,12 +21,12 @@ test('a delivery to a relay that answers without end fails and closes its connec
   await relay.untilUnused()
 })
 
-test('a check of a relay that answers without end fails', async () => {
+test('a check of an SMTP server that never stops replying fails', async () => {
   await using relay = await startDrippingRelay()
   expect(trySmtp(relay.url, DEADLINE)).rejects.toThrow('took longer than')
 })
 
-/** A mail server that greets, and then sends a line of an answer again and again, which it never ends. */
+/** A mail server that greets and then sends lines of a reply that never ends. */
 async function startDrippingRelay() {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

@@ -5,7 +5,7 @@ import { createTestApp } from '../../support/app.ts'
 const HOUR = 60 * 60 * 1000
 const YEAR = 365 * 24 * HOUR
 
-test('a message is sent soon after its change, whoever left it', async () => {
+test('sends a message soon after the change that added it', async () => {
   await using app = await createTestApp()
   const { db, outbox } = app.services
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -17,7 +17,7 @@ test('a message is sent soon after its change, whoever left it', async () => {
   await promise
 })
 
-test('what one instance is sending is not sent by another', async () => {
+test('an instance does not send what another one is sending', async () => {
   await using app = await createTestApp()
   const { db, log } = app.services
   const now = () => app.clock.now
@@ -42,7 +42,7 @@ test('what one instance is sending is not sent by another', async () => {
   expect(await first.count()).toBe(0)
 })
 
-test('a mail that failed while the clock was a year ahead goes out when it is set back', async () => {
+test('retries a mail that failed with a clock a year ahead once it is set back', async () => {
   await using app = await createTestApp()
   const { outbox } = app.services
   const tries: Date[] = []
@@ -54,7 +54,7 @@ test('a mail that failed while the clock was a year ahead goes out when it is se
   await app.register('ann@example.com')
   await outbox.flush()
   expect([tries.length, await outbox.count()]).toEqual([1, 1])
-  // Within what a try may wait it is not sent early.
+  // It is not sent before its retry is due.
   app.clock.advance(-1)
   await outbox.flush()
   expect(tries).toHaveLength(1)

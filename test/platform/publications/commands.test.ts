@@ -4,7 +4,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { TYPIST, typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
-test('settings are set with a note, their versions listed, and an earlier one is published again', async () => {
+test('sets settings with a note, lists their versions, and rolls back', async () => {
   await using app = await createTestApp()
   const before = await app.services.settings.read()
   await typeCommand(app, 'settings set', ['hardPaywall=true'], { note: 'Launch' })
@@ -30,7 +30,7 @@ test('settings are set with a note, their versions listed, and an earlier one is
   }
 })
 
-test('what settings export prints, import takes back', async () => {
+test('settings import accepts the output of settings export', async () => {
   await using app = await createTestApp()
   const { settings } = app.services
   await typeCommand(app, 'settings set', ['features.paywall=soft', 'underMaintenance=true'])
@@ -46,7 +46,7 @@ test('what settings export prints, import takes back', async () => {
   })
 })
 
-test('plans are imported with a note, archived, and rolled back', async () => {
+test('imports plans with a note, archives them, and rolls back', async () => {
   await using app = await createTestApp()
   const { plans } = app.services
   const first = await plans.list()
@@ -66,7 +66,7 @@ test('plans are imported with a note, archived, and rolled back', async () => {
   expect(await plans.list()).toEqual(first)
 })
 
-test('FAQs are imported with a note and rolled back', async () => {
+test('imports FAQs with a note and rolls back', async () => {
   await using app = await createTestApp()
   const { content } = app.services
   const first = (await content.edition()).faqs
@@ -78,7 +78,7 @@ test('FAQs are imported with a note and rolled back', async () => {
   expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
 })
 
-test('who edits in the console is told of what a command has published meanwhile', async () => {
+test('the console learns of a version that a command has published meanwhile', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')
@@ -89,7 +89,7 @@ test('who edits in the console is told of what a command has published meanwhile
   expect(entries).toMatchObject([{ origin: TYPIST, before: { hardPaywall: false } }])
 })
 
-test('kinds have versions of their own', async () => {
+test('each kind has its own versions', async () => {
   await using app = await createTestApp()
   const { settings, plans, content } = app.services
   await settings.set({ hardPaywall: true })

@@ -3,10 +3,10 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 
 type Kind = {
-  /** Where apps read it, and the counter that tells them. */
+  /** The app's endpoint, and the counter that changes with the content. */
   path: string
   counter: 'appSetting' | 'faqs' | null
-  /** Another content that is good, with what it changes. */
+  /** Other valid content, and its differences. */
   // biome-ignore lint/suspicious/noExplicitAny: each kind has a shape of its own
   edit: (content: any, mark: string) => unknown
   changed: string
@@ -48,7 +48,7 @@ const KINDS: [string, Kind][] = [
 ]
 
 describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
-  test('are published as a version with author, note and differences, after what was there', async () => {
+  test('are published as a version with author, note and differences, after the earlier content', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const { version, content, schema } = await ann.read(kind)
@@ -74,7 +74,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     ])
   })
 
-  test('move ETag and counter when they are published, and nobody else’s', async () => {
+  test('change their own ETag and counter when published, and no others', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const others = KINDS.map(([, one]) => one.path).filter((one) => one !== path)
@@ -91,7 +91,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     expect((await app.ask('GET', path, stale)).status).toBe(200)
   })
 
-  test('of a version that is not the last one are refused, and nothing changes', async () => {
+  test('are refused for an outdated version, and nothing changes', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     await publish(ann, kind, edit, 'first')
@@ -112,7 +112,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     expect(await everything(app, ann, kind, path)).toEqual(before)
   })
 
-  test('that two publish at once are those of one, and the other is told', async () => {
+  test('published twice at once succeed once, and the other gets a conflict', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const bob = await signInOperator(app, { name: 'bob' })
@@ -126,7 +126,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     expect((await ann.read(kind)).version).toBe(2)
   })
 
-  test('that make no sense are refused, and nothing changes', async () => {
+  test('are refused when invalid, and nothing changes', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const before = await everything(app, ann, kind, path)
@@ -168,7 +168,7 @@ describe.each(KINDS)('%s', (kind, { path, counter, edit, changed, spoil }) => {
     expect((await ann.ask('POST', `${kind}/rollback`, { json: unknown })).status).toBe(404)
   })
 
-  test('have a history of pages, each version with what it changed', async () => {
+  test('have a paged history with the differences of each version', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const { content } = await ann.read(kind)
@@ -210,7 +210,7 @@ async function counters(app: TestApp) {
   return (await app.ask('GET', '/api/user/content_version/v1')).json.response
 }
 
-/** All that a publication moves. */
+/** Everything that a publication changes. */
 async function everything(app: TestApp, browser: OperatorBrowser, kind: string, path: string) {
   const { text, headers } = await app.ask('GET', path)
   const [edition, history] = [await browser.read(kind), await browser.read(`${kind}/history`)]

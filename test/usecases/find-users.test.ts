@@ -3,9 +3,9 @@ import { createTestApp, type TestApp } from '../support/app.ts'
 import { deliver, lifecycle, ms, purchase } from '../support/billing.ts'
 import { signInOperator } from '../support/operator.ts'
 
-const NOBODY = { users: [], next: null, strangers: [], eventId: null }
+const NO_MATCH = { users: [], next: null, strangers: [], eventId: null }
 
-test('people are found by the beginning of their address, in any case, in order', async () => {
+test('finds users by the beginning of their address, ignoring case, in order', async () => {
   await using app = await createTestApp()
   for (const name of ['bob', 'ann.b', 'ann.a', 'hanna']) await app.register(`${name}@example.com`)
   expect(await emails(app, 'ann')).toEqual(['ann.a@example.com', 'ann.b@example.com'])
@@ -13,11 +13,11 @@ test('people are found by the beginning of their address, in any case, in order'
   expect(await emails(app, 'b')).toEqual(['bob@example.com'])
   expect(await emails(app, 'example.com')).toEqual([])
   for (const wild of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
-    expect(await find(app, wild)).toEqual(NOBODY)
+    expect(await find(app, wild)).toEqual(NO_MATCH)
   }
 })
 
-test('who is not looked for by anything is listed, the newest first, in pages', async () => {
+test('lists all users without a query, the newest first, in pages', async () => {
   await using app = await createTestApp()
   const made: string[] = []
   for (let at = 0; at < 60; at++) {
@@ -30,7 +30,7 @@ test('who is not looked for by anything is listed, the newest first, in pages', 
   expect(ids).toEqual(made.toReversed())
 })
 
-test('addresses that begin alike come in pages, too', async () => {
+test('pages through addresses with the same beginning', async () => {
   await using app = await createTestApp()
   const { users } = app.services
   const password = 'a long enough one'
@@ -45,7 +45,7 @@ test('addresses that begin alike come in pages, too', async () => {
   expect(second.next).toBeNull()
 })
 
-test('a person is found by id, also a guest, and only by the whole of it', async () => {
+test('finds users and guests by exact id only', async () => {
   await using app = await createTestApp()
   const ann = (await app.register('ann@example.com')).user._id
   const guest = (await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id
@@ -54,7 +54,7 @@ test('a person is found by id, also a guest, and only by the whole of it', async
   expect(await ids(app, ann.slice(0, -1))).toEqual([])
 })
 
-test('a person is found by any app user id of theirs, and by the beginning of a transaction id', async () => {
+test('finds a user by any of their app user ids and the beginning of a transaction id', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const ann = (await app.register('ann@example.com')).user._id
@@ -73,12 +73,12 @@ test('a person is found by any app user id of theirs, and by the beginning of a 
   }
   expect(await ids(app, 'GPA.7000')).toEqual([bob])
   expect(await ids(app, '20000000')).toEqual([bob])
-  expect(await find(app, '$RCAnonymousID:an')).toEqual(NOBODY)
-  expect(await find(app, '00000000001')).toEqual(NOBODY)
-  expect(await find(app, '700')).toEqual(NOBODY)
+  expect(await find(app, '$RCAnonymousID:an')).toEqual(NO_MATCH)
+  expect(await find(app, '00000000001')).toEqual(NO_MATCH)
+  expect(await find(app, '700')).toEqual(NO_MATCH)
 })
 
-test('whom events name and nobody is, is a stranger', async () => {
+test('reports app user ids from events without an account', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
@@ -87,7 +87,7 @@ test('whom events name and nobody is, is a stranger', async () => {
   expect(await find(app, '9000')).toEqual(stranger)
 })
 
-test('who is found in two ways is told once', async () => {
+test('lists a user found in two ways once', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const ann = (await app.register('ann1000@example.com')).user._id
@@ -99,7 +99,7 @@ test('who is found in two ways is told once', async () => {
   expect(await emails(app, 'ann1000')).toEqual(['ann1000@example.com', 'ann1000b@example.com'])
 })
 
-test('the console finds people with this, and shows one of them', async () => {
+test('the console finds users and shows one', async () => {
   await using app = await createTestApp()
   const { user } = await app.register('bob@example.com')
   const reader = await signInOperator(app, { role: 'reader' })
