@@ -77,7 +77,7 @@ test('skips the effects of a rolled-back attempt and runs those around it', asyn
   expect(happened).toEqual(['before', 'kept'])
 })
 
-const OVER = 'this change is over: what belongs to it must be awaited inside of write()'
+const OVER = 'this change is over: await its statements inside write()'
 
 function row(name: string) {
   return { name, version: 1 }

@@ -83,7 +83,7 @@ test('a prepared change runs only inside a write', async () => {
     past = tx
     await insert(tx).execute()
   })
-  expect(() => insert(past as unknown as Tx)).toThrow('inside write() only')
+  expect(() => insert(past as unknown as Tx)).toThrow('only inside write()')
   expect(await names()).toEqual(['a'])
 })
 

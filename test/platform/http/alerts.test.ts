@@ -104,7 +104,7 @@ const others: [alert: string, bad: Record<string, string>, good: Record<string, 
   ['HomeportBackupOld', {}, gauge('backup_age_seconds', 1e5)],
 ]
 
-withPromtool('every other alert is raised by what it is for alone (needs promtool)', () => {
+withPromtool('every other alert is raised only by its own cause (needs promtool)', () => {
   const cases = others.flatMap(([alert, bad, good], at) =>
     [bad, good].map((of, isGood) => ({
       name: `${at} ${alert} ${isGood ? 'good' : 'bad'}`,
