@@ -95,7 +95,7 @@ export function createConsoleApp(services: Services) {
 
 /** The documented routes: those that apps and the billing provider call. */
 function createApi(services: Services, translator: Translator): AnyElysia {
-  const { languageOf, say: translate } = translator
+  const { languageOf, translate } = translator
   const { config, checkSession, publicKeys } = services
   const baseUrlOf = createBaseUrlOf(config.baseUrl)
   const context = {

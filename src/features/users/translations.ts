@@ -1,4 +1,4 @@
-import type { Sentences } from '../../lib/translate.ts'
+import type { Sentences } from '../../platform/http/translator.ts'
 
 export const userGerman: Sentences = {
   'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',

@@ -70,9 +70,9 @@ export function errors({ log, allowedMethods, translator }: ErrorsDeps) {
       }
       const { message, details = [] } = failure
       const sentences = [message, ...details.map((detail) => detail.message)]
-      const { language, said } = translator.sayAll(sentences, request)
+      const { language, translated } = translator.translateAll(sentences, request)
       set.headers['content-language'] = language
-      return failureBody(failure, requestId, said)
+      return failureBody(failure, requestId, translated)
     },
   )
 }
@@ -83,13 +83,13 @@ type AllowedMethods = (path: string) => string[]
 export function failureBody(
   { code, message, details }: AppError,
   requestId: string,
-  [said = message, ...saidDetails]: string[] = [],
+  [text = message, ...detailTexts]: string[] = [],
 ): FailureBody {
-  const told = details?.map(({ path, message }, at) => ({
+  const translated = details?.map(({ path, message }, at) => ({
     path,
-    message: saidDetails[at] ?? message,
+    message: detailTexts[at] ?? message,
   }))
-  return { code, message: said, requestId, ...(told ? { details: told } : {}) }
+  return { code, message: text, requestId, ...(translated ? { details: translated } : {}) }
 }
 
 export function internalError(): AppError {

@@ -1,4 +1,4 @@
-import type { Sentences } from '../../lib/translate.ts'
+import type { Sentences } from './translator.ts'
 
 /** Messages of any route that users may see. Errors for developers are only in English. */
 export const httpGerman: Sentences = {

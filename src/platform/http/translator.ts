@@ -1,48 +1,56 @@
 import { Elysia } from 'elysia'
-import { type Sentences, translate } from '../../lib/translate.ts'
 import { languagesOf, matchLanguage } from './request-headers.ts'
+
+/** Translations by English sentence; `#` stands for a number. */
+export type Sentences = Record<string, string>
 
 export type Translator = ReturnType<typeof createTranslator>
 
 const ENGLISH = 'en'
+const NUMBER = /\d[\d,.]*\d|\d/g
 
 /** Translates messages into the language of a request, when there is a translation. */
 export function createTranslator(byLanguage: Record<string, Sentences>) {
   const languages = [ENGLISH, ...Object.keys(byLanguage)]
-  return { languageOf, say, sayAll }
+  return { languageOf, translate, translateAll }
 
   /** The best language for a request. */
   function languageOf({ headers }: Request): string {
     return matchLanguage(languagesOf(headers), languages, ENGLISH)
   }
 
-  function say(sentence: string, language: string): string {
-    return translated(sentence, language) ?? sentence
+  function translate(sentence: string, language: string): string {
+    return find(sentence, language) ?? sentence
   }
 
   /** Translates all sentences of a reply, or none when one of them has no translation. */
-  function sayAll(sentences: string[], request: Request): { language: string; said: string[] } {
+  function translateAll(
+    sentences: string[],
+    request: Request,
+  ): { language: string; translated: string[] } {
     const language = languageOf(request)
-    const said = sentences.map((sentence) => translated(sentence, language))
-    const isComplete = said.every((sentence) => sentence !== null)
-    return isComplete ? { language, said } : { language: ENGLISH, said: sentences }
+    const translated = sentences.map((sentence) => find(sentence, language))
+    const isComplete = translated.every((sentence) => sentence !== null)
+    return isComplete ? { language, translated } : { language: ENGLISH, translated: sentences }
   }
 
-  function translated(sentence: string, language: string): string | null {
-    const sentences = byLanguage[language]
-    return sentences ? translate(sentence, sentences) : null
+  function find(sentence: string, language: string): string | null {
+    const numbers = sentence.match(NUMBER) ?? []
+    const translated = byLanguage[language]?.[sentence.replace(NUMBER, '#')]
+    let at = 0
+    return translated?.replace(/#/g, () => numbers[at++] ?? '') ?? null
   }
 }
 
 /** Translates the messages of replies without data into the language of the request. */
-export function translatedReplies({ sayAll }: Pick<Translator, 'sayAll'>) {
+export function translatedReplies({ translateAll }: Pick<Translator, 'translateAll'>) {
   return new Elysia({ name: 'translated-replies' }).onAfterHandle(
     { as: 'scoped' },
     ({ responseValue, request, set }) => {
       if (!isMessage(responseValue)) return
-      const { language, said } = sayAll([responseValue.message], request)
+      const { language, translated } = translateAll([responseValue.message], request)
       set.headers['content-language'] = language
-      return { ...responseValue, message: said[0] }
+      return { ...responseValue, message: translated[0] }
     },
   )
 }
