@@ -4,7 +4,6 @@ import type { DataCommand } from '../lib/command.ts'
 import type { Log } from '../lib/log.ts'
 import type { Passwords } from '../lib/passwords.ts'
 import type { Timer } from '../lib/timer.ts'
-import type { Sentences } from '../lib/translate.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
@@ -12,20 +11,21 @@ import type { authenticate, CheckSession } from './http/authenticate.ts'
 import type { IpOf } from './http/client-ip.ts'
 import type { RecordAct } from './http/console-guard.ts'
 import type { CountryOf } from './http/country.ts'
+import type { Sentences } from './http/translator.ts'
 import type { Limits } from './limits/limits.ts'
 import type { UserTable } from './user-table.ts'
 
 /** One noun of the product. `server/features.ts` lists the features. */
 export type Feature = Declarations & {
-  /** Its second argument is what it needs of other features. */
+  /** `needs` are services of other features. */
   create: (platform: never, needs: never) => FeatureParts
 }
 
-/** What is known of a feature before anything runs. */
+/** What a feature declares before it is created. */
 export type Declarations = {
   tables: (columns: Columns, users: UsersTable) => object
   commands: readonly DataCommand<never>[]
-  /** Sentences that users see, by language. */
+  /** Translations of sentences that users see, by language. */
   translations?: Record<string, Sentences>
   /** The tags of its routes in the OpenAPI document, with their descriptions. */
   tags?: Record<string, string>
@@ -42,11 +42,11 @@ export type FeatureParts = {
   routes?: (context: RouteContext) => AnyElysia
   consoleRoutes?: (context: ConsoleContext) => AnyElysia
   jobs?: Timer[]
-  /** By the name of the table: every table with a column that names a user. */
+  /** By table name: every table with a column that names a user. */
   userData?: Record<string, UserTable>
 }
 
-/** What every feature may use; each names the fields that it needs of it. */
+/** What features may use; each names the fields that it needs. */
 export type Platform<Database extends Db<unknown>> = {
   config: Config
   secrets: Secrets
@@ -56,7 +56,7 @@ export type Platform<Database extends Db<unknown>> = {
   newId: () => string
   limits: Limits
   passwords: Passwords
-  /** What mails, passkeys and authenticator apps call the app. */
+  /** The app's name in mails, passkeys and authenticator apps. */
   appName: string
 }
 
@@ -65,11 +65,11 @@ export type RouteContext = {
   /** Adds `signedIn: true`, which requires a session. */
   signedIn: ReturnType<typeof authenticate>
   checkSession: CheckSession
-  /** What URLs of files begin with. */
+  /** The base of file URLs. */
   baseUrlOf: (request: Request) => string
   ipOf: IpOf
   countryOf: CountryOf
-  /** The language that suits a request best of those with translations. */
+  /** The best translated language for a request. */
   languageOf: (request: Request) => string
   translate: (sentence: string, language: string) => string
 }

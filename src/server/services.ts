@@ -33,7 +33,7 @@ export async function createServices(deps: ServicesDeps) {
     ...services,
     version: BUILD,
     servingSince: deps.servingSince ?? null,
-    people: users.directory,
+    users: users.directory,
     rates: rates.isRefreshed ? rates : { ...rates, isStale: null },
     probeStorage: async () => {
       await space.probe()

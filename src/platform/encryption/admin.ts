@@ -8,11 +8,11 @@ import { describeKeys, LOST } from './commands.ts'
 type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAct }
 
 const Rotation = closedObject({
-  use: oneOf(['enc', 'sig'], { description: 'what the key is for' }),
+  use: oneOf(['enc', 'sig'], { description: 'the use of the key' }),
   atOnce: t.Boolean(),
 })
 
-/** The keys by their thumbprints. */
+/** Routes to list and rotate the keys. */
 export function keysAdmin({ record, ...rings }: KeysAdminDeps) {
   return new Elysia({ name: 'keys-admin', prefix: `${CONSOLE_API}/keys` })
     .get('', () => data({ keys: describeKeys(rings), lost: LOST }), allow('reader'))

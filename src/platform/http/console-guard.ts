@@ -1,5 +1,6 @@
 import type { Server } from 'bun'
 import { type AnyElysia, Elysia } from 'elysia'
+import { MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
 import type { IpOf } from './client-ip.ts'
 import { deviceOf } from './request-headers.ts'
@@ -10,7 +11,7 @@ const ROLES = ['reader', 'operator', 'owner'] as const
 type Role = (typeof ROLES)[number]
 type Access = Role | 'self' | 'anyone'
 
-/** Who sits at the console. `provenAt`: when they last showed a passkey or a code. */
+/** The signed-in operator. `provenAt` is when they last used a passkey or a code. */
 type Operator = {
   id: string
   operatorId: string
@@ -19,10 +20,10 @@ type Operator = {
   provenAt: Date
 }
 
-/** A browser at the console: its address, what it is, and where its page came from. */
+/** The browser at the console: its IP address, its name, and the origin of its page. */
 export type Visitor = { ip: string; device: string; origin: string }
 
-/** Writes to the audit log what an operator has done. */
+/** Records an operator's action in the audit log. */
 export type RecordAct = (
   request: Request,
   entry: {
@@ -30,24 +31,24 @@ export type RecordAct = (
     target?: string
     before?: Record<string, unknown>
     after?: Record<string, unknown>
-    /** What changed is what apps get: nothing in it is masked. */
+    /** The changed content is public, so it is not masked. */
     isPublic?: boolean
   },
 ) => Promise<void>
 
 type ConsoleGuardDeps = {
-  /** Who the token of a cookie belongs to. */
+  /** The operator of a session token; null when it is not valid. */
   checkSession: (token: string) => Promise<Operator | null>
-  /** Where people open the console; null when it is what they ask for. */
+  /** The origin of the console; null to use the request's own. */
   baseUrl: string | null
   ipOf: IpOf
   now: () => Date
 }
 
-/** Where everything of the console is, but for its page. */
+/** The prefix of all console routes except the page. */
 export const CONSOLE_API = '/console/api'
 const COOKIE = '__Host-homeport-console'
-const PROOF_LIFE = 10 * 60 * 1000
+const PROOF_LIFETIME_MS = 10 * MINUTE_MS
 const SAFE = new Set(['GET', 'HEAD'])
 
 const operators = new WeakMap<Request, Operator>()
@@ -62,13 +63,13 @@ export function allow(access: Access, proof?: 'stepUp') {
 }
 
 /**
- * Guards every route that is added after `guard`: where the request comes from, who sends it, and what they may do.
- * `protect` reads what the routes of `admin` declare with `allow`; a route that declares nothing is refused.
+ * Guards every route that is added after `guard`: it checks the request's origin, session and role. `protect` reads
+ * what the routes of `admin` declare with `allow`; a route that declares nothing is refused.
  */
 export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardDeps) {
   const declared = new Map<string, string[]>()
   const guard = new Elysia({ name: 'console-guard' })
-    // Before a body is read, and where there is none before its fields are looked at.
+    // Before the body is read; in transform for requests without a body.
     .onParse({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
     .onTransform({ as: 'scoped' }, ({ request, server, route }) => judge(request, server, route))
   return { guard, protect }
@@ -83,7 +84,7 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   async function judge(request: Request, server: unknown, route: string): Promise<void> {
     if (visitors.has(request)) return
     const origin = originOf(request)
-    if (!SAFE.has(request.method) && !isOurs(request, origin)) throw fromElsewhere()
+    if (!SAFE.has(request.method) && !isOurs(request, origin)) throw foreignRequest()
     const method = request.method === 'HEAD' ? 'GET' : request.method
     const [access, proof] = declared.get(`${method} ${route}`) ?? []
     if (access !== 'anyone') {
@@ -110,13 +111,13 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
   }
 
   function requireProof({ provenAt }: Operator) {
-    if (now().getTime() - provenAt.getTime() < PROOF_LIFE) return
+    if (now().getTime() - provenAt.getTime() < PROOF_LIFETIME_MS) return
     throw new AppError('forbidden', 'Confirm it’s you with your passkey or a code.', {
       details: [{ path: 'operator', message: 'step_up_required' }],
     })
   }
 
-  /** Where the page of a request came from: the browser says it, or it is where the request goes. */
+  /** The origin of the page that sent a request: from its Origin header, else the console's own. */
   function originOf(request: Request): string {
     return request.headers.get('origin') ?? baseUrl ?? ownOriginOf(request)
   }
@@ -128,30 +129,28 @@ export function consoleGuard({ checkSession, baseUrl, ipOf, now }: ConsoleGuardD
     if (!headers.has('origin')) return site !== null
     const host = URL.parse(origin)?.host
     if (!host) return false
-    // Another port of our own host is somebody else's page.
+    // A page on another port of our own host is not ours.
     const isNamed = baseUrl !== null && new URL(baseUrl).hostname === new URL(origin).hostname
     const own = headers.get('host') ?? URL.parse(ownOriginOf(request))?.host
     return isNamed ? origin === baseUrl : host === own
   }
 }
 
-/** Who asks. */
 export function operatorOf(request: Request): Operator {
   return operators.get(request) as Operator
 }
 
-/** From where they ask. */
 export function visitorOf(request: Request): Visitor {
   return visitors.get(request) as Visitor
 }
 
-/** The token of the session in the cookie, or null. */
+/** The session token in the cookie, or null. */
 export function sessionTokenOf(request: Request): string | null {
   const cookies = new Bun.CookieMap(request.headers.get('cookie') ?? '')
   return cookies.get(COOKIE)
 }
 
-/** The cookie that keeps a session; null ends it. The browser forgets it with the session's longest life. */
+/** The session cookie; a null token deletes it. It expires with the session's maximum lifetime. */
 export function sessionCookie(token: string | null): string {
   const life = token === null ? 0 : 7 * 24 * 60 * 60
   return `${COOKIE}=${token ?? ''}; Path=/; Max-Age=${life}; Secure; HttpOnly; SameSite=Strict`
@@ -171,6 +170,6 @@ function requireRole({ role }: Operator, access: string | undefined) {
   )
 }
 
-function fromElsewhere(): AppError {
+function foreignRequest(): AppError {
   return new AppError('forbidden', 'This request did not come from the console.')
 }

@@ -5,9 +5,9 @@ import { allow, CONSOLE_API, operatorOf, type RecordAct } from '../http/console-
 import { closedObject, data } from '../http/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
-/** What is edited as a whole and keeps its versions. */
+/** Content that is edited as a whole and versioned. */
 type Published = {
-  /** What stands, with the number of its version. */
+  /** The current content and its version. */
   edition: () => Promise<{ version: number; content: unknown }>
   publish: (edited: unknown, by: Publishing) => Promise<unknown>
   rollBack: (version: number, by: Publishing) => Promise<unknown>
@@ -15,7 +15,7 @@ type Published = {
   history: (before?: number) => Promise<{ versions: Publication[]; next: number | null }>
 }
 
-/** The cap of what is published, in bytes. */
+/** In bytes. */
 const PUBLICATION_LIMIT = 2 * 1024 * 1024
 
 const note = t.String({ maxLength: 500 })
@@ -25,7 +25,7 @@ const RollBack = closedObject({ base: version, note, version })
 const VersionParam = closedObject({ version: t.Numeric({ minimum: 1 }) })
 const HistoryQuery = closedObject({ before: t.Optional(t.Numeric({ minimum: 1 })) })
 
-/** Reading, publishing and rolling back one `kind` of content; `schema` tells the page what can be edited. */
+/** Routes to read, publish and roll back one `kind` of content; the console builds its form from `schema`. */
 export function publicationAdmin(
   kind: string,
   schema: TSchema,
@@ -63,11 +63,11 @@ export function publicationAdmin(
       { ...json(RollBack), ...allow('operator') },
     )
 
-  /** The audit log has what changed, the history all of it. */
+  /** The audit log records the differences, the history the whole content. */
   async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
     const { content: before } = await edition()
     await work()
-    // What stood before versions were kept has become the first one.
+    // Content from before versioning has become version 1.
     const version = Math.max(base, 1) + 1
     const differences = differencesBetween(before, await find(version))
     await record(request, {

@@ -6,17 +6,16 @@ import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
-/** A backup in the folder of backups; `verifiedAt`: when all of it was last read and found good. */
+/** A stored backup; `verifiedAt` is when it was last read completely and found intact. */
 type Backup = { name: string; bytes: number; at: Date; verifiedAt: Date | null }
 
-/** What writes and reads backups. */
 export type Backups = {
-  /** The newest first, and when the next is written by itself; null for never. */
+  /** The backups, the newest first, and the time of the next scheduled one; null without a schedule. */
   list: () => Promise<{ backups: Backup[]; next: Date | null; isEncrypted: boolean }>
-  make: (tell: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
-  /** Reads all of it. Throws `conflict`, and says what is wrong with it. */
+  make: (onProgress: (bytes: number) => void, signal: AbortSignal) => Promise<{ name: string }>
+  /** Reads the whole backup. Throws `conflict` with the reason when it is damaged. */
   verify: (name: string, signal: AbortSignal) => Promise<void>
-  /** Null when there is none of that name. */
+  /** Null when there is no such backup. */
   open: (name: string) => Promise<BunFile | null>
 }
 
@@ -24,7 +23,7 @@ const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
 
 type BackupsAdminDeps = { backups: Backups | null; record: RecordAct; log: Log }
 
-/** Backups: made, verified and taken home. Restoring is a command. */
+/** Routes to create, verify and download backups. Restoring is a command. */
 export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
   return new Elysia({ name: 'backups-admin', prefix: `${CONSOLE_API}/backups` })
     .get('', async () => data(await required().list()), allow('reader'))
@@ -33,10 +32,10 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
       ({ request, server, set }) =>
         progressReply<{ bytes: number }, { name: string }>(
           { request, server, set, log },
-          async (tell) => {
-            // It is finished also when nobody waits for it any more.
+          async (onProgress) => {
+            // It continues when the browser disconnects.
             const { signal } = new AbortController()
-            const made = await required().make((bytes) => tell({ bytes }), signal)
+            const made = await required().make((bytes) => onProgress({ bytes }), signal)
             await record(request, { action: 'backups.make', target: made.name })
             return made
           },
@@ -46,7 +45,7 @@ export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {
     .post(
       '/:name/verify',
       ({ request, server, set, params: { name } }) =>
-        progressReply({ request, server, set, log }, async (_tell, signal) => {
+        progressReply({ request, server, set, log }, async (_onProgress, signal) => {
           await required().verify(name, signal)
           await record(request, { action: 'backups.verify', target: name })
           return { name }

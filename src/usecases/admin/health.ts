@@ -25,7 +25,7 @@ type HealthAdminDeps = {
   backups: Backups | null
   timerRuns: Map<string, TimerRun | null>
   liveLines: LiveLines
-  /** Whether the session of a request still stands. */
+  /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
   now: () => Date
 }
@@ -33,7 +33,7 @@ type HealthAdminDeps = {
 const RECENT_MINUTES = 10
 const HoursQuery = closedObject({ hours: t.Optional(t.Numeric({ minimum: 1, maximum: 720 })) })
 
-/** Whether all is well: at a glance, over time, and as it happens. */
+/** Routes for the overview, the traffic history and the live log. */
 export function healthAdmin(deps: HealthAdminDeps) {
   const { recorder, liveLines, isSignedIn } = deps
   return new Elysia({ name: 'health-admin', prefix: CONSOLE_API })

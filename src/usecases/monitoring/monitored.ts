@@ -10,7 +10,7 @@ export type Monitored = {
   version: string
   /** When the server started; null for a command that runs without one. */
   servingSince: Date | null
-  people: { count: () => Promise<{ users: number; sessions: number }> }
+  users: { count: () => Promise<{ users: number; sessions: number }> }
   billing: {
     count: () => Promise<{ events: number; failed: number }>
     countFailed: () => Promise<number>

@@ -15,25 +15,26 @@ export function createStatus(deps: Monitored, readiness: () => Promise<Readiness
   return async () => {
     const { bytes: freeBytes } = await freeSpace(dataDir)
     // Concurrently: a silent database is waited for only once.
-    const [parts, people, events, messagesWaiting, databaseBytes, rates, backup] =
-      await Promise.all([
+    const [parts, users, events, messagesWaiting, databaseBytes, rates, backup] = await Promise.all(
+      [
         readiness(),
-        orNull(deps.people.count()),
+        orNull(deps.users.count()),
         orNull(deps.billing.count()),
         orNull(deps.outbox.count()),
         orNull(db.size()),
         orNull(deps.rates.read()),
         deps.host.backup(),
-      ])
+      ],
+    )
     // The readiness may be a second old.
-    const ready = people === null ? { ...parts, database: 'failing' as const } : parts
+    const ready = users === null ? { ...parts, database: 'failing' as const } : parts
     const isReady = ready.database === 'ok' && ready.storage === 'ok'
     return {
       version,
       since: servingSince?.toISOString() ?? null,
       isReady: isReady && servingSince !== null,
       ready,
-      ...(people ?? { users: null, sessions: null }),
+      ...(users ?? { users: null, sessions: null }),
       ...(events ?? { events: null, failed: null }),
       messagesWaiting,
       dataDir,
