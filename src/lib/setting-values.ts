@@ -1,6 +1,6 @@
 import { isIP } from 'node:net'
 
-// How the text of a setting is read: each gives its value, or undefined when it is none.
+// Parsers of settings: each returns the value, or undefined for invalid text.
 
 export function list(text: string, isGood: (part: string) => boolean): string[] | undefined {
   const parts = text.split(',').map((part) => part.trim())
@@ -11,7 +11,7 @@ export function isWord(text: string): boolean {
   return /^[\x21-\x7e]+$/.test(text)
 }
 
-/** What a certificate can be for: a name with a dot, not an address. */
+/** A host name that can have a certificate: with a dot, not an IP address. */
 export function isHostName(text: string): boolean {
   return /^(?=.{4,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z][a-z0-9-]*[a-z0-9]$/.test(text)
 }
@@ -30,7 +30,7 @@ export function isNetwork(text: string): boolean {
   )
 }
 
-/** A deep link of any scheme, up to and with its `auth`: `myapp://`, `myapp://auth` and `https://app.example.com`. */
+/** A deep link of any scheme, with or without a trailing `auth`: `myapp://`, `myapp://auth`, `https://app.example.com`. */
 export function appLink(text: string): string | undefined {
   const [, scheme, rest = ''] = /^([a-z][a-z0-9+.-]*:\/\/)([^\s?#]*)$/i.exec(text) ?? []
   if (scheme === undefined) return undefined
@@ -68,24 +68,24 @@ export function origin(text: string): string | undefined {
     : undefined
 }
 
-/** What URLs of a host begin with that is served over https at a port. */
+/** The origin of a host served over https at a port. */
 export function httpsOrigin(host: string, port: number): string {
   return port === 443 ? `https://${host}` : `https://${host}:${port}`
 }
 
-/** Others are asked over https; over plain http only on this machine, where a test or a proxy stands. */
+/** Outside services need https; plain http is only accepted on this machine, for tests and proxies. */
 export function outsideUrl(text: string): string | undefined {
   const url = URL.parse(text)
   return url && isPrivateOnTheWay(url) ? url.href : undefined
 }
 
-/** Whether nobody on the way reads or changes what goes to a URL. */
+/** Whether traffic to a URL is encrypted or stays on this machine. */
 export function isPrivateOnTheWay({ protocol, hostname }: URL): boolean {
   const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
   return protocol === 'https:' || (protocol === 'http:' && isLoopback)
 }
 
-/** An `@` behind the host belongs to a password that is not percent-encoded: its beginning was taken for the host. */
+/** An `@` after the host means that a password was not percent-encoded, and its beginning was parsed as the host. */
 export function mailUrl(text: string): string | undefined {
   const url = URL.parse(text)
   if (url === null || !/^smtps?:$/.test(url.protocol)) return undefined

@@ -100,7 +100,7 @@ export function oneReplyOf<T extends Record<string, TSchema>>(
 export const Message = closedObject(
   {
     code: SuccessCode,
-    message: t.String({ description: 'a sentence for people', examples: ['Signed out.'] }),
+    message: t.String({ description: 'a sentence for users', examples: ['Signed out.'] }),
   },
   'Message',
   'a reply without data',
@@ -125,7 +125,7 @@ export const Failure = closedObject(
       example: 'validation_failed',
     }),
     message: t.String({
-      description: 'what went wrong, for people; in the language asked for where it was translated',
+      description: 'what went wrong, for users; translated into the requested language if possible',
       examples: ['Some fields are invalid.'],
     }),
     requestId: t.String({
