@@ -12,7 +12,7 @@ export type NamedCommand = {
 
 /** Runs in the process that holds the data: the running server, else this one. */
 export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCommand & {
-  /** Reads what was typed, where it was typed (files, the clock of the terminal); plain JSON. */
+  /** Parses the arguments in the terminal's process, which can read files; returns plain JSON. */
   input?(args: string[], options: Options): Input | Promise<Input>
   work(services: Services, input: Input): Promise<Outcome>
   /** The data that would be lost for good, as a sentence to confirm first; null for none. */
@@ -25,7 +25,7 @@ export type DataCommand<Services, Input = unknown, Outcome = unknown> = NamedCom
   before?(services: Services, input: Input): Promise<Record<string, unknown> | null>
   /** The id or name of what was changed. */
   target?(outcome: Outcome, input: Input): string
-  /** Whether the outcome is bad news: exit 1. */
+  /** Whether the outcome is a failure: exit 1. */
   isBad?(outcome: Outcome): boolean
 }
 
