@@ -122,7 +122,7 @@ onSqlite('a data directory without data is none there')(
     expect(await fails(['events', 'show', 'none'])).toEqual([1, 'There is no event none.'])
     expect(await fails(['user', 'subscription', 'nobody'])).toEqual([
       1,
-      'There is no user nobody, and no event names that id.',
+      'There is no user nobody, and no billing event names that id.',
     ])
     expect(await fails(['serve'], { PORT: 'x', RATES_BASE: 'x' })).toEqual([
       78,

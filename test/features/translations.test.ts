@@ -2,14 +2,14 @@ import { expect, test } from 'bun:test'
 import { translations } from '../../src/server/features.ts'
 
 const SOURCES = [
-  'src/features/{users,attachments,billing,rates}/**/*.ts',
+  'src/features/*/**/*.ts',
   'src/platform/{db,http,limits}/**/*.ts',
   'src/platform/encryption/opener.ts',
   'src/{lib,usecases}/**/*.ts',
 ]
 /** What operators and billing providers read, texts with a key of their own, and examples. */
 const OTHERS =
-  /translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
+  /features\/(operators|settings|plans|content)\/|translations|texts|access-sentence|billing\/routes|key-ring|file-settings|directory|console-guard|metrics|openapi-examples|db\/postgres|lib\/command|free-space|\/(admin|commands)/
 /** A literal, and the property or the function that it goes to. */
 const LITERAL = /(\w+:|\w+\()?\s*('(?:[^'\\\n]|\\.)+'|`[^`]+`)/g
 /** Documentation, and requests that only a mistake of a developer sends. */

@@ -37,6 +37,10 @@ test('a table that is not deleted, exported or merged says why', async () => {
   await using app = await createTestApp()
   for (const [name, { deletion, export: members, merging }] of Object.entries(userDataOf(app))) {
     for (const part of [deletion, members, merging]) {
+      expect([name, Object.keys(part).length > 0 || typeof part === 'function']).toEqual([
+        name,
+        true,
+      ])
       if (!('nothing' in part)) continue
       const reason = String(part.nothing)
       expect([name, reason, reason.split(' ').length > 3]).toEqual([name, reason, true])

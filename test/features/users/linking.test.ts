@@ -49,7 +49,9 @@ test('the owner is told of a linked provider, and a new password ends what a str
   await using app = await createTestApp({ SMTP_URL: smtp.url }, world)
   const stranger = await app.register('ann@gmail.com')
   const mail = await smtp.next('ann@gmail.com')
-  expect(mail.text.replace(/\s+/g, ' ')).toContain('If you did not make an account, do not confirm')
+  expect(mail.text.replace(/\s+/g, ' ')).toContain(
+    'If you did not create an account, do not confirm',
+  )
   const verify = { json: { token: tokenIn(mail) } }
   expect((await app.ask('POST', '/api/auth/email/v1/verify', verify)).status).toBe(200)
   const idToken = await world.mint('google', { ...ANN, email: 'ann@gmail.com' })
