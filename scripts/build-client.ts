@@ -143,7 +143,7 @@ async function collect(name: string, folder: string, seen = new Set<string>()) {
   await writeFile(join(folder, `${basename(name)}.d.ts`), flat)
   for (const path of new Set(imports)) {
     const target = join(dirname(name), path)
-    if (/^(features\/.*|client\/routes)$/.test(target)) {
+    if (/^(server|usecases|features|platform)\/|^client\/routes$/.test(target)) {
       throw new Error(`${name} exposes types of the server: declare them in src/client`)
     }
     await collect(target, folder, seen)
