@@ -5,9 +5,9 @@ import { description, license, version } from '../package.json' with { type: 'js
 import { ROOT } from './root.ts'
 
 /**
- * Makes `dist/client`, a package of its own: the client, in a second file what seals payloads, and the
- * types, without those of the server; in `cjs` the same for `require`, which Jest asks for. `npm pack` in
- * it gives a tarball that installs.
+ * Builds `dist/client`, a separate package: the client, payload encryption in a second file, and the types without
+ * those of the server. `cjs` has the same for `require`, which Jest needs. `npm pack` there gives an installable
+ * tarball.
  */
 const FOLDER = join(ROOT, 'dist', 'client')
 const COMMON_JS = join(FOLDER, 'cjs')
@@ -17,7 +17,7 @@ const ENTRY = 'client/client'
 /** The files of the package. */
 const MODULES = ['client', 'sealed-transport', 'api-error']
 
-/** The pages that go with it, and their names there. */
+/** The documents in the package, and their names there. */
 const PAGES = {
   'client.md': 'README.md',
   'payload-encryption.md': 'payload-encryption.md',
@@ -62,8 +62,8 @@ for (const [page, name] of Object.entries(PAGES)) {
 }
 
 /**
- * What is imported only when it is asked for becomes a file of its own, and so does what both share. Bun's own
- * splitting would put `import.meta` in, which React Native cannot parse.
+ * Lazily imported modules and shared modules become separate files. Bun's own splitting would add `import.meta`, which
+ * React Native cannot parse.
  */
 async function bundle(format: 'esm' | 'cjs', outdir: string) {
   const built = await Bun.build({
@@ -96,7 +96,7 @@ function keepApart(build: PluginBuilder) {
   })
 }
 
-/** Jest has `import()` only with a flag of Node. */
+/** Jest supports `import()` only with a flag of Node. */
 function requireLater(build: PluginBuilder) {
   build.onLoad({ filter: /open-transport\.ts$/ }, async ({ path }) => {
     const text = await readFile(path, 'utf8')
@@ -104,12 +104,12 @@ function requireLater(build: PluginBuilder) {
       /\bimport\(('[^']+')\)/,
       'Promise.resolve().then(() => require($1))',
     )
-    if (contents === text) throw new Error(`${path} loads nothing later`)
+    if (contents === text) throw new Error(`${path} has no lazy import`)
     return { contents, loader: 'ts' }
   })
 }
 
-/** The compiler writes the types out. */
+/** Writes the declarations with the compiler. */
 async function declare() {
   const config = {
     extends: '../../tsconfig.json',
@@ -130,10 +130,11 @@ async function declare() {
     stdout: 'inherit',
     stderr: 'inherit',
   })
-  if ((await compiler.exited) !== 0) throw new Error('the types of the client cannot be written')
+  if ((await compiler.exited) !== 0)
+    throw new Error('the declarations of the client cannot be written')
 }
 
-/** Copies a declaration and those that it names, side by side. */
+/** Copies a declaration file and those that it imports into one folder. */
 async function collect(name: string, folder: string, seen = new Set<string>()) {
   if (seen.has(name)) return
   seen.add(name)

@@ -6,10 +6,10 @@ import { ROOT } from './root.ts'
 
 const SOURCE = join(ROOT, 'src/console')
 
-/** A file of the console’s page. Its name holds a hash of it, but that of `index.html`. */
+/** A file of the console. Its name contains a hash, except `index.html`. */
 type PageFile = { name: string; content: Uint8Array<ArrayBuffer> }
 
-/** Makes the page of the operator's console: what is loaded at first, and what is loaded where it is shown. */
+/** Builds the operator's console: the entry point and its lazily loaded chunks. */
 export async function buildConsole(): Promise<PageFile[]> {
   const built = await Bun.build({
     entrypoints: [join(SOURCE, 'main.tsx')],
@@ -40,7 +40,7 @@ export async function buildConsole(): Promise<PageFile[]> {
   ]
 }
 
-/** Writes the files to `folder`, each beside its compressed forms. */
+/** Writes the files to `folder`, each with its compressed forms. */
 export async function writeConsole(folder: string) {
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true })

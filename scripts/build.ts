@@ -9,15 +9,15 @@ import { ROOT } from './root.ts'
 
 export type Build = {
   outfile: string
-  /** As sharp names it: `linux-x64`, `linuxmusl-arm64`. */
+  /** In sharp's notation: `linux-x64`, `linuxmusl-arm64`. */
   platform: string
-  /** As Bun names it; without it the machine's own. */
+  /** In Bun's notation; this machine by default. */
   target?: Bun.Build.CompileTarget
-  /** Where a package is. */
+  /** The folder of a package. */
   folderOf: (name: string) => string
 }
 
-/** What a release is built for; the platform is sharp's word, the target Bun's. */
+/** The targets of a release: `platform` in sharp's notation, `target` in Bun's. */
 export const TARGETS = {
   'linux-x64': { platform: 'linux-x64', target: 'bun-linux-x64-baseline' },
   'linux-arm64': { platform: 'linux-arm64', target: 'bun-linux-arm64' },
@@ -26,7 +26,7 @@ export const TARGETS = {
   'macos-arm64': { platform: 'darwin-arm64', target: 'bun-darwin-arm64' },
 } as const
 
-/** Makes one file with the server, sharp, the migrations and the first content. Throws what is wrong with the sources. */
+/** Builds one executable with the server, sharp, the migrations and the initial content. Throws build errors. */
 export async function buildExecutable({ outfile, platform, target, folderOf }: Build) {
   await writeConsole(join(ROOT, 'dist', 'console'))
   const result = await Bun.build({
@@ -51,8 +51,8 @@ export async function buildExecutable({ outfile, platform, target, folderOf }: B
 }
 
 /**
- * Bun writes where a module was at the build into the executable, where the module asks for that: the folder of whoever
- * builds is nobody's business. These ask for the sake of threads that are not started, and of a file that they are given.
+ * Hides the build folder: Bun embeds it for modules that use `__dirname`. These use it for threads that we never start,
+ * and for a file that we pass to them.
  */
 function hidePaths(): BunPlugin {
   return {
@@ -72,8 +72,8 @@ function hidePaths(): BunPlugin {
 type NativeFile = { source: string; path: string; hash: string }
 
 /**
- * Embeds what is native as files: sharp's addon with libvips, and the addon for argon2. Loaders in the places of the
- * addons unpack them beside each other (sharp's finds its library relative to itself) and open them.
+ * Embeds native code as files: sharp's addon with libvips, and the addon for argon2. Loaders replace the addons: they
+ * unpack them into one folder, because sharp's addon finds its library relative to itself, and open them.
  */
 function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
   const parts: Record<string, NativeFile[]> = {
@@ -83,7 +83,7 @@ function embedNative(platform: string, folderOf: Build['folderOf']): BunPlugin {
     ],
     argon2: [nativeFile(`@node-rs/argon2-${napiName(platform)}`, '', /\.node$/)],
   }
-  // The executable keeps the loaders' source, which must not tell the folder that it was built in.
+  // The executable contains the loaders' source, which must not reveal the build folder.
   const files = new Map([['#load-native', join(ROOT, 'src/lib/native.ts')]])
   for (const { source, hash } of Object.values(parts).flat()) files.set(`#${hash}`, source)
   const sources = new Set(files.values())
@@ -146,14 +146,14 @@ export const addon: any = loadNative([${list?.join(', ')}])
   }
 }
 
-/** A platform as packages of napi-rs name it: `linux-x64-gnu` for `linux-x64`. */
+/** A platform in the notation of napi-rs packages: `linux-x64-gnu` for `linux-x64`. */
 export function napiName(platform: string): string {
   if (platform.startsWith('linuxmusl-')) return `${platform.replace('linuxmusl', 'linux')}-musl`
   return platform.startsWith('linux-') ? `${platform}-gnu` : platform
 }
 
 if (import.meta.main) {
-  // The Dockerfile names another platform than the machine's own, whose packages it has installed.
+  // The Dockerfile names the platform whose packages it has installed.
   const label = process.argv[2] as keyof typeof TARGETS | undefined
   const { resolve } = createRequire(import.meta.url)
   const outfile = process.env['OUTFILE'] ?? './dist/homeport'

@@ -1,7 +1,7 @@
 #!/bin/sh
 # Installs a release of Homeport: sh install.sh https://where/the/release/is
-# It checks that the release key has signed SHA256SUMS, takes the executable for this machine, checks its SHA-256, and
-# puts it to /usr/local/bin (or $PREFIX). Nothing that it fetches runs before.
+# It checks that the release key signed SHA256SUMS, downloads the executable for this machine, checks its SHA-256, and
+# installs it to /usr/local/bin (or $PREFIX). No downloaded file runs before that.
 set -eu
 
 # "bun run release" writes the public key here.
@@ -12,14 +12,14 @@ base=${base%/}
 prefix=${PREFIX:-/usr/local/bin}
 
 refuse() { echo "$1 Nothing was installed." >&2; exit 1; }
-fetch() { curl -fsSL --proto '=https' --tlsv1.2 -o "$folder/$1" "$base/$1" || refuse "$base/$1 cannot be fetched."; }
+fetch() { curl -fsSL --proto '=https' --tlsv1.2 -o "$folder/$1" "$base/$1" || refuse "$base/$1 cannot be downloaded."; }
 
-case "$base" in https://*) ;; *) refuse "A release is fetched from https:// only." ;; esac
+case "$base" in https://*) ;; *) refuse "A release is downloaded over https:// only." ;; esac
 if [ -z "$key" ]; then
-  refuse "This script holds no release key: set RELEASE_PUBLIC_KEY to that of who made the release."
+  refuse "This script holds no release key: set RELEASE_PUBLIC_KEY to the key of the publisher."
 fi
 if [ -e "$prefix/homeport" ]; then
-  refuse "$prefix/homeport is there already: take \"homeport upgrade\", or remove it first."
+  refuse "$prefix/homeport exists already: run \"homeport upgrade\", or remove it first."
 fi
 case "$(uname -s) $(uname -m)" in
   'Linux x86_64') platform=linux-x64 ;;
@@ -38,7 +38,7 @@ checked=$(openssl pkeyutl -verify -pubin -inkey "$folder/key.pem" -rawin -in "$f
   -sigfile "$folder/SHA256SUMS.sig" 2>&1) || true
 case "$checked" in
   *'Verified Successfully'*) ;;
-  *) refuse "SHA256SUMS is not signed by the release key, or openssl cannot tell (it takes version 3): $checked" ;;
+  *) refuse "SHA256SUMS is not signed by the release key, or openssl is older than version 3: $checked" ;;
 esac
 line=$(grep -E "  homeport-[^ ]*-$platform\$" "$folder/SHA256SUMS" || true)
 if [ -z "$line" ]; then refuse "The release has nothing for $platform."; fi
@@ -47,7 +47,7 @@ fetch "$file"
 
 cd "$folder"
 if command -v sha256sum >/dev/null; then check='sha256sum -c -'; else check='shasum -a 256 -c -'; fi
-if ! echo "$line" | $check >/dev/null 2>&1; then refuse "$file is not what SHA256SUMS says."; fi
+if ! echo "$line" | $check >/dev/null 2>&1; then refuse "$file does not match SHA256SUMS."; fi
 chmod 755 "$file"
 mv "$file" "$prefix/homeport"
 "$prefix/homeport" version

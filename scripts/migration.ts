@@ -1,6 +1,6 @@
 import { ROOT } from './root.ts'
 
-/** Generates the migration of each engine from the tables: `bun run migration --name <what>` names both. */
+/** Generates the migration of both engines from the tables: `bun run migration --name <what>`. */
 for (const engine of ['sqlite', 'postgres']) {
   const config = `drizzle/${engine}/config.ts`
   const command = [process.execPath, '--bun', 'drizzle-kit', 'generate', '--config', config]

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { napiName } from './build.ts'
 import { ROOT } from './root.ts'
 
-/** A package as the lockfile has it; `integrity` is a hash in the way of npm. */
+/** A package of the lockfile; `integrity` is a hash in npm's format. */
 export type Locked = { name: string; version: string; integrity: string; needs: string[] }
 
 type Lock = {
@@ -15,7 +15,7 @@ type Info = {
   optionalPeers?: string[]
 }
 
-/** All packages of the lockfile by their place in it: their name, with that of whoever needs another version before it. */
+/** All packages by their key in the lockfile: the name, after the name of a dependent that needs another version. */
 export async function readLock() {
   const text = await Bun.file(join(ROOT, 'bun.lock')).text()
   const { packages, workspaces } = Bun.JSON5.parse(text) as Lock
@@ -28,7 +28,7 @@ export async function readLock() {
   return { all, direct: Object.keys(workspaces[''].dependencies) }
 }
 
-/** What goes into the executable for a platform of sharp's: what it depends on, without what is for other platforms. */
+/** The packages in the executable for a platform (in sharp's notation): all dependencies except those for others. */
 export async function packagesFor(platform: string): Promise<Locked[]> {
   const { all, direct } = await readLock()
   const found = new Map<string, Locked>()
@@ -55,12 +55,12 @@ function isFor(name: string, platform: string): boolean {
   return name.endsWith(`-${name.startsWith('@img/') ? platform : napiName(platform)}`)
 }
 
-/** The image libraries, which must be replaceable: all else is under permissive licences. */
+/** The image libraries, which must be replaceable; all other packages have permissive licences. */
 function isUnderLgpl(name: string): boolean {
   return name === 'libheif-js' || name.startsWith('@img/sharp-libvips-')
 }
 
-/** What is inside of an executable, in the way of SPDX 2.3. */
+/** The contents of an executable as an SPDX 2.3 document. */
 export function spdxOf(file: string, version: string, created: string, packages: Locked[]) {
   const idOf = (name: string) => `SPDXRef-${name.replaceAll(/[^\w.]+/g, '-')}`
   const root = 'SPDXRef-homeport'
@@ -77,8 +77,8 @@ export function spdxOf(file: string, version: string, created: string, packages:
     Buffer.from(integrity.replace(/^sha512-/, ''), 'base64').toString('hex')
   const parts = [
     entry('SPDXRef-bun', 'bun', Bun.version),
-    ...packages.map((one) =>
-      entry(idOf(`${one.name}-${one.version}`), one.name, one.version, hexOf(one.integrity)),
+    ...packages.map(({ name, version, integrity }) =>
+      entry(idOf(`${name}-${version}`), name, version, hexOf(integrity)),
     ),
   ]
   return {

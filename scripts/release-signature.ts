@@ -1,12 +1,12 @@
 import { join } from 'node:path'
 import { formatSums, publicKeyOf, type Release, signSums } from '../src/lib/release-signature.ts'
 
-/** The line of `install.sh` that holds the public key. */
+/** The line of `install.sh` for the public key. */
 const KEY_LINE = /^key=\$\{RELEASE_PUBLIC_KEY:-\}$/m
 
 /**
- * Writes `SHA256SUMS` and `install.sh` into the folder of a release. With `privateKey`, an Ed25519 key in PEM, the sums
- * are signed, and the script holds the public key.
+ * Writes `SHA256SUMS` and `install.sh` into the folder of a release. With `privateKey`, an Ed25519 key in PEM, signs
+ * the sums and puts the public key into the script.
  */
 export async function writeSums(folder: string, release: Release, privateKey: string | null) {
   const sums = formatSums(release)

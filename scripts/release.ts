@@ -10,13 +10,13 @@ import { writeSums } from './release-signature.ts'
 import { ROOT } from './root.ts'
 
 /**
- * Makes `dist/release`: an executable for each platform, its list of parts (SPDX), `SHA256SUMS` of all with its
- * signature by `RELEASE_KEY`, and the script that installs it. With `--check` each is built twice, which must give the
- * same bytes. Names of platforms on the command line choose some.
+ * Builds `dist/release`: an executable for each platform with its SPDX document, `SHA256SUMS` signed by `RELEASE_KEY`,
+ * and the install script. `--check` builds each twice and requires identical bytes. Platform names on the command line
+ * select some.
  */
 const FOLDER = join(ROOT, 'dist', 'release')
 const PACKAGES = join(FOLDER, 'packages')
-const AGAIN = join(FOLDER, 'again')
+const SECOND_BUILD = join(FOLDER, 'again')
 const REGISTRY = 'https://registry.npmjs.org'
 
 const words = process.argv.slice(2)
@@ -39,9 +39,9 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   await buildExecutable({ ...build, outfile })
   const sum = await hashOfFile(outfile)
   if (isCheck) {
-    // Its name goes into the file.
-    await buildExecutable({ ...build, outfile: join(AGAIN, file) })
-    if ((await hashOfFile(join(AGAIN, file))) !== sum)
+    // In another folder, because the file contains its own name.
+    await buildExecutable({ ...build, outfile: join(SECOND_BUILD, file) })
+    if ((await hashOfFile(join(SECOND_BUILD, file))) !== sum)
       throw new Error(`two builds of ${file} differ`)
   }
   await rm(`${outfile}.map`)
@@ -50,29 +50,29 @@ for (const [label, { platform, target }] of Object.entries(TARGETS)) {
   await Bun.write(join(FOLDER, list), JSON.stringify(spdx, null, 2))
   sums.set(file, sum).set(list, await hashOfFile(join(FOLDER, list)))
   console.log(
-    `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', built twice alike' : ''}`,
+    `${file}: ${Math.round(Bun.file(outfile).size / 1e6)} MB${isCheck ? ', reproducible' : ''}`,
   )
 }
-for (const folder of [PACKAGES, AGAIN]) await rm(folder, { recursive: true, force: true })
+for (const folder of [PACKAGES, SECOND_BUILD]) await rm(folder, { recursive: true, force: true })
 await writeSums(FOLDER, { version, commit, date, sums }, privateKey)
 if (privateKey === null)
   console.log(
     'NOT signed: without RELEASE_KEY "homeport upgrade" and install.sh refuse this release.',
   )
 
-/** The executables accept what is signed by the key of their own release, and by those of `RELEASE_PUBLIC_KEY`. */
+/** The executables accept releases signed by the key of their own release or by those of `RELEASE_PUBLIC_KEY`. */
 function pinKey() {
   const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
   const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)
   process.env['RELEASE_PUBLIC_KEY'] = [...new Set(keys)].join(',')
 }
 
-/** Fetches a package that is not for this machine, and unpacks it when it is what the lockfile says. */
+/** Downloads a package for another platform, and unpacks it when it matches the lockfile. */
 async function fetchPackage({ name, version: wanted, integrity }: Locked) {
   const url = `${REGISTRY}/${name}/-/${name.split('/').at(-1)}-${wanted}.tgz`
   const bytes = await (await fetch(url)).bytes()
   const found = `sha512-${new Bun.CryptoHasher('sha512').update(bytes).digest('base64')}`
-  if (found !== integrity) throw new Error(`${url} is not what bun.lock says`)
+  if (found !== integrity) throw new Error(`${url} does not match bun.lock`)
   const folder = join(PACKAGES, name)
   await mkdir(folder, { recursive: true })
   await new Bun.Archive(bytes).extract(`${folder}.unpacked`)
