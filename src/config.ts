@@ -43,7 +43,7 @@ export function readVariable(name: string): string | null {
   return process.env[name] || null
 }
 
-/** Reads and checks the whole environment, into which Bun has read `.env`. Flags override it, it overrides `defaults`. */
+/** Reads and checks the whole environment, including `.env`. Flags override it, and it overrides `defaults`. */
 export function readConfig(
   flags: Record<string, string> = {},
   environment = process.env,
@@ -241,7 +241,7 @@ function readBackups({ optional, path, integer }: SettingsReader) {
     /** A passphrase or an age recipient; reading a backup takes a passphrase or an age identity. */
     backupKey: optional(
       'BACKUP_KEY',
-      'a passphrase of at least 8 characters, or a key of age',
+      'a passphrase of at least 8 characters, or an age key',
       (text) => (text.length >= 8 ? text : undefined),
     ),
     backupDir: path('BACKUP_DIR'),
@@ -287,11 +287,11 @@ function contradictionsIn(settings: ReturnType<typeof readSettings>): string[] {
     ],
     [
       settings.databaseUrl !== null && settings.secretKey === null,
-      'SECRET_KEY is needed by DATABASE_URL: take the output of "openssl rand -hex 32", the same for every instance',
+      'SECRET_KEY is needed by DATABASE_URL: use the output of "openssl rand -hex 32", the same for every instance',
     ],
     [
       webhookTokens.some((token) => /^(replace-me|walk-token)/i.test(token)),
-      'WEBHOOK_TOKEN is still the example of the manual: take a random one, such as from "openssl rand -hex 32"',
+      'WEBHOOK_TOKEN is still the example from the manual: use a random one, such as from "openssl rand -hex 32"',
     ],
   ]
   return faults.filter(([isFault]) => isFault).map(([, message]) => message)

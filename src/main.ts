@@ -1,6 +1,6 @@
 const [command, ...rest] = process.argv.slice(2)
 
-// Each way loads only what it needs: the worker nothing of the server, the server nothing of sharp.
+// Each process loads only what it needs: the image worker no server code, the server no sharp.
 if (command === 'image-worker') {
   const { runImageWorker } = await import('./cli/processes/image-worker.ts')
   await runImageWorker(rest)

@@ -7,28 +7,28 @@ import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
 import type { KeptText } from './lib/key-ring.ts'
 
-/** Keys that nobody sets: made on the first start, kept where only we can read them. */
+/** Generated keys: created on the first start, stored where only this user can read them. */
 export type Secrets = {
-  /** The keys that sign access tokens: they come and go, see `lib/key-ring.ts`. */
+  /** The keys that sign access tokens, which rotate: see `lib/key-ring.ts`. */
   accessTokenKeys: KeptText
   /** Derives the successor of a refresh token. */
   refreshKey: Buffer
   /** Signs the URLs of private files. */
   fileUrlKey: Buffer
-  /** Seals what must not be readable in the database: two-factor secrets, mails not yet sent. */
+  /** Encrypts sensitive values in the database: two-factor secrets, unsent e-mails. */
   sealKey: Buffer
-  /** Hashes recovery codes, which are too short for a hash without a key. */
+  /** Hashes recovery codes, which are too short for an unkeyed hash. */
   recoveryKey: Buffer
-  /** The keys that payloads are sealed for: they come and go, see `lib/key-ring.ts`. */
+  /** The keys for payload encryption, which rotate: see `lib/key-ring.ts`. */
   encryptionKeys: KeptText
-  /** Makes the pseudonyms that stand for deleted people in the billing log. */
+  /** Derives the pseudonyms that replace deleted users in the billing log. */
   pseudonymKey: Buffer
 }
 
 type SecretFile = {
-  /** A database that has had so many migrations was never without it. */
+  /** A database with this many migrations always has the secret. */
   since: number
-  /** What stops working when it is replaced by a new one. */
+  /** What stops working when it is replaced. */
   breaks: string
   isGood: (content: string) => Promise<boolean>
 }
@@ -36,17 +36,17 @@ type SecretFile = {
 const FILES = {
   'access-token.jwk': {
     since: 1,
-    breaks: 'access tokens end at once, and apps refresh them',
+    breaks: 'access tokens become invalid at once, and apps refresh them',
     isGood: async (content) => areKeyPairs(JSON.parse(content)),
   },
-  'refresh-token.key': symmetric(1, 'phones that lost the reply to a refresh sign in again'),
-  'file-url.key': symmetric(1, 'addresses of private files that were given out end'),
-  'seal.key': symmetric(2, 'codes of authenticator apps, mails not yet sent and grants of Apple'),
-  'recovery-code.key': symmetric(2, 'recovery codes are void'),
-  'pseudonym.key': symmetric(2, 'late billing events of deleted people are not recognised'),
+  'refresh-token.key': symmetric(1, 'devices that lost the reply to a refresh must sign in again'),
+  'file-url.key': symmetric(1, 'URLs of private files become invalid'),
+  'seal.key': symmetric(2, 'authenticator app codes, unsent e-mails and Apple grants are lost'),
+  'recovery-code.key': symmetric(2, 'recovery codes become invalid'),
+  'pseudonym.key': symmetric(2, 'late billing events of deleted users are not recognised'),
   'encryption-keys.json': {
     since: 5,
-    breaks: 'apps that pin the old keys for payloads cannot talk to this server',
+    breaks: 'apps that pin the old payload keys cannot communicate with this server',
     isGood: async (content) => areKeyPairs(JSON.parse(content)),
   },
 } satisfies Record<string, SecretFile>
@@ -56,8 +56,8 @@ export type SecretName = keyof typeof FILES
 export const SECRET_NAMES = Object.keys(FILES) as SecretName[]
 
 /**
- * Throws `ConfigError` when a secret in `folder` is damaged or open to others, or missing although a
- * database of `schemaVersion` migrations was in use with it.
+ * Throws `ConfigError` when a secret in `folder` is damaged, readable by others, or missing although a
+ * database with `schemaVersion` migrations always has it.
  */
 export async function checkSecrets(folder: string, schemaVersion: number) {
   const damaged: string[] = []
@@ -74,17 +74,17 @@ export async function checkSecrets(folder: string, schemaVersion: number) {
   }
   if (damaged.length > 0) {
     throw new ConfigError(
-      `In ${folder} ${damaged.join(', ')}: restore the folder from a backup, or run "homeport init --new-secrets", which says what new ones break.`,
+      `In ${folder} ${damaged.join(', ')}: restore the folder from a backup, or run "homeport init --new-secrets", which reports what new ones break.`,
     )
   }
   if (open.length > 0) {
     throw new ConfigError(
-      `In ${folder} other users have access to ${open.join(', ')}: run "chmod -R go= ${folder}", and replace what somebody may have read.`,
+      `In ${folder} other users have access to ${open.join(', ')}: run "chmod -R go= ${folder}", and replace the secrets that may have been read.`,
     )
   }
 }
 
-/** Removes secrets that are damaged and returns what the new ones in their place, and in that of missing ones, break. */
+/** Removes damaged secrets. Returns what replacing them, and the missing ones, breaks. */
 export async function discardBadSecrets(folder: string, schemaVersion: number) {
   const lost: { name: SecretName; breaks: string }[] = []
   for (const name of SECRET_NAMES) {
@@ -95,7 +95,7 @@ export async function discardBadSecrets(folder: string, schemaVersion: number) {
   return lost
 }
 
-/** The secrets that `keep` keeps under their names; what is missing is made. Check them before. */
+/** Loads the secrets from `keep` and creates missing ones. Call `checkSecrets` first. */
 export async function loadSecrets(keep: (name: SecretName) => KeptText): Promise<Secrets> {
   const accessTokenKeys = keep('access-token.jwk')
   await accessTokenKeys.readOrMake(makeSigningKey)
@@ -110,7 +110,7 @@ export async function loadSecrets(keep: (name: SecretName) => KeptText): Promise
   }
 }
 
-/** A secret in a file of `folder`, which one process alone uses. */
+/** A secret in a file of `folder`, for a single process. */
 export function secretFile(folder: string, name: SecretName): KeptText {
   const path = join(folder, name)
   return {
@@ -129,14 +129,14 @@ async function symmetricKey({ readOrMake }: KeptText): Promise<Buffer> {
   return Buffer.from(hex.trim(), 'hex')
 }
 
-/** Until it is rotated it is kept alone, so that tools that know the first versions can read it. */
+/** Stored as a single key until it is rotated, so that tools for the first versions can read it. */
 async function makeSigningKey(): Promise<string> {
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const jwk = await exportJWK(privateKey)
   return JSON.stringify({ ...jwk, kid: await calculateJwkThumbprint(jwk) })
 }
 
-/** What is wrong with a secret, never what is in it. */
+/** The fault of a secret, without its content. */
 async function faultOf(folder: string, name: SecretName, schemaVersion: number) {
   const { since, isGood }: SecretFile = FILES[name]
   let content: string
@@ -144,7 +144,8 @@ async function faultOf(folder: string, name: SecretName, schemaVersion: number) 
     content = await readFile(join(folder, name), 'utf8')
   } catch (error) {
     const { code } = error as { code?: string }
-    if (code === 'EACCES') return 'belongs to another user (chown it to the one that runs homeport)'
+    if (code === 'EACCES')
+      return 'belongs to another user (chown it to the user that runs homeport)'
     if (code !== 'ENOENT') return `cannot be read (${code})`
     return schemaVersion >= since ? 'is missing' : null
   }
@@ -168,7 +169,7 @@ async function isKeyPair(jwk: JWK): Promise<boolean> {
   return jwk.kid === (await calculateJwkThumbprint(jwk))
 }
 
-/** A ring of keys with their times, or a single key as the first versions kept it. */
+/** A key ring with validity times, or a single key as stored by the first versions. */
 async function areKeyPairs(keys: JWK | { jwk: JWK; from: unknown; until: unknown }[]) {
   if (!Array.isArray(keys)) return isKeyPair(keys)
   const good = await Promise.all(

@@ -1,18 +1,18 @@
 import { dependencies, version } from '../package.json' with { type: 'json' }
 
 export type BuildInfo = {
-  /** The commit that it was built from, with `-modified` where files differed; null where git could not say. */
+  /** The commit of the build, with `-modified` when files differed; null without git. */
   commit: string | null
-  /** When that commit was made, in ISO 8601. */
+  /** The time of that commit, in ISO 8601. */
   date: string | null
-  /** The public keys whose releases `homeport upgrade` accepts, as base64 of SPKI. */
+  /** The public keys of the releases that `homeport upgrade` accepts, in SPKI as base64. */
   releaseKeys: string[]
 }
 
 /** `scripts/build.ts` puts it into the executable. */
 declare const HOMEPORT_BUILD: BuildInfo | undefined
 
-/** What this executable was built from; null when the program runs from source. */
+/** The build of this executable; null when the program runs from source. */
 export const BUILD_INFO: BuildInfo | null =
   typeof HOMEPORT_BUILD === 'undefined' ? null : HOMEPORT_BUILD
 export const VERSION: string = version

@@ -13,36 +13,36 @@ import { pathOf, targetOf } from '../platform/http/request-url.ts'
 import type { Services } from '../server/services.ts'
 import { carryOut, currentUser, type ServiceCommand } from './command.ts'
 
-/** What the server answers to a command over its socket. */
+/** The reply of the server to a command over its socket. */
 type Answer =
   | { outcome: unknown }
   | { error: { code: UndeniedCode; message: string; details?: ErrorDetail[] } }
 
 const NAME = 'homeport.sock'
-/** Asks what a command would lose, instead of for the work. */
+/** Asks what a command would lose, without carrying it out. */
 const RISK = '?risk'
-/** Says who types; only our own user can open the socket. */
+/** Names the operator; only our own user can open the socket. */
 const USER = 'operator-user'
-/** What servers of every version say to a command that they lack. */
+/** The reply of servers of every version to an unknown command. */
 const UNKNOWN_COMMAND = 'no such command'
-const INPUT_LIMIT = 16 * 1024 * 1024
+const MAX_INPUT_BYTES = 16 * 1024 * 1024
 
-/** Carries out commands that come over the socket, which only our own user can open. */
+/** Carries out the commands that arrive over the socket, which only our own user can open. */
 export async function serveCommands(services: Services, commands: ServiceCommand[], log: Log) {
-  // It stays open: the socket is removed under the same name.
+  // Not disposed of: the socket is removed under the same name.
   const { path } = openSocketPath(services.config, NAME)
-  // We hold the lock of the data directory, so a socket that is there is of a server that was killed.
+  // We hold the lock of the data directory, so an existing socket belongs to a killed server.
   await rm(path, { force: true })
   const server = Bun.serve({
     unix: path,
-    maxRequestBodySize: INPUT_LIMIT,
+    maxRequestBodySize: MAX_INPUT_BYTES,
     async fetch(request) {
       const command = commands.find(
         ({ name }) => pathOf(request) === `/${encodeURIComponent(name)}`,
       )
       if (!command) return Response.json({ error: { code: 'not_found', message: UNKNOWN_COMMAND } })
       try {
-        const input = readJson(await readBody(request, INPUT_LIMIT))
+        const input = readJson(await readBody(request, MAX_INPUT_BYTES))
         const part = targetOf(request).endsWith(RISK) ? 'risk' : 'work'
         const user = decodedHeader(request.headers.get(USER))
         const outcome =
@@ -92,7 +92,7 @@ export async function askServer(
       signal: AbortSignal.timeout(10 * 60_000),
     })
   } catch (error) {
-    if (isNobodyThere(error)) return null
+    if (isNotListening(error)) return null
     throw new AppError('unavailable', 'The server did not finish the command: see its log.')
   }
   const answer = (await response.json()) as Answer
@@ -100,13 +100,13 @@ export async function askServer(
   const { code, message, details } = answer.error
   if (code === 'not_found' && message === UNKNOWN_COMMAND) {
     throw new CommandError(
-      `The running server is another version, which does not know "${command.name}": run "homeport restart", or use its own file.`,
+      `The running server is a different version that does not know "${command.name}": run "homeport restart", or use the server's own executable.`,
     )
   }
   throw new AppError(code, message, details ? { details } : {})
 }
 
-/** Nobody else's socket is spoken to: in a shared folder anybody could have put one there. */
+/** Ignores sockets of other users, who may have created one in a shared folder. */
 function isOurSocket(path: string): boolean {
   if (!existsSync(path)) return false
   const { uid } = statSync(path)
@@ -119,18 +119,18 @@ function asAnswer(error: unknown, log: Log) {
     return { code, message, details }
   }
   log.error({ err: error }, 'a command failed')
-  return { code: 'internal_error', message: 'The command failed: the log of the server says why.' }
+  return { code: 'internal_error', message: "The command failed: the server's log says why." }
 }
 
-/** The path of a unix socket has 107 bytes at most. */
-const PATH_LIMIT = 107
+/** The limit of the operating system for the path of a unix socket. */
+const MAX_PATH_BYTES = 107
 
-/** Where a socket of the data directory is. That has a short name for as long as it is open. */
+/** The path of a socket in the data directory, shortened when it is too long; valid until it is disposed of. */
 export function openSocketPath({ dataDir }: Config, name: string): { path: string } & Disposable {
   const path = join(dataDir, name)
-  if (Buffer.byteLength(path) <= PATH_LIMIT) return { path, [Symbol.dispose]() {} }
+  if (Buffer.byteLength(path) <= MAX_PATH_BYTES) return { path, [Symbol.dispose]() {} }
   if (process.platform !== 'linux') {
-    // macOS gives each user a temporary folder of their own.
+    // On macOS each user has their own temporary folder.
     const short = join(tmpdir(), `${sha256(dataDir, 'hex').slice(0, 16)}-${name}`)
     return { path: short, [Symbol.dispose]() {} }
   }
@@ -138,8 +138,8 @@ export function openSocketPath({ dataDir }: Config, name: string): { path: strin
   return { path: `/proc/self/fd/${folder}/${name}`, [Symbol.dispose]: () => closeSync(folder) }
 }
 
-/** Whether a request over a socket failed because no process listens there: nothing has been sent. */
-export function isNobodyThere(error: unknown): boolean {
+/** Whether a request over a socket failed because no process listens there. Nothing was sent then. */
+export function isNotListening(error: unknown): boolean {
   const { code } = error as { code?: unknown }
   return /^(ConnectionRefused|FailedToOpenSocket|ENOENT|ECONNREFUSED)$/.test(String(code))
 }

@@ -4,7 +4,7 @@ import type { LocalCommand } from './command.ts'
 
 const SHELLS = { bash, zsh, fish }
 
-/** A command as it is typed, such as `user list`, and what may follow. */
+/** A command such as `user list`, and the words that may follow it. */
 type Entry = { path: string[]; summary: string; words: string[]; command: Commander }
 
 export const completion: LocalCommand = {
@@ -13,7 +13,7 @@ export const completion: LocalCommand = {
   arguments: '<shell>',
   run: async (_config, { json }, [shell = ''], program) => {
     if (!Object.hasOwn(SHELLS, shell))
-      throw new UsageError(`The shell is one of ${Object.keys(SHELLS).join(', ')}.`)
+      throw new UsageError(`The shell must be one of ${Object.keys(SHELLS).join(', ')}.`)
     const script = SHELLS[shell as keyof typeof SHELLS](entriesOf(program, []))
     console.log(json ? JSON.stringify({ shell, script }) : script)
     return EXIT.done
@@ -21,9 +21,9 @@ export const completion: LocalCommand = {
 }
 
 function entriesOf(command: Commander, path: string[]): Entry[] {
-  const inner = visibleOf(command).flatMap((one) => entriesOf(one, [...path, one.name()]))
-  const words = [...visibleOf(command).map((one) => one.name()), ...flagsOf(command)]
-  return [{ path, summary: command.description(), words, command }, ...inner]
+  const nested = visibleOf(command).flatMap((inner) => entriesOf(inner, [...path, inner.name()]))
+  const words = [...visibleOf(command).map((inner) => inner.name()), ...flagsOf(command)]
+  return [{ path, summary: command.description(), words, command }, ...nested]
 }
 
 function visibleOf(command: Commander): Commander[] {

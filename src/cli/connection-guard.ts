@@ -5,70 +5,70 @@ import { createConnectionKey } from '../platform/http/client-ip.ts'
 
 type GuardDeps = {
   ports: () => number[]
-  /** Has new connections wait, or no longer. */
+  /** Accepts new connections, or lets them wait. */
   setAccepting: (isAccepting: boolean) => void
   trustedProxies: string[]
   log: Log
 }
 
-/** How often is looked, and when there is too little room, in ms. */
-const INTERVAL = 100
-const BUSY_INTERVAL = 20
-/** Files that are kept for ourselves: a part of the limit, within bounds. */
-const RESERVE = { part: 8, least: 32, most: 1024 }
-/** One address may have so large a part of the connections. */
-const SHARE = 4
-/** So large a part of all is closed at once. */
-const SLACK = 4
-/** A connection that was used a moment ago is in use, in ms. */
-const IN_USE = 50
-/** So many are looked at at once, which takes some 70 ms. */
+/** How often we check, normally and while file descriptors are short. */
+const INTERVAL_MS = 100
+const BUSY_INTERVAL_MS = 20
+/** Descriptors reserved for our own files: a fraction of the limit, within bounds. */
+const RESERVE = { divisor: 8, min: 32, max: 1024 }
+/** One address may hold this fraction of the connections. */
+const ADDRESS_DIVISOR = 4
+/** We close at most this fraction of all connections at once. */
+const CLOSE_DIVISOR = 4
+/** A connection used this recently counts as busy. */
+const BUSY_MS = 50
+/** Examining this many takes about 70 ms. */
 const MAX_EXAMINED = 4096
-const WARN_EVERY = 60_000
+const WARN_INTERVAL_MS = 60_000
 
 /**
- * Keeps file descriptors free. Without one the runtime asks for the next connection in a loop and answers nobody.
- * Before that, what one address has beyond its share is closed, and then what is quiet for longest. Where all are at
- * work, new ones wait.
+ * Keeps file descriptors free: without one the runtime tries to accept the next connection in a loop and answers no
+ * request. Closes the connections of an address beyond its share first, then the longest idle ones. When all are busy,
+ * new connections wait.
  */
 export function guardConnections({ ports, setAccepting, trustedProxies, log }: GuardDeps) {
   const limit = openFilesLimit()
   if (limit === null) return
-  const reserve = Math.min(Math.max(limit / RESERVE.part, RESERVE.least), RESERVE.most)
+  const reserve = Math.min(Math.max(limit / RESERVE.divisor, RESERVE.min), RESERVE.max)
   const mark = Math.floor(limit - reserve)
   const keyOf = createConnectionKey(trustedProxies)
   let isAccepting = true
-  let warnedAt = -WARN_EVERY
-  setTimeout(look, INTERVAL).unref()
+  let warnedAt = -WARN_INTERVAL_MS
+  setTimeout(check, INTERVAL_MS).unref()
 
-  function look() {
+  function check() {
     const isFull = nextFd() > mark
     const hasRoom = !isFull || makeRoom()
     if (isAccepting !== hasRoom) {
       isAccepting = hasRoom
       setAccepting(isAccepting)
     }
-    setTimeout(look, isFull ? BUSY_INTERVAL : INTERVAL).unref()
+    setTimeout(check, isFull ? BUSY_INTERVAL_MS : INTERVAL_MS).unref()
   }
 
-  /** Closes connections; false where none can be. */
+  /** Closes connections; false when none can be closed. */
   function makeRoom(): boolean {
     const connections = openConnections(ports(), someFds()) ?? []
-    const share = Math.floor(connections.length / SHARE)
+    const share = Math.floor(connections.length / ADDRESS_DIVISOR)
     const groups = groupsOf(connections).filter(({ length }) => length > share)
     const excess = groups.flatMap((group) => {
-      // It may also have its connections by requests that never end.
+      // An address may also hold connections with requests that never end.
       const idleFirst = [...quietest(group.filter(isIdle)), ...quietest(group)]
       return [...new Set(idleFirst)].slice(0, group.length - share)
     })
     const candidates = [...excess, ...quietest(connections.filter(isIdle))]
-    const ended = [...new Set(candidates)].slice(0, Math.ceil(mark / SLACK))
-    for (const one of ended) endConnection(one)
+    const ended = [...new Set(candidates)].slice(0, Math.ceil(mark / CLOSE_DIVISOR))
+    for (const connection of ended) endConnection(connection)
     if (ended.length > 0) warn(ended.length)
     return ended.length > 0
   }
 
-  /** To list those that are open would take one itself. */
+  /** A random range of descriptors: listing the open ones would take a descriptor itself. */
   function someFds(): number[] {
     const count = Math.min(mark, MAX_EXAMINED)
     const first = Math.floor(Math.random() * (mark - count))
@@ -84,22 +84,22 @@ export function guardConnections({ ports, setAccepting, trustedProxies, log }: G
 
   function warn(ended: number) {
     const at = performance.now()
-    if (at - warnedAt < WARN_EVERY) return
+    if (at - warnedAt < WARN_INTERVAL_MS) return
     warnedAt = at
-    log.warn({ ended, limit }, 'too many connections: those that are quiet are closed')
+    log.warn({ ended, limit }, 'too many connections: closing idle ones')
   }
 }
 
-/** Nobody waits for a reply on it. */
+/** No client waits for a reply on it. */
 function isIdle({ isAnswered, quietMs }: Connection): boolean {
-  return isAnswered && quietMs > IN_USE
+  return isAnswered && quietMs > BUSY_MS
 }
 
 function quietest(connections: Connection[]): Connection[] {
   return connections.toSorted((a, b) => b.quietMs - a.quietMs)
 }
 
-/** The lowest number that is free: where it is beyond the mark, all below are taken. */
+/** The lowest free descriptor; all below it are taken. */
 function nextFd(): number {
   try {
     const fd = openSync('/dev/null', 'r')

@@ -7,8 +7,8 @@ import { status } from './info.ts'
 
 const openapi = dataCommand({
   name: 'openapi',
-  summary: 'Print the interface as OpenAPI 3.0.3',
-  options: [['--simple', 'for generators that know no oneOf, such as that of Kotlin']],
+  summary: 'Print the API as OpenAPI 3.0.3',
+  options: [['--simple', 'for generators without support for oneOf, such as the one for Kotlin']],
   input: (_words, { simple }) => simple === true,
   work: async (services: Services, isSimple: boolean) => {
     const url = `http://localhost/docs/json${isSimple ? '?simple' : ''}`
@@ -18,5 +18,5 @@ const openapi = dataCommand({
   print: prettyJson,
 })
 
-/** Commands that need the data: a running server takes them over its socket. */
+/** The commands that need the data: a running server carries them out. */
 export const dataCommands: ServiceCommand[] = [status, ...commands, openapi]

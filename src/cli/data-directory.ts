@@ -10,33 +10,33 @@ import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { databasePath } from './open-sqlite.ts'
 
-/** With less free space not even the database can be opened. */
+/** With less free space the database cannot even be opened. */
 const MIN_START_BYTES = 1024 * 1024
 
-/** Throws unless `DATA_DIR` holds data that this user may work with: only `serve` and `init` make some. */
+/** Throws unless `DATA_DIR` holds data that this user may use: only `serve` and `init` create it. */
 export async function requireData(config: Config) {
   const { dataDir, databaseUrl } = config
-  // The server has them; the directory is for work under way.
+  // The database server has the data; the directory holds temporary files only.
   if (databaseUrl !== null) return
   const found = await stat(databasePath(config)).catch(async (error) => {
     if (codeOf(error) === 'ENOENT') return null
-    throw await asDataError(error, config)
+    throw await asCommandError(error, config)
   })
   if (found === null) {
     throw new CommandError(
-      `There is no data in ${dataDir}: set DATA_DIR to the data directory of the server, or run "homeport init" to make one.`,
+      `There is no data in ${dataDir}: set DATA_DIR to the data directory of the server, or run "homeport init" to create one.`,
     )
   }
   await requireOwner(dataDir, found.uid)
 }
 
-/** What root leaves in the directory of another user, that user cannot write. Others cannot leave anything there. */
+/** Files that root leaves in another user's directory are not writable for that user. */
 async function requireOwner(dataDir: string, uid: number) {
   if (uid === 0 || process.getuid?.() !== 0) return
-  throw new CommandError(foreign(dataDir, uid))
+  throw new CommandError(explainOwner(dataDir, uid))
 }
 
-/** Takes the data directory for this process, or says who has it. */
+/** Locks the data directory for this process. Throws when another one uses it. */
 export async function lockData({ dataDir }: Config): Promise<Disposable> {
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await requireOwner(dataDir, (await stat(dataDir)).uid)
@@ -48,8 +48,8 @@ export async function lockData({ dataDir }: Config): Promise<Disposable> {
   )
 }
 
-/** What the file system says of the data directory, in a sentence; anything else stays as it is. */
-export async function asDataError(error: unknown, { dataDir }: Config): Promise<unknown> {
+/** Explains a fault of the file system or database in a sentence; other errors are returned unchanged. */
+export async function asCommandError(error: unknown, { dataDir }: Config): Promise<unknown> {
   if (error instanceof CommandError) return error
   if (error instanceof DatabaseRefusal) return new CommandError(error.message)
   const fault = openingFault(error)
@@ -63,11 +63,11 @@ export async function asDataError(error: unknown, { dataDir }: Config): Promise<
   }
   const owner = ownerOf(dataDir)
   if (owner !== null && owner !== process.getuid?.())
-    return new CommandError(foreign(dataDir, owner))
+    return new CommandError(explainOwner(dataDir, owner))
   return new CommandError(`${dataDir} cannot be written (${fault.code}): check its owner and mode`)
 }
 
-/** Who owns a folder, or the closest one around it that this user can see. */
+/** The owner of a folder, or of its closest parent that this user can see. */
 function ownerOf(path: string): number | null {
   try {
     return statSync(path).uid
@@ -77,12 +77,12 @@ function ownerOf(path: string): number | null {
   }
 }
 
-function foreign(dataDir: string, uid: number): string {
+function explainOwner(dataDir: string, uid: number): string {
   const owner = userName(uid)
-  return `${dataDir} belongs to ${owner}: run this as ${owner}, such as with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`
+  return `${dataDir} belongs to ${owner}: run this as ${owner}, for example with "sudo -u ${owner} DATA_DIR=${dataDir} homeport …".`
 }
 
-/** The database does not always say why it could not write. */
+/** Needed because the database does not always report why it could not write. */
 async function isFull(dataDir: string): Promise<boolean> {
   if (!existsSync(dataDir)) return false
   const { bytes, inodes } = await freeSpace(dataDir)
@@ -93,17 +93,17 @@ function codeOf(error: unknown): string {
   return String((error as { code?: unknown }).code ?? error)
 }
 
-const ALL_MAY_WRITE = 0o002
+const WRITABLE_BY_ALL = 0o002
 
-/** A sentence for each of our folders in which every user of this machine could replace our files. */
-export function openFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
+/** A sentence for each of our folders that every user of this machine may write to. */
+export function describeOpenFolders({ dataDir, backupDir, nativeDir }: Config): string[] {
   const folders = [dataDir, backupDir, nativeDir].filter((path) => path !== null)
   return folders
-    .filter((path) => modeOf(path) & ALL_MAY_WRITE)
+    .filter((path) => modeOf(path) & WRITABLE_BY_ALL)
     .map((path) => `Every user of this machine may write to ${path}: run "chmod o-w ${path}".`)
 }
 
-/** 0 where there is no such folder: whoever needs it says so, and some can do without. */
+/** 0 for a missing folder: code that needs it reports that itself. */
 function modeOf(path: string): number {
   try {
     return statSync(path).mode

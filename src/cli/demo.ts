@@ -8,7 +8,7 @@ import type { Services } from '../server/services.ts'
 const PASSWORD = 'correct horse battery'
 const ORIGIN = { ip: '127.0.0.1', device: { name: 'Demo phone', sealed: false }, baseUrl: '' }
 
-/** Who is in the demo: when they bought, in days ago, and what came after the purchase. */
+/** The demo users: `bought` in days ago, `later` the events after the purchase. */
 const DEMO_USERS = [
   { name: 'Ann', locale: 'en', bought: 20, later: [] },
   { name: 'Bob', locale: 'de', bought: 40, later: ['RENEWAL'] },
@@ -19,26 +19,26 @@ const DEMO_USERS = [
   { name: 'Grace', locale: 'en', bought: 12, later: ['REFUND'] },
 ]
 
-/** Fills an empty database through the services themselves; one that holds anybody stays as it is. */
+/** Fills an empty database by calling the services. Does nothing when it holds users or events. */
 export async function addDemoData(services: Services, log: Log) {
   const { db } = services
   const { users, billingEvents } = db.tables
   if ((await db.read.$count(users)) + (await db.read.$count(billingEvents)) > 0) {
-    log.info('no demo data: the database holds people or events already')
+    log.info('no demo data: the database holds users or events already')
     return
   }
-  for (const [at, person] of DEMO_USERS.entries()) await addPerson(services, person, at)
+  for (const [at, user] of DEMO_USERS.entries()) await addUser(services, user, at)
   await addFailedEvent(services)
   await addEdits(services)
   log.info(
-    { people: DEMO_USERS.length },
+    { users: DEMO_USERS.length },
     `demo data added: sign in as ann@example.com with the password "${PASSWORD}"`,
   )
 }
 
-async function addPerson(services: Services, person: (typeof DEMO_USERS)[number], at: number) {
+async function addUser(services: Services, demoUser: (typeof DEMO_USERS)[number], at: number) {
   const { users, accounts, profile, attachments, db } = services
-  const { name, locale, bought, later } = person
+  const { name, locale, bought, later } = demoUser
   const email = `${name.toLowerCase()}@example.com`
   const hints = { name, locale, timezone: 'europe/berlin' }
   await users.passwordLogin.register({ email, password: PASSWORD, ...hints }, ORIGIN, null)
@@ -86,7 +86,7 @@ async function deliver(
   })
 }
 
-/** A cancellation of Ann's as if it had failed: it is in the log, and her purchase does not know of it. A replay applies it. */
+/** Makes a cancellation of Ann's look as if it had failed: her purchase ignores it, and a replay applies it. */
 async function addFailedEvent(services: Services) {
   const { db, accounts } = services
   const { subscriptions, billingEvents } = db.tables
@@ -106,7 +106,7 @@ async function addFailedEvent(services: Services) {
   })
 }
 
-/** Two edits of the settings by somebody, for the history. */
+/** Two edits of the settings, for the history. */
 async function addEdits({ settings, operators }: Services) {
   const edits = [
     { changes: { 'ios.latestVersion': '1.1.0' }, note: 'Version 1.1 is in the store' },
@@ -127,7 +127,7 @@ async function addEdits({ settings, operators }: Services) {
 
 async function stagePicture({ staging }: Services, at: number) {
   const bytes = gradient(256, at * 40)
-  const tooLarge = () => new Error('the picture of the demo is too large')
+  const tooLarge = () => new Error('the demo picture is too large')
   return await staging.receive(chunks(bytes), bytes.length, tooLarge)
 }
 
@@ -135,7 +135,7 @@ async function* chunks(bytes: Uint8Array) {
   yield bytes
 }
 
-/** A square PNG whose colours run from one corner to the other. */
+/** A square PNG with a colour gradient. */
 function gradient(side: number, shade: number): Buffer {
   const rows = Buffer.alloc(side * (1 + side * 3))
   for (let y = 0; y < side; y++) {

@@ -3,17 +3,17 @@ import { dataCommand } from '../lib/command.ts'
 import type { Services } from '../server/services.ts'
 import { askServer } from './command-socket.ts'
 
-/** What the server was started with, for its own user alone. */
+/** The server's configuration, for its own user only. */
 export const configCommand = dataCommand({
   name: 'server configuration',
-  summary: 'What backup and doctor ask the server for',
+  summary: 'Used by backup and doctor',
   work: async ({ config }: Services) => config,
   print: () => '',
 })
 
 /**
- * The configuration of the server that runs on the data, else that of this terminal; where backups go and what they
- * are encrypted with may be said here in any case.
+ * The configuration of the server that uses the data, else that of this terminal. The folder and the key of backups may
+ * be set in the terminal in both cases.
  */
 export async function effectiveConfig(own: Config): Promise<Config> {
   const answer = await askServer(own, configCommand, null, 'work')

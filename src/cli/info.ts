@@ -11,8 +11,8 @@ import { effectiveConfig } from './effective-config.ts'
 
 export const status = dataCommand({
   name: 'status',
-  summary: 'Show how the service is on one screen; exit 1 when it is not ready',
-  options: [['--data-dir <path>', 'wins over DATA_DIR']],
+  summary: 'Show the state of the service; exit 1 when it is not ready',
+  options: [['--data-dir <path>', 'overrides DATA_DIR']],
   work: ({ status }: Services) => status(),
   print: describeStatus,
   isBad: ({ isReady }) => !isReady,
@@ -25,14 +25,14 @@ function describeStatus(status: Status): string {
   const rows = {
     homeport: `${version}, ${state}`,
     parts: parts.join(', '),
-    people: `users ${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
+    users: `${status.users ?? '?'}, sessions ${status.sessions ?? '?'}`,
     billing: `events ${status.events ?? '?'}, failed ${failed ?? '?'}${failed ? ': see "events list --failed"' : ''}`,
-    mails: `waiting ${status.messagesWaiting ?? '?'}`,
+    'e-mails': `queued ${status.messagesWaiting ?? '?'}`,
     rates: ratesUpdatedAt === null ? '?' : `of ${ratesUpdatedAt}, ${ratesAgeHours} hours old`,
     backup: describeBackup(status.backup),
     disk: `${status.databaseBytes === null ? '?' : megabytes(status.databaseBytes)} database, ${megabytes(status.freeBytes)} free`,
     data: status.dataDir,
-    database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: look at its server'}`,
+    database: `${status.database}${ready.database === 'ok' ? '' : ' does not answer: check its server'}`,
   }
   return Object.entries(rows)
     .map(([name, text]) => `${name.padEnd(9)} ${text}`)
@@ -45,10 +45,10 @@ function describeBackup({ newestAt, isScheduled, fault }: Status['backup']): str
   return isScheduled ? newest : `${newest}, BACKUP_SCHEDULE is not set`
 }
 
-/** What `/ready` says, over the socket of the data directory: a port may be that of another server. */
+/** The reply of `/ready`, over the socket of the data directory: another server might use the port. */
 export const readinessCommand = dataCommand({
   name: 'readiness',
-  summary: 'What health asks the server for',
+  summary: 'Used by health',
   work: ({ readiness }: Services) => readiness(),
   print: (parts) =>
     Object.entries(parts)
@@ -58,7 +58,7 @@ export const readinessCommand = dataCommand({
 
 export const health: LocalCommand = {
   name: 'health',
-  summary: 'Ask the server of DATA_DIR whether it is ready, as /ready says: exit 0 or 1',
+  summary: 'Ask the server of DATA_DIR whether it is ready, like /ready: exit 0 or 1',
   run: async (config, { json }) => {
     const answer = await askServer(config(), readinessCommand, null, 'work')
     if (answer === null) {
@@ -74,7 +74,8 @@ export const health: LocalCommand = {
 
 export const version: LocalCommand = {
   name: 'version',
-  summary: 'Print the version, its commit and date; with --json also the schema and embedded parts',
+  summary:
+    'Print the version, its commit and date; with --json also the schema and embedded components',
   run: async (_config, { json }) => {
     console.log(json ? JSON.stringify(describeBuild()) : BUILD)
     return EXIT.done
@@ -90,7 +91,7 @@ function describeBuild() {
     isReleaseKeyPinned: (BUILD_INFO?.releaseKeys.length ?? 0) > 0,
     bun,
     platform: `${process.platform}-${process.arch}`,
-    // How many migrations a database of this program has had.
+    // The number of migrations that this version knows.
     schemaVersion: readMigrations('sqlite').length,
     embedded: { bun, sqlite, boringssl, sharp: SHARP_VERSION },
   }

@@ -5,18 +5,18 @@ import type { Config } from '../config.ts'
 import { hmac } from '../lib/crypto.ts'
 import { writeDurably } from '../lib/durable-file.ts'
 
-/** A key that only this installation has: what it has signed was written here. Anybody may know its `id`. */
+/** A key that only this installation has: its signature proves that a backup was written here. The `id` is public. */
 export type InstallationKey = { id: string; sign: (text: string) => string }
 
-/** The keys of this installation, which no backup holds: the one in its data directory, and that of `SECRET_KEY`. */
+/** The keys of this installation, which no backup contains: the one in its data directory, and `SECRET_KEY`. */
 export async function installationKeys(config: Config): Promise<InstallationKey[]> {
   const own = await readFile(keyPath(config), 'utf8').catch(() => '')
   const texts = [/^[0-9a-f]{64}$/.test(own) ? own : null, config.secretKey]
   return texts.filter((text) => text !== null).map(keyFrom)
 }
 
-/** Makes the key of the data directory where there is none. */
-export async function makeInstallationKey(config: Config) {
+/** Creates the key of the data directory when it is missing. */
+export async function ensureInstallationKey(config: Config) {
   const { length } = await installationKeys({ ...config, secretKey: null })
   if (length === 0) await writeDurably(keyPath(config), randomBytes(32).toString('hex'))
 }

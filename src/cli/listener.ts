@@ -14,26 +14,26 @@ import {
   drain,
   drainReplies,
   type ServingSocket,
-  TIMER_STEP,
+  TIMER_STEP_SECONDS,
 } from './serving-socket.ts'
 import type { Certificate } from './tls/certificate.ts'
 
 type App = ReturnType<typeof createApp>
 
-/** Above every cap of ours, so that a body that is too large gets our answer and not Bun's. */
-const MAX_BODY = 128 * 1024 * 1024
-/** Seconds: the longest that the runtime knows. */
-const LONGEST_WAIT = 255
+/** Above all our own limits, so that we answer a body that is too large and not Bun. */
+const MAX_BODY_BYTES = 128 * 1024 * 1024
+/** The runtime's maximum. */
+const MAX_IDLE_SECONDS = 255
 
-/** Requests in flight may take so long once another process is to have the data, and then to be cut off, in ms. */
-const FINISH_TIMEOUT = 10_000
-const CUT_TIMEOUT = 6_000
-const POLL = 5
-const LINGER_POLL = 250
+/** How long requests in flight may take before a hand-over, and cutting them off afterwards. */
+const FINISH_TIMEOUT_MS = 10_000
+const CUT_TIMEOUT_MS = 6_000
+const POLL_MS = 5
+const LINGER_POLL_MS = 250
 
 /**
- * Where requests come in. Each socket that is opened shares the port with those before, which retire: so a
- * certificate is replaced, and a process by the next one, without losing a request (docs/decisions/0011).
+ * Accepts requests. Each new socket shares the port with earlier ones, which retire. That replaces a certificate, or
+ * the whole process, without losing a request (docs/decisions/0011).
  */
 export function createListener(config: Config, log: Log) {
   const { port, host, keepAliveSeconds } = config
@@ -51,22 +51,22 @@ export function createListener(config: Config, log: Log) {
   let forwarded: Awaited<ReturnType<typeof serveForwarded>> | null = null
   return { probe, hold, open, takeForwarded, stop, handOver, linger }
 
-  /** Throws `CommandError` when `open` would, or would share the port with another program. */
+  /** Throws `CommandError` when `open` would fail, or would share the port with another program. */
   function probe() {
     listening(() => Bun.serve({ port, hostname: host, fetch: () => new Response() }).stop(true))
   }
 
-  /** Takes requests that are answered after `open`. */
+  /** Accepts requests that are answered after `open`. */
   function hold(certificate: Certificate | null) {
     const socket = addSocket('app')
     const fetch = (request: Request, server: Bun.Server<unknown>) => {
-      server.timeout(request, LONGEST_WAIT)
+      server.timeout(request, MAX_IDLE_SECONDS)
       return socket.answer(async () => (await firstApp).fetch(request), request)
     }
     listening(() => socket.open(() => Bun.serve({ ...optionsWith(certificate), fetch })))
   }
 
-  /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when that is not possible. */
+  /** Answers requests, over TLS with a `certificate`. Throws `CommandError` when it cannot listen. */
   function open(services: Services, certificate: Certificate | null): Bun.Server<unknown> {
     const before = [...sockets]
     const app = createApp(services)
@@ -95,9 +95,9 @@ export function createListener(config: Config, log: Log) {
     return socket
   }
 
-  /** Answers what processes before this one pass on; the data must be ours. */
+  /** Answers the requests that earlier processes forward. Requires the data to be open. */
   async function takeForwarded() {
-    forwarded = await serveForwarded(config, MAX_BODY, async (target, request) => {
+    forwarded = await serveForwarded(config, MAX_BODY_BYTES, async (target, request) => {
       await firstApp
       const handle = handles.get(target)
       return handle ? handle(request) : new Response(null, { status: 404 })
@@ -110,9 +110,9 @@ export function createListener(config: Config, log: Log) {
       hostname: host,
       reusePort: true,
       ...(certificate ? { tls: { cert: certificate.cert, key: certificate.key } } : {}),
-      maxRequestBodySize: MAX_BODY,
+      maxRequestBodySize: MAX_BODY_BYTES,
       idleTimeout: IDLE_TIMEOUT,
-      // What no hook has caught: somebody has thrown what is no error.
+      // No hook caught it: the thrown value is not an error.
       error(error: Error) {
         log.error({ err: error }, 'request failed')
         return Response.json(failureBody(internalError(), crypto.randomUUID()), { status: 500 })
@@ -129,29 +129,29 @@ export function createListener(config: Config, log: Log) {
     }
   }
 
-  /** Lets requests in flight finish; they are cut when `again` resolves. */
+  /** Lets requests in flight finish, or cuts them off when `again` resolves. */
   async function stop(again: Promise<unknown>) {
     await forwarded?.stop()
     await Promise.all([...sockets].map((socket) => drain(socket.server(), again, log)))
   }
 
-  /** Has the next process answer what comes from now on, and returns when nothing of ours needs the data. */
+  /** Forwards new requests to the next process, and returns when no request of ours needs the data. */
   async function handOver(again: Promise<unknown>) {
     const forward = createForward(config)
-    let isTold = false
+    let isStopped = false
     void again.then(() => {
-      isTold = true
+      isStopped = true
     })
     const forwardedStops = forwarded?.stop()
-    for (const socket of sockets) socket.passOn(forward)
-    const isDone = () => isTold || [...sockets].every((socket) => socket.underWay() <= 0)
-    await until(isDone, FINISH_TIMEOUT)
+    for (const socket of sockets) socket.forwardTo(forward)
+    const isDone = () => isStopped || [...sockets].every((socket) => socket.inFlight() <= 0)
+    await until(isDone, FINISH_TIMEOUT_MS)
     if (!isDone()) {
       log.warn('requests in flight were cut off')
       for (const socket of sockets) socket.cut()
-      await until(isDone, CUT_TIMEOUT)
+      await until(isDone, CUT_TIMEOUT_MS)
     }
-    await Promise.race([forwardedStops, Bun.sleep(CUT_TIMEOUT)])
+    await Promise.race([forwardedStops, Bun.sleep(CUT_TIMEOUT_MS)])
     await drainReplies()
   }
 
@@ -159,21 +159,21 @@ export function createListener(config: Config, log: Log) {
     return [...sockets].map((socket) => socket.server()?.port ?? 0)
   }
 
-  /** Passes requests on until the last connection has ended, or `told` resolves. */
-  async function linger(told: Promise<unknown>) {
+  /** Forwards requests until the last connection has ended, or `stopped` resolves. */
+  async function linger(stopped: Promise<unknown>) {
     Bun.gc(true)
-    let isTold = false
-    void told.then(() => {
-      isTold = true
+    let isStopped = false
+    void stopped.then(() => {
+      isStopped = true
     })
-    const isDone = () => isTold || (openConnections(ports())?.length ?? 0) === 0
-    await Bun.sleep(LINGER_POLL)
-    await until(isDone, (keepAliveSeconds + TIMER_STEP) * 1000, LINGER_POLL)
+    const isDone = () => isStopped || (openConnections(ports())?.length ?? 0) === 0
+    await Bun.sleep(LINGER_POLL_MS)
+    await until(isDone, (keepAliveSeconds + TIMER_STEP_SECONDS) * 1000, LINGER_POLL_MS)
     await Promise.all([...sockets].map((socket) => socket.stop()))
   }
 }
 
-async function until(isDone: () => boolean, limit: number, poll = POLL) {
+async function until(isDone: () => boolean, limit: number, poll = POLL_MS) {
   const start = performance.now()
   while (!isDone() && performance.now() - start < limit) await Bun.sleep(poll)
 }
@@ -188,5 +188,5 @@ function reasonNotToListen(
   if (code === 'EACCES') {
     return `Port ${port} is not allowed to this user: choose one above 1023 with PORT or --port, or give the service the capability CAP_NET_BIND_SERVICE.`
   }
-  return `HOST ${host} is no address of this machine (${code}): take 127.0.0.1, or 0.0.0.0 for all.`
+  return `HOST ${host} is not an address of this machine (${code}): use 127.0.0.1, or 0.0.0.0 for all.`
 }

@@ -23,12 +23,12 @@ function pageOf(program: Commander): string {
     '.B homeport',
     '[\\fIcommand\\fR] [\\fIoption\\fR ...]',
     '.SH DESCRIPTION',
-    'While the server runs, it carries commands out itself. The configuration is read from environment variables',
-    'and from the file .env in the working directory. Every command takes \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
+    'A running server carries out commands itself. The configuration is read from environment variables',
+    'and from the file .env in the working directory. Every command accepts \\fB\\-\\-json\\fR and \\fB\\-\\-yes\\fR.',
     '.SH COMMANDS',
     ...sectionsOf(program, ''),
     '.SH EXIT STATUS',
-    `${EXIT.done} done, ${EXIT.failed} failed, ${EXIT.usage} wrong usage, ${EXIT.configuration} bad configuration.`,
+    `${EXIT.done} success, ${EXIT.failed} failure, ${EXIT.usage} wrong usage, ${EXIT.configuration} invalid configuration.`,
   ].join('\n')
 }
 
@@ -50,7 +50,7 @@ function sectionsOf(command: Commander, path: string): string[] {
   })
 }
 
-/** Text whose dashes and backslashes are meant, and whose lines are no requests of roff. */
+/** Escapes text for roff: dashes, backslashes and lines that would be requests. */
 function textOf(text: string): string {
   return text.replaceAll('\\', '\\e').replaceAll('-', '\\-').replace(/^[.']/, '\\&$&')
 }

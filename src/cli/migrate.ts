@@ -12,14 +12,14 @@ import { confirmRisk } from './terminal.ts'
 
 export const migrateCommand: LocalCommand = {
   name: 'migrate',
-  summary: 'Bring the database schema up to date (the start does so too), or take it back',
+  summary: 'Update the database schema (as the server does at its start), or undo an update',
   options: [
-    ['--status', 'only say what is applied and what is pending'],
+    ['--status', 'only show which migrations are applied and pending'],
     [
       '--back-to-snapshot [name]',
-      'put back the database of before the last migration, for the version of that time',
+      'restore the database from before the last migration, for the version of that time',
     ],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'do it without asking'],
   ],
   run: async (given, { status, backToSnapshot, json, yes }) => {
@@ -27,7 +27,7 @@ export const migrateCommand: LocalCommand = {
     await requireData(config)
     if (backToSnapshot) {
       const name = backToSnapshot === true ? null : backToSnapshot
-      const done = await goBack(config, name, yes === true)
+      const done = await restoreSnapshot(config, name, yes === true)
       console.log(json ? JSON.stringify(done) : describeReturn(done))
       return EXIT.done
     }
@@ -41,7 +41,7 @@ export const migrateCommand: LocalCommand = {
   },
 }
 
-/** How many of the program's migrations the database has had, and all of them. */
+/** The number of applied migrations, and all that this version knows. */
 export function schemaStatus(config: Config) {
   return config.databaseUrl === null ? migrationStatus(config) : postgresStatus(config)
 }
@@ -51,22 +51,26 @@ async function migrateNow(config: Config): Promise<string[]> {
   return data.migrated
 }
 
-async function goBack(config: Config, name: string | null, isConfirmed: boolean) {
+async function restoreSnapshot(config: Config, name: string | null, isConfirmed: boolean) {
   if (config.databaseUrl !== null)
     throw new UsageError('A PostgreSQL database has no snapshots: restore a backup instead.')
   if (await isServing(config))
     throw new CommandError(`A server is using ${config.dataDir}: stop it first.`)
   const { path, at, migration } = await findSnapshot(config, name)
   if (!isConfirmed)
-    confirmRisk(`What was written after ${at.toISOString()} is moved aside with the database.`)
+    confirmRisk(`Changes after ${at.toISOString()} are moved aside with the current database.`)
   const aside = await returnToSnapshot(config, { path, at, migration })
   return { snapshot: path, at: at.toISOString(), migration, aside }
 }
 
-function describeReturn({ at, migration, aside }: Awaited<ReturnType<typeof goBack>>): string {
-  const kept = aside === null ? '' : ` The database of until now is ${aside}.`
-  return `The database is that of ${at}, before migration ${migration}.${kept}
-Start the version of that time: "homeport upgrade" left it beside itself as homeport.previous.`
+function describeReturn({
+  at,
+  migration,
+  aside,
+}: Awaited<ReturnType<typeof restoreSnapshot>>): string {
+  const kept = aside === null ? '' : ` The replaced database is ${aside}.`
+  return `The database is restored to ${at}, before migration ${migration}.${kept}
+Start the version of that time: "homeport upgrade" kept it next to the executable as homeport.previous.`
 }
 
 function describe({

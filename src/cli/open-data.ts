@@ -10,7 +10,7 @@ import { createServices, type Services, type ServicesDeps } from '../server/serv
 import type { HostState } from '../usecases/monitoring/host-state.ts'
 import { finishRestore } from './backup/replace-data.ts'
 import { createBackupState } from './backup/timers.ts'
-import { asDataError, lockData } from './data-directory.ts'
+import { asCommandError, lockData } from './data-directory.ts'
 import type { SchemaChange } from './engine.ts'
 import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
 import { openSqlite } from './open-sqlite.ts'
@@ -19,7 +19,7 @@ import { programCommand } from './processes/program-command.ts'
 export type Data = {
   services: Services
   migrated: string[]
-  /** Secrets that were lost and replaced, and what that breaks. */
+  /** Lost secrets that were replaced, and what that breaks. */
   newSecrets: { name: SecretName; breaks: string }[]
   [Symbol.asyncDispose](): Promise<void>
 }
@@ -40,8 +40,8 @@ type Overrides = Pick<
   Partial<Pick<HostState, 'certificate'>>
 
 /**
- * Locks the data directory, makes what it lacks, and builds the services over it. A schema is migrated only where
- * `schema` says so. With `newSecrets` lost ones are replaced, else a database that had them is refused without them.
+ * Locks the data directory, creates what is missing, and builds the services. Migrates the schema only if `schema`
+ * allows it. With `newSecrets` lost secrets are replaced; otherwise a database without its secrets is refused.
  */
 export async function openData(
   config: Config,
@@ -52,7 +52,7 @@ export async function openData(
   try {
     return await openLocked(config, log, overrides, options)
   } catch (error) {
-    throw await asDataError(firstOf(error), config)
+    throw await asCommandError(firstFailure(error), config)
   }
 }
 
@@ -63,7 +63,7 @@ async function openLocked(
   { newSecrets = false, schema = 'create' }: { newSecrets?: boolean; schema?: SchemaChange },
 ): Promise<Data> {
   await using opening = new AsyncDisposableStack()
-  // What we make is for our own eyes, whatever the terminal or the service manager says.
+  // Only this user may read our files, whatever umask the terminal or service manager has set.
   process.umask(0o077)
   opening.use(await lockData(config))
   if (config.databaseUrl === null) await finishRestore(config.dataDir)
@@ -96,7 +96,7 @@ async function openLocked(
   await services.users.clearUnreadableSecrets(replaced.map(({ name }) => name))
   if (migrated.length > 0) {
     for (const userId of await services.accounts.rebuildEmailKeys()) {
-      log.warn({ userId }, 'the e-mail address of this user is the same as that of another one')
+      log.warn({ userId }, 'this user has the same e-mail address as another one')
     }
   }
   const stack = opening.move()
@@ -108,15 +108,14 @@ async function openLocked(
   }
 }
 
-/** What went wrong first: closing what was open may have failed for the same reason. */
-function firstOf(error: unknown): unknown {
-  return error instanceof SuppressedError ? firstOf(error.suppressed) : error
+/** The first failure: closing may have failed for the same reason. */
+function firstFailure(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstFailure(error.suppressed) : error
 }
 
-/** Between two attempts, in ms. */
-const RETRY = 500
+const RETRY_MS = 500
 
-/** Opens data again while its database server cannot be reached, for as long as `isWaiting` says so. */
+/** Retries opening the data while its database server cannot be reached and `isWaiting` holds. */
 export async function waitForDatabase<T>(
   { databaseUrl }: Config,
   log: Log,
@@ -128,13 +127,13 @@ export async function waitForDatabase<T>(
       return await open()
     } catch (error) {
       if (databaseUrl === null || !isUnreachable(error) || !isWaiting()) throw error
-      if (isFirst) log.warn(`${(error as Error).message} The start waits for it.`)
+      if (isFirst) log.warn(`${(error as Error).message} Waiting for it.`)
     }
-    await Bun.sleep(RETRY)
+    await Bun.sleep(RETRY_MS)
   }
 }
 
-/** The server may also be lost, or be a standby, once it has answered. */
+/** The server may also be lost, or become a standby, after it has answered. */
 export function isUnreachable(error: unknown): boolean {
   if (error instanceof DatabaseUnreachable) return true
   return error instanceof AppError && error.code === 'unavailable'

@@ -16,7 +16,7 @@ import { createSharedSecrets } from '../platform/db/postgres/shared-secrets.ts'
 import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 
-/** What gave the URL, as messages name it. */
+/** The setting or option that gave the URL, for messages. */
 export type UrlSetting = 'DATABASE_URL' | '--to' | '--from'
 
 /** The database server does not answer, which may pass. */
@@ -25,14 +25,14 @@ export class DatabaseUnreachable extends CommandError {}
 type Connecting = {
   connections: number
   schema: SchemaChange
-  /** How long its answers are waited for, in ms. */
+  /** How long a statement may take, in ms. */
   deadline?: number
   setting?: UrlSetting
-  /** Data that was moved may still be read. */
+  /** Allow reading data that was moved elsewhere. */
   onlyRead?: boolean
 }
 
-/** Connects to the server of `DATABASE_URL`, and makes or migrates what is in its database. */
+/** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
 export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
   const { db, migrated, keep, close } = await connectPostgres(config.databaseUrl ?? '', config, {
     connections: config.databasePool,
@@ -41,15 +41,15 @@ export async function openPostgres(config: Config, schema: SchemaChange): Promis
   if (await db.isCopyUnfinished()) {
     await close()
     throw new CommandError(
-      `The copy into ${db.place} is unfinished: run the "homeport db copy" or "homeport restore" again that was cut off.`,
+      `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
     )
   }
   return { db, migrated, replaced: [], keep, [Symbol.asyncDispose]: close }
 }
 
 /**
- * The database of the server at `url`, whose schema is up to date or brought there, and the secrets in it. Throws
- * `CommandError` with what is wrong.
+ * Connects to the database at `url`, updates its schema if allowed, and gives access to its secrets. Throws
+ * `CommandError` when that fails.
  */
 export async function connectPostgres(
   url: string,
@@ -77,18 +77,18 @@ export async function connectPostgres(
     }
   } catch (error) {
     await Promise.allSettled([pools.reads.close(), pools.changes.close()])
-    throw asDataError(error, url, setting)
+    throw asCommandError(error, url, setting)
   }
 }
 
 function refuseMoved(place: string, target: string | null) {
   if (target === null) return
   throw new CommandError(
-    `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or run the "homeport db copy" again that was cut off. To go on here instead, run "${ALLOW_CHANGES}" in this database.`,
+    `The data of ${place} was moved to ${target}: start the server there without DATABASE_URL, or repeat the interrupted "homeport db copy". To continue here instead, run "${ALLOW_CHANGES}" in this database.`,
   )
 }
 
-/** How many of the program's migrations the database has had, all of them, and how far our clock is ahead of its own. */
+/** The number of applied migrations, all that this version knows, and by how much our clock is ahead of the server's. */
 export async function postgresStatus(
   config: Config,
 ): Promise<{ applied: number; known: string[]; skew: number }> {
@@ -99,14 +99,14 @@ export async function postgresStatus(
     const skew = await clockSkew(reads, Date.now)
     return { applied, skew, known: readMigrations('postgres').map(({ tag }) => tag) }
   } catch (error) {
-    throw asDataError(error, url, 'DATABASE_URL')
+    throw asCommandError(error, url, 'DATABASE_URL')
   } finally {
     await reads.close()
   }
 }
 
-/** Why the server cannot be used, in a sentence. */
-function asDataError(error: unknown, url: string, setting: UrlSetting): unknown {
+/** Explains why the server cannot be used. */
+function asCommandError(error: unknown, url: string, setting: UrlSetting): unknown {
   const place = withoutPassword(url)
   const { message } = error as Error
   if (error instanceof DatabaseRefusal) return new CommandError(`${place}: ${message}`)
@@ -115,7 +115,7 @@ function asDataError(error: unknown, url: string, setting: UrlSetting): unknown 
     return new CommandError(`${place} refuses the connection: ${message}. Check ${setting}.`)
   if (isUntrusted(error))
     return new CommandError(
-      `The certificate of ${place} is not trusted (${message}): name its authority's file in NODE_EXTRA_CA_CERTS, or take another sslmode.`,
+      `The certificate of ${place} is not trusted (${message}): set NODE_EXTRA_CA_CERTS to its authority's file, or use another sslmode.`,
     )
   if (isConnectionLost(error))
     return new DatabaseUnreachable(

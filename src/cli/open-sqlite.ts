@@ -21,10 +21,10 @@ import { buildTables } from '../server/features.ts'
 import { type Engine, refuseSchema, type SchemaChange } from './engine.ts'
 import { programCommand } from './processes/program-command.ts'
 
-/** The second line of the mark until the copy is whole. */
+/** The second line of the marker until the copy is complete. */
 const UNFINISHED = 'unfinished'
 
-/** Opens, makes or migrates the database of a data directory that is locked, and checks the secrets beside it. */
+/** Opens, creates or migrates the database of a locked data directory, and checks its secrets. */
 export async function openSqlite(
   config: Config,
   log: Log,
@@ -44,7 +44,7 @@ export async function openSqlite(
   await snapshot(config, client, migrations.length)
   const migrated = migrate(client, migrations)
   if (!config.litestream && isReplicated(client)) {
-    log.warn('Litestream replicates the database: set LITESTREAM=on, or its copies get damaged')
+    log.warn('Litestream replicates the database: set LITESTREAM=on, or its replicas get damaged')
   }
   const db = createDb(
     client,
@@ -55,7 +55,7 @@ export async function openSqlite(
     db,
     migrated,
     replaced,
-    // Secrets without a database are refused at the next start, so they are made after it.
+    // A start refuses secrets without a database, so create the database first.
     keep: (name: SecretName) => secretFile(secrets, name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('closing')
@@ -64,23 +64,23 @@ export async function openSqlite(
   }
 }
 
-/** What says where the data went, so that what stays behind is not used by mistake. */
-export function movedMark({ dataDir }: Config): string {
+/** Holds where the data was moved, so that the old data is not used by mistake. */
+export function movedMarkerPath({ dataDir }: Config): string {
   return join(dataDir, 'moved-to.txt')
 }
 
-/** Where the data went, or where an unfinished copy takes it; null when it is here. */
+/** Where the data was moved, or where an unfinished copy moves it; null when it is here. */
 export async function movedTo(
   config: Config,
 ): Promise<{ place: string; isUnfinished: boolean } | null> {
-  const mark = Bun.file(movedMark(config))
-  if (!(await mark.exists())) return null
-  const [place = '', state] = (await mark.text()).split('\n')
+  const marker = Bun.file(movedMarkerPath(config))
+  if (!(await marker.exists())) return null
+  const [place = '', state] = (await marker.text()).split('\n')
   return { place, isUnfinished: state === UNFINISHED }
 }
 
 export async function markMoved(config: Config, place: string, isUnfinished: boolean) {
-  await writeDurably(movedMark(config), `${place}\n${isUnfinished ? `${UNFINISHED}\n` : ''}`)
+  await writeDurably(movedMarkerPath(config), `${place}\n${isUnfinished ? `${UNFINISHED}\n` : ''}`)
 }
 
 export async function refuseMoved(config: Config) {
@@ -89,15 +89,15 @@ export async function refuseMoved(config: Config) {
   const { place, isUnfinished } = moved
   if (isUnfinished) {
     throw new CommandError(
-      `The copy to ${place} is unfinished: run "homeport db copy --to" again, or remove ${movedMark(config)} to give the copy up and go on here.`,
+      `The copy to ${place} is unfinished: run "homeport db copy --to" again, or remove ${movedMarkerPath(config)} to cancel the copy and continue here.`,
     )
   }
   throw new CommandError(
-    `The data was moved to ${place}: set DATABASE_URL, or remove ${movedMark(config)} to go on with what stayed here.`,
+    `The data was moved to ${place}: set DATABASE_URL, or remove ${movedMarkerPath(config)} to continue with the old data here.`,
   )
 }
 
-/** Where the SQLite file of a copy grows until it is whole. */
+/** Where the SQLite file of a copy is written until it is complete. */
 export function unfinishedCopy(dataDir: string): string {
   return join(dataDir, 'copy.tmp')
 }
@@ -106,7 +106,7 @@ export function databasePath(config: Config): string {
   return join(config.dataDir, 'homeport.db')
 }
 
-/** How many of the program's migrations the database has had (0 without one), and all of them. */
+/** The number of applied migrations (0 without a database), and all that this version knows. */
 export async function migrationStatus(
   config: Config,
 ): Promise<{ applied: number; known: string[] }> {
@@ -123,13 +123,13 @@ async function refuseUnusable(config: Config, path: string, refusal: string | nu
   const unfinished = unfinishedCopy(config.dataDir)
   if (missing && existsSync(join(unfinished, 'homeport.db'))) {
     throw new CommandError(
-      `The copy into ${config.dataDir} is unfinished: run "homeport db copy" again, or remove ${unfinished} to begin without it.`,
+      `The copy into ${config.dataDir} is unfinished: run "homeport db copy" again, or remove ${unfinished} to start without it.`,
     )
   }
   const secrets = await readdir(join(config.dataDir, 'secrets')).catch(() => [])
   if (missing && secrets.length > 0) {
     throw new CommandError(
-      `${path} is missing or empty though ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
+      `${path} is missing or empty although ${config.dataDir} was in use: restore it from a backup, or start in an empty DATA_DIR`,
     )
   }
 }
@@ -142,7 +142,7 @@ async function snapshot(config: Config, client: ReturnType<typeof openDatabase>,
   await mkdir(folder, { recursive: true, mode: 0o700 })
   const path = join(folder, `before-migration-${version + 1}-${Date.now()}.db`)
   const partial = join(folder, 'unfinished.partial')
-  // One that was cut off is in the way of the next.
+  // Remove the remains of an interrupted copy.
   await rm(partial, { force: true })
   try {
     copyDatabase(client, partial)

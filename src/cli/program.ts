@@ -6,12 +6,12 @@ import type { Command } from './command.ts'
 type Act = (command: Command, args: string[], options: Commander) => Promise<void>
 
 const COMMON_OPTIONS =
-  'Every command takes --json for output that programs read, and --yes to be asked nothing.'
+  'Every command accepts --json for machine-readable output, and --yes to skip confirmation.'
 
-/** The commands as commander knows them, each carried out by `act`. */
+/** Registers the commands with commander; `act` carries each out. */
 export function createProgram(commands: Command[], act: Act): Commander {
   const program = new Commander('homeport')
-    .description('The backend of a mobile app in one file.')
+    .description('The backend of a mobile app in one executable.')
     .version(BUILD)
     .addHelpText('after', `\n${COMMON_OPTIONS}`)
     .exitOverride()
@@ -33,7 +33,7 @@ export function expandHelp(argv: string[], commands: Command[]): string[] {
   return isGroup && second === 'help' ? [first, ...argv.slice(2), '--help'] : argv
 }
 
-/** Throws `UsageError` for what is no command, which would be taken for an argument of the default one. */
+/** Throws `UsageError` for an unknown command, which would be taken for an argument of the default one. */
 export function requireKnown([first = '', second]: string[], commands: Command[]) {
   if (first === '' || first.startsWith('-')) return
   const found = commands.filter(({ name }) => name.split(' ')[0] === first)
@@ -43,7 +43,7 @@ export function requireKnown([first = '', second]: string[], commands: Command[]
   }
   const isLeaf = second === undefined || second.startsWith('-') || leaves.includes(second)
   if (leaves.length > 0 && !isLeaf) {
-    throw new UsageError(`There is no command ${first} ${second}: take ${leaves.join(', ')}.`)
+    throw new UsageError(`There is no command ${first} ${second}: use one of ${leaves.join(', ')}.`)
   }
 }
 
@@ -70,7 +70,7 @@ function registerCommand(program: Commander, command: Command, commands: Command
   for (const [flags, meaning] of command.options ?? []) leaf.option(flags, meaning)
   const yes = new Option('--yes', 'do it without asking')
   const hasYes = leaf.options.some(({ long }) => long === yes.long)
-  // A script may say so of any command; help shows it where something is asked.
+  // Every command accepts it, but help shows it only for commands that ask.
   if (!hasYes) leaf.addOption(yes.hideHelp(!('risk' in command)))
   return leaf
 }

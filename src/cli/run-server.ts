@@ -19,29 +19,29 @@ import { openData, waitForDatabase } from './open-data.ts'
 import { databasePath } from './open-sqlite.ts'
 import { waitForDamage } from './processes/check-database.ts'
 import { announce } from './server-log.ts'
-import { createHandover, findServer, proveOpenable, takeOver } from './service/handover.ts'
+import { createHandover, findServer, requireOpenable, takeOver } from './service/handover.ts'
 import type { createNotifier } from './service/notify.ts'
 import { recordService } from './service/service-record.ts'
 import { snapshotTimers } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
-import { keptCertificate, startTls, type Tls } from './tls/tls.ts'
+import { loadCertificate, startTls, type Tls } from './tls/tls.ts'
 
-/** After these nothing is written any more. */
+/** After these faults the server stops writing. */
 const FAULTS = new Map([
-  ['disk', 'the disk did not keep what was written: look at it, such as with "dmesg"'],
+  ['disk', 'the disk did not keep what was written: check it, for example with "dmesg"'],
   ['damage', 'the database is damaged: restore it from a backup'],
 ])
-/** A database server may start beside us, and for so long it is waited for, in ms. */
-const DATABASE_START = 30_000
+/** How long we wait for a database server that starts at the same time. */
+const DATABASE_START_MS = 30_000
 
-/** What outlives a hand-over. */
+/** What remains for the whole process, even after a hand-over. */
 type ServerProcess = {
   config: Config
   log: Log
   liveLines: LiveLines
   notifier: ReturnType<typeof createNotifier>
   signals: StopSignals
-  /** Resolves after a throw that nobody caught. */
+  /** Resolves after an uncaught exception. */
   failed: Promise<'bug'>
 }
 
@@ -51,10 +51,10 @@ export type StopSignals = {
   isStopping: () => boolean
 }
 
-/** `successor` of a process that serves, or `returning` after its own successor has failed. */
+/** `successor` replaces a running server; `returning` serves again after its own successor failed. */
 type Role = 'first' | 'successor' | 'returning'
 
-/** Serves until it is told to stop, and returns the exit code; or until the next process has failed to take over. */
+/** Serves until a signal to stop and returns the exit code, or until the next process has failed to take over. */
 export async function runServer(
   { config, log, liveLines, notifier, signals, failed }: ServerProcess,
   role: Role,
@@ -63,14 +63,14 @@ export async function runServer(
   await using stack = new AsyncDisposableStack()
   const handover = createHandover(config)
   const listener = createListener(config, log)
-  if (role === 'successor') await proveOpenable(config)
+  if (role === 'successor') await requireOpenable(config)
   if (role !== 'first') {
-    const certificate = config.isTls ? await keptCertificate(config) : null
+    const certificate = config.isTls ? await loadCertificate(config) : null
     if (certificate !== null || !config.isTls) listener.hold(certificate)
   }
   if (role === 'successor') {
     const predecessor = await findServer(config)
-    // An older program ends before we serve, and the service manager would take that for the end of the service.
+    // An older version stops before we serve, which the service manager would take for the end of the service.
     if (!predecessor?.takesBack) await notifier.announceMainPid()
     await takeOver(config)
   }
@@ -85,15 +85,17 @@ export async function runServer(
   const startedAt = performance.now()
   const isWaiting = () =>
     !signals.isStopping() &&
-    (role === 'returning' || performance.now() - startedAt < DATABASE_START)
+    (role === 'returning' || performance.now() - startedAt < DATABASE_START_MS)
   const open = () => openData(config, log, live, { schema: 'migrate' })
   const { services } = stack.use(await waitForDatabase(config, log, isWaiting, open))
-  await recordService(config).catch((err) => log.warn({ err }, 'commands will not know of it'))
+  await recordService(config).catch((err) =>
+    log.warn({ err }, 'commands will not know the configuration of the service'),
+  )
   if (demo) await addDemoData(services, log)
   if (role === 'first') listener.probe()
   const plain = config.isTls ? null : listener.open(services, null)
   await listener.takeForwarded()
-  // What nobody waits for comes after what somebody may: phones are answered by now.
+  // Answer requests first: nothing waits for what follows.
   const commands = await serveCommands(
     services,
     [
@@ -106,7 +108,7 @@ export async function runServer(
     ],
     log,
   )
-  // The disk of another machine may take long to answer.
+  // A network disk may take long to answer.
   void warnOfTarget(config, log)
   const stopTimers = startTimers(
     [...services.jobs, ...backupTimers(config, log), ...snapshotTimers(config)],
@@ -158,7 +160,7 @@ export async function runServer(
   return EXIT.failed
 }
 
-/** Gives back what a busy time has left: first the pages of the database, for the collector unmaps what is free. */
+/** Releases memory after a busy time: first the database's pages, so that the collector can unmap them. */
 function releaseMemory({ db }: Services) {
   db.dropCaches()
   Bun.gc(true)

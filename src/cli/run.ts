@@ -54,7 +54,7 @@ async function runCommand(
   return command.isBad?.(outcome) ? EXIT.failed : EXIT.done
 }
 
-/** An empty value is most often a variable of a script that is not set. */
+/** An empty value is usually an unset variable of a script. */
 function requireValues(options: Options) {
   const empty = Object.keys(options).find((name) => options[name] === '' && name !== 'note')
   if (empty === undefined) return
@@ -62,7 +62,7 @@ function requireValues(options: Options) {
   throw new UsageError(`${option} is empty: give it a value, or leave it out.`)
 }
 
-/** One process writes: the running server carries the command out, else this process does. */
+/** Only one process writes: the running server carries the command out, else this process does. */
 async function perform(
   command: ServiceCommand,
   part: 'risk' | 'work',
@@ -77,11 +77,11 @@ async function perform(
     part === 'work'
       ? await carryOut(command, data.services, input, currentUser())
       : await command.risk?.(data.services, input)
-  // As it would have come over the socket, so that both ways print the same.
+  // As over the socket, so that both ways print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))
 }
 
-/** Flags win over the environment, and for commands that over what is known of the service. */
+/** Flags override the environment, which for commands overrides the configuration of the service. */
 function configOf({ port, host, dataDir }: Options, isServer = false): Config {
   const flags = { PORT: port, HOST: host, DATA_DIR: dataDir }
   const given = Object.entries(flags).filter(([, value]) => typeof value === 'string')
@@ -94,33 +94,33 @@ function configOf({ port, host, dataDir }: Options, isServer = false): Config {
 async function explain(thrown: unknown): Promise<number> {
   const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage
-  if (error instanceof ConfigError) return say(error.message, EXIT.configuration)
-  if (error instanceof UsageError) return say(error.message, EXIT.usage)
+  if (error instanceof ConfigError) return fail(error.message, EXIT.configuration)
+  if (error instanceof UsageError) return fail(error.message, EXIT.usage)
   const isExplained = [CommandError, ArchiveError, DatabaseRefusal].some(
     (one) => error instanceof one,
   )
-  if (isExplained) return say((error as Error).message, EXIT.failed)
+  if (isExplained) return fail((error as Error).message, EXIT.failed)
   const { code, path } = error as { code?: string; path?: string }
   if (openingFault(error)?.kind === 'full') {
     const disk = path ? `The disk of ${path}` : 'A disk'
     const { state, advice } = await describeFull(path ?? null)
-    return say(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
+    return fail(`${disk} ${state} (${code}): ${advice}, then run this again.`, EXIT.failed)
   }
-  // Of a request it is the URL, which may have a key in it.
+  // For a request the path is the URL, which may contain a key.
   if (path && !path.includes('://') && /^E[A-Z]+$/.test(code ?? '')) {
-    return say(
-      `${path} cannot be used (${code}): check that its disk takes writes and has space, and that it belongs to this user.`,
+    return fail(
+      `${path} cannot be used (${code}): check that its disk is writable and has space, and that it belongs to this user.`,
       EXIT.failed,
     )
   }
   if (error instanceof AppError) {
     const details = error.details?.map(({ path, message }) => `  ${path}: ${message}`) ?? []
-    return say([error.message, ...details].join('\n'), EXIT.failed)
+    return fail([error.message, ...details].join('\n'), EXIT.failed)
   }
-  return say(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT.failed)
+  return fail(error instanceof Error ? (error.stack ?? error.message) : String(error), EXIT.failed)
 }
 
-function say(message: string, exitCode: number): number {
+function fail(message: string, exitCode: number): number {
   process.stderr.write(`${message}\n`)
   return exitCode
 }

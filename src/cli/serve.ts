@@ -6,21 +6,18 @@ import type { LocalCommand } from './command.ts'
 import { isServing } from './command-socket.ts'
 import { isUnreachable } from './open-data.ts'
 import { runServer, type StopSignals } from './run-server.ts'
-import { createServerLog, isForPeople } from './server-log.ts'
+import { createServerLog, isTextLog } from './server-log.ts'
 import { createNotifier } from './service/notify.ts'
 
 export const serve: LocalCommand = {
   name: 'serve',
   summary: 'Run the server (the default)',
   options: [
-    ['--port <port>', 'wins over PORT'],
-    ['--host <host>', 'wins over HOST'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
-    [
-      '--takeover',
-      'take the place of the server that runs on the data, without refusing a request',
-    ],
-    ['--demo', 'add demo people, events and pictures to an empty database'],
+    ['--port <port>', 'overrides PORT'],
+    ['--host <host>', 'overrides HOST'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
+    ['--takeover', 'replace the server that uses the data, without downtime'],
+    ['--demo', 'add demo users, events and pictures to an empty database'],
   ],
   run: async (config, { demo, takeover }) => {
     const chosen = config()
@@ -40,20 +37,20 @@ export const serve: LocalCommand = {
       return outcome
     } catch (error) {
       if (signals.isStopping() && isUnreachable(error)) return EXIT.done
-      // Standard error has a sentence for people; what reads the log finds it there.
-      if (!isForPeople(chosen)) log.fatal({ reason: reasonOf(error) }, 'the server ends')
+      // Standard error gets a readable sentence; log collectors need it in the log.
+      if (!isTextLog(chosen)) log.fatal({ reason: reasonOf(error) }, 'the server stops')
       throw error
     }
   },
 }
 
-/** Without what was asked of a database, which may be personal. */
+/** Hides database queries, which may contain personal data. */
 function reasonOf(thrown: unknown): string {
   const error = thrown instanceof SuppressedError ? thrown.suppressed : thrown
   return error instanceof Error && !('query' in error) ? error.message : 'an unexpected error'
 }
 
-/** SIGHUP has another meaning where the log is a file: see `createServerLog`. */
+/** SIGHUP reopens the log when it is a file: see `createServerLog`. */
 function stopSignals({ logFile }: Config): StopSignals {
   const first = Promise.withResolvers<string>()
   const second = Promise.withResolvers<string>()
@@ -65,7 +62,7 @@ function stopSignals({ logFile }: Config): StopSignals {
   return { first: first.promise, second: second.promise, isStopping: () => count > 0 }
 }
 
-/** A forgotten promise is logged and hurts nobody else; after a stray throw nothing is certain: stop. */
+/** An unhandled rejection is logged and does no further harm. After an uncaught exception the state is unknown: stop. */
 function watchForBugs(log: Log): Promise<'bug'> {
   const { promise, resolve } = Promise.withResolvers<'bug'>()
   process.on('unhandledRejection', (err) => log.error({ err }, 'unhandled promise rejection'))

@@ -5,9 +5,9 @@ import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
 import { createLogOutput } from '../lib/log-output.ts'
 import { BUILD } from '../version.ts'
-import { openFolders } from './data-directory.ts'
+import { describeOpenFolders } from './data-directory.ts'
 
-/** The log of the server, which `live` keeps the end of: JSON into LOG_FILE, else to standard output, there as text on a terminal or as LOG_FORMAT says. */
+/** The server's log: JSON into LOG_FILE, else to standard output as LOG_FORMAT says. `live` keeps its last lines. */
 export async function createServerLog(config: Config, live: LiveLines): Promise<Log> {
   const { logFile, logFileBytes: fullBytes, logFileKeep: kept, logLevel, instance } = config
   const base = instance === null ? null : { instance }
@@ -15,36 +15,37 @@ export async function createServerLog(config: Config, live: LiveLines): Promise<
     const file = openLogFile(logFile, { fullBytes, kept })
     return createLog(logLevel, live.behind(createLogOutput(file)), base)
   }
-  if (!isForPeople(config)) return createLog(logLevel, live.behind(createLogOutput(1)), base)
+  if (!isTextLog(config)) return createLog(logLevel, live.behind(createLogOutput(1)), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
   return createLog(logLevel, live.behind(createLogOutput(1, createTextFormat(hasColors))))
 }
 
-/** Says what the operator should know of the configuration, and last where the server listens. */
+/** Warns about the configuration, and then logs where the server listens. */
 export function announce(config: Config, { url, hostname, port }: Bun.Server<unknown>, log: Log) {
   const { dataDir, webhookTokens, baseUrl, smtpUrl, rateLimits, misspelled } = config
   for (const { name, meant } of misspelled) {
-    log.warn(`${name} is not a variable of homeport: did you mean ${meant}?`)
+    log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
-  for (const sentence of openFolders(config)) log.warn(sentence)
+  for (const sentence of describeOpenFolders(config)) log.warn(sentence)
   const exposed = exposedStore(config)
   if (exposed !== null) log.warn(exposed)
-  if (smtpUrl === null) log.warn('SMTP_URL is not set: mails are written to DATA_DIR/outbox')
-  if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without end')
-  if (webhookTokens.length === 0) log.warn('WEBHOOK_TOKEN is not set: billing events get 503')
+  if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')
+  if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without limit')
+  if (webhookTokens.length === 0)
+    log.warn('WEBHOOK_TOKEN is not set: billing events are refused with 503')
   if (webhookTokens.some(({ length }) => length < 16)) {
-    log.warn('WEBHOOK_TOKEN is short: take at least 16 random characters')
+    log.warn('WEBHOOK_TOKEN is short: use at least 16 random characters')
   }
   if (baseUrl === null)
     log.warn(
-      'BASE_URL is not set: links in mails lead to this machine, those of files to the Host asked',
+      'BASE_URL is not set: links in e-mails lead to this machine, links to files to the Host of the request',
     )
-  if (isForPeople(config)) {
+  if (isTextLog(config)) {
     const address = (config.isTls && baseUrl) || localUrl(config.host, port ?? config.port)
     const open = `${address}/docs`
     log.info(
-      `Homeport ${BUILD} listens on ${hostname}:${port}, its data is in ${dataDir}. Open ${open}`,
+      `Homeport ${BUILD} listens on ${hostname}:${port}, with its data in ${dataDir}. Open ${open}`,
     )
   } else
     log.info(
@@ -53,7 +54,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     )
 }
 
-/** SIGHUP, which tools send after they have moved a log, opens a new one; the server goes on. */
+/** Log rotation tools send SIGHUP after moving a log: open a new file. */
 function openLogFile(path: string, limits: LogFileLimits) {
   try {
     const file = createLogFile(path, limits)
@@ -66,12 +67,12 @@ function openLogFile(path: string, limits: LogFileLimits) {
   }
 }
 
-export function isForPeople({ logFormat, logFile }: Config): boolean {
+export function isTextLog({ logFormat, logFile }: Config): boolean {
   if (logFile !== null) return false
   return logFormat === null ? process.stdout.isTTY : logFormat === 'text'
 }
 
-/** Where a server that listens on `host` is reached from this machine: a wildcard is no address to open. */
+/** The URL on this machine of a server that listens on `host`: a browser cannot open a wildcard address. */
 function localUrl(host: string, port: number): string {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host
   return `http://${address.includes(':') ? `[${address}]` : address}:${port}`

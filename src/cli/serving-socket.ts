@@ -7,12 +7,12 @@ type Server = Bun.Server<unknown>
 type Handle = (request: Request) => Response | Promise<Response>
 export type ServingSocket = ReturnType<typeof createServingSocket>
 
-/** How long a socket still takes connections beside the one that follows, in ms. */
-const OVERLAP = 100
-/** The runtime looks at the time of connections every four seconds. */
-export const TIMER_STEP = 5
+/** How long a socket still accepts connections while the next one listens already. */
+const OVERLAP_MS = 100
+/** The runtime checks timeouts every four seconds. */
+export const TIMER_STEP_SECONDS = 5
 
-/** A socket where requests come in. `keepAlive`: seconds for which a connection may be idle. */
+/** A socket that accepts requests. `keepAlive`: seconds for which a connection may be idle. */
 export function createServingSocket(target: Target, keepAlive: number) {
   let server: Server | null = null
   let listening: ListeningSocket | null = null
@@ -24,8 +24,8 @@ export function createServingSocket(target: Target, keepAlive: number) {
     open,
     answer,
     retire,
-    passOn,
-    underWay,
+    forwardTo,
+    inFlight,
     cut,
     stop,
     setAccepting,
@@ -37,9 +37,9 @@ export function createServingSocket(target: Target, keepAlive: number) {
     return server
   }
 
-  /** Most requests are answered in the same turn of the loop: only others cost a promise. */
+  /** Most requests are answered in the same turn of the event loop: only the others cost a promise. */
   function answer(handle: Handle, request: Request): Response | Promise<Response> {
-    const reply = forward === null ? work(handle, request) : passedOn(forward, request)
+    const reply = forward === null ? work(handle, request) : forwardRequest(forward, request)
     return reply instanceof Promise
       ? reply.then((later) => finish(request, later))
       : finish(request, reply)
@@ -58,7 +58,7 @@ export function createServingSocket(target: Target, keepAlive: number) {
     return reply.finally(() => working.delete(request))
   }
 
-  async function passedOn(to: Forward, request: Request) {
+  async function forwardRequest(to: Forward, request: Request) {
     forwarding++
     try {
       return await to(target, request, server as Server)
@@ -68,35 +68,35 @@ export function createServingSocket(target: Target, keepAlive: number) {
   }
 
   /**
-   * Leaves new connections to the other sockets of the port. Those that are open get one more reply each, and idle
-   * ones are closed no sooner than otherwise: what is on its way on one of them is answered.
+   * Leaves new connections to the other sockets of the port. Open connections get one more reply each. Idle ones are
+   * closed no sooner than usual, so that a request already on its way is answered.
    */
   function retire(onEnd = () => {}) {
     isRetired = true
     setTimeout(() => {
       if (listening) listening.close()
       else void server?.stop()
-    }, OVERLAP)
-    setTimeout(() => stop().then(onEnd), (keepAlive + TIMER_STEP) * 1000).unref()
+    }, OVERLAP_MS)
+    setTimeout(() => stop().then(onEnd), (keepAlive + TIMER_STEP_SECONDS) * 1000).unref()
   }
 
-  /** Retires, and has another process answer what comes from now on. */
-  function passOn(to: Forward) {
+  /** Retires, and forwards new requests to another process. */
+  function forwardTo(to: Forward) {
     forward = to
     if (!isRetired) retire()
   }
 
-  /** Has new connections wait, or no longer. */
+  /** Accepts new connections, or lets them wait. */
   function setAccepting(isAccepting: boolean) {
     if (!isRetired) listening?.setAccepting(isAccepting)
   }
 
-  /** How many requests this process has to answer itself, with replies that are on their way. */
-  function underWay(): number {
+  /** How many requests this process still answers itself, including replies being sent. */
+  function inFlight(): number {
     return (server?.pendingRequests ?? 0) - forwarding
   }
 
-  /** Ends the connections whose requests are not answered yet, within seconds. */
+  /** Ends the connections with unanswered requests, within seconds. */
   function cut() {
     for (const request of working) server?.timeout(request, 1)
   }
@@ -106,20 +106,21 @@ export function createServingSocket(target: Target, keepAlive: number) {
   }
 }
 
-/** How long requests in flight may take once we are told to stop, in ms. */
-const DRAIN_TIMEOUT = 10_000
-const AFTER_REPLIES = 5
+/** How long requests in flight may take after the signal to stop. */
+const DRAIN_TIMEOUT_MS = 10_000
+/** Leaves time for what follows a reply, such as its log line. */
+const AFTER_REPLIES_MS = 5
 
-/** Lets requests in flight finish; after `limit` ms, or when told again, they are cut. */
+/** Lets requests in flight finish. Cuts them off after `limit` ms, or when `again` resolves. */
 export async function drain(
   server: Bun.Server<unknown>,
   again: Promise<unknown>,
   log: Log,
-  limit = DRAIN_TIMEOUT,
+  limit = DRAIN_TIMEOUT_MS,
 ) {
   const graceful = server.stop().then(() => 'done')
   const timeout = Bun.sleep(limit).then(() => 'timeout')
-  const outcome = await Promise.race([graceful, timeout, again.then(() => 'told again')])
+  const outcome = await Promise.race([graceful, timeout, again.then(() => 'second signal')])
   if (outcome !== 'done') {
     log.warn({ outcome }, 'requests in flight were cut off')
     await server.stop(true)
@@ -127,7 +128,6 @@ export async function drain(
   await drainReplies()
 }
 
-/** Waits for what follows a reply, such as its line in the log. */
 export async function drainReplies() {
-  await new Promise((resolve) => setTimeout(resolve, AFTER_REPLIES))
+  await new Promise((resolve) => setTimeout(resolve, AFTER_REPLIES_MS))
 }

@@ -11,14 +11,14 @@ import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { absorbLog } from '../platform/db/sqlite/open.ts'
 import { databasePath } from './open-sqlite.ts'
 
-/** Who was deleted since is still in them. */
+/** Snapshots still contain users who were deleted since. */
 const KEPT_MS = 30 * DAY_MS
 const NAME = /^before-migration-(\d+)-(\d+)\.db$/
 
-/** A copy of the database from before its schema changed. */
+/** A copy of the database from before a migration. */
 export type Snapshot = { path: string; migration: number; at: Date }
 
-/** All that are kept, the newest first. */
+/** All snapshots, the newest first. */
 export async function listSnapshots({ dataDir }: Config): Promise<Snapshot[]> {
   const folder = join(dataDir, 'snapshots')
   const names = await readdir(folder).catch(() => [])
@@ -40,13 +40,13 @@ export async function findSnapshot(config: Config, name: string | null): Promise
   throw new UsageError(
     names.length === 0
       ? `There is no snapshot in ${config.dataDir}: restore a backup instead.`
-      : `There is no snapshot ${name}: take ${names.join(', ')}.`,
+      : `There is no snapshot ${name}: use one of ${names.join(', ')}.`,
   )
 }
 
 /**
- * Puts a copy of a snapshot in the place of the database, which no server uses. Returns where the database of until
- * now was moved; null when it was missing.
+ * Replaces the database, which no server may use, by a copy of a snapshot. Returns where the old database was moved;
+ * null when there was none.
  */
 export async function returnToSnapshot(
   config: Config,
@@ -57,7 +57,7 @@ export async function returnToSnapshot(
   const path = databasePath(config)
   const incoming = `${path}.incoming`
   await copyFile(snapshot, incoming)
-  // Root may do this for the user of the service.
+  // Root may run this for the user of the service.
   const { uid, gid } = await stat(snapshot)
   await chown(incoming, uid, gid)
   await chmod(incoming, 0o600)
@@ -68,10 +68,10 @@ export async function returnToSnapshot(
     try {
       absorbLog(path)
     } catch {
-      // What is damaged is moved aside with its log.
+      // A damaged database is moved aside with its log.
     }
   }
-  // The database goes first: without it nothing starts, while one without its log would have lost its last changes.
+  // Move the database first: without it nothing starts, but without its log it would silently lose its last changes.
   for (const suffix of ['', '-wal', '-shm']) {
     if (existsSync(path + suffix)) await rename(path + suffix, aside + suffix)
   }

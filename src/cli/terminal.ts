@@ -1,28 +1,28 @@
 import { UsageError } from '../lib/command.ts'
 import { AppError } from '../lib/errors.ts'
 
-/** Asks whoever sits at the terminal; a script must have said `--yes`. */
+/** Asks for confirmation on a terminal; a script must pass `--yes`. */
 export function confirmRisk(risk: string | null) {
   if (risk === null) return
   if (!process.stdin.isTTY) throw new UsageError(`${risk} Add --yes to do it.`)
-  const answer = prompt(`${risk} Go on? [y/N]`)
+  const answer = prompt(`${risk} Continue? [y/N]`)
   if (!/^y(es)?$/i.test(answer?.trim() ?? ''))
     throw new AppError('conflict', 'Nothing was changed.')
 }
 
-/** Is told how far long work is. */
+/** Receives the progress of long work. */
 export type OnProgress = (step: string, done: number, total: number) => void
 
-const INTERVAL = 100
+const INTERVAL_MS = 100
 
-/** Shows how far long work is, on a terminal; nothing elsewhere. */
+/** Shows the progress of long work on a terminal, and nothing elsewhere. */
 export function createProgress(stream = process.stderr) {
   let shownAt = 0
   return { show, end }
 
   function show(what: string, done: number, total: number) {
     const now = performance.now()
-    if (!stream.isTTY || (now - shownAt < INTERVAL && done < total)) return
+    if (!stream.isTTY || (now - shownAt < INTERVAL_MS && done < total)) return
     shownAt = now
     const percent = total === 0 ? 100 : Math.floor((100 * Math.min(done, total)) / total)
     stream.write(`\r\x1b[K${what} ${percent} %`)

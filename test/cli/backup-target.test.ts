@@ -77,7 +77,7 @@ onSqlite('its data directory has more in it')(
       'linked/files/a/new.tar',
     ]) {
       const { exitCode, stderr } = await run(['backup', '--out', out, '--yes'])
-      expect([out, exitCode, stderr]).toEqual([out, 2, expect.stringContaining('inside of DATA')])
+      expect([out, exitCode, stderr]).toEqual([out, 2, expect.stringContaining('inside DATA')])
     }
     expect(sha256(await Bun.file(database).bytes(), 'hex')).toBe(before)
   },
@@ -121,8 +121,8 @@ test('a file that is no backup, a folder and an empty option are called that', a
   await run(['init'])
   await Bun.write(join(folder, 'page.html'), '<html>Not found</html>')
   const refused: [args: string[], exitCode: number, message: string][] = [
-    [['restore', '--verify', '/etc/passwd'], 1, 'It is not a backup of homeport: name a file'],
-    [['restore', '--verify', 'page.html'], 1, 'It is not a backup of homeport: name a file'],
+    [['restore', '--verify', '/etc/passwd'], 1, 'It is not a homeport backup: choose a file'],
+    [['restore', '--verify', 'page.html'], 1, 'It is not a homeport backup: choose a file'],
     [['restore', '--verify', '.'], 2, 'is not a file'],
     [['backup', '--out='], 2, '--out is empty'],
     [['backup', '--data-dir='], 2, '--data-dir is empty'],

@@ -25,8 +25,8 @@ onDisk(
     const foreign = await makeBackup(other)
     await makeUnsigned(path, join(homeport.folder, 'unsigned.tar'))
     for (const [file, reason] of [
-      [foreign, 'It was not signed by this installation. If it'],
-      ['unsigned.tar', 'It is of a version that did not sign its backups. If it'],
+      [foreign, 'It was not signed by this installation. If'],
+      ['unsigned.tar', 'It was written by a version that did not sign backups. If'],
     ] as const) {
       expect(await restore(homeport, file)).toEqual([1, expect.stringContaining(reason)])
       const { stdout } = await homeport.run(['restore', '--verify', file])
@@ -35,7 +35,7 @@ onDisk(
     }
     expect(await restore(homeport, path)).toEqual([0, ''])
     const { stdout } = await homeport.run(['restore', '--verify', path])
-    expect(stdout).toContain('This installation has signed it.')
+    expect(stdout).toContain('This installation signed it.')
   },
   30_000,
 )
@@ -50,7 +50,7 @@ onDisk(
     const refused = await on('new')
     expect([refused.exitCode, refused.stderr]).toEqual([
       1,
-      'As on a new machine, DATA_DIR has no key to tell who has written it. If it is from where you alone keep your backups, add --trust.\n',
+      'DATA_DIR has no key to check who wrote it, as on a new machine. If only you can write where you keep your backups, add --trust.\n',
     ])
     expect(await on('new', '--trust')).toMatchObject({ exitCode: 0 })
     expect((await homeport.run(['user', 'list'], { DATA_DIR: 'new' })).exitCode).toBe(0)
@@ -104,7 +104,7 @@ onDisk(
     const BACKUP_KEY = await identityToRecipient(await generateIdentity())
     const run = (environment: Record<string, string>, ...options: string[]) =>
       homeport.run(['restore', path, '--yes', ...options], environment)
-    const refusal = expect.stringContaining('It is not encrypted, as backups')
+    const refusal = expect.stringContaining('It is not encrypted, although backups')
     expect(await run({ BACKUP_KEY })).toMatchObject({ exitCode: 1, stderr: refusal })
     // Also where only the service is configured so.
     await (await homeport.start({ BACKUP_KEY })).stop()
@@ -130,7 +130,7 @@ onDisk(
       await repack(path, changed, change)
       expect(await restore(homeport, changed, '--trust')).toEqual([
         1,
-        'It was changed after it was written: take another backup.\n',
+        'It was changed after it was written: use another backup.\n',
       ])
     }
     await repack(path, changed, (entries) =>
@@ -150,7 +150,7 @@ onDisk(
     const file = { name: 'files/a/x', path }
     const archive = packArchive(about, [file, file], [], () => {})
     await Bun.write(join(homeport.folder, 'twice.tar'), new Response(archive))
-    const damaged = 'It is damaged or incomplete: take another backup.\n'
+    const damaged = 'It is damaged or incomplete: use another backup.\n'
     expect(await restore(homeport, 'twice.tar', '--trust')).toEqual([1, damaged])
   },
   30_000,

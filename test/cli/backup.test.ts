@@ -27,7 +27,7 @@ onSqlite('a restore takes an empty database there, see copy.test.ts')(
     await deliver(server, 'E1')
     const written = await run(['backup', '--out', 'first.tar'])
     expect(written).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(written.stdout).toContain('read again and checked')
+    expect(written.stdout).toContain('read back and verified')
     expect(((await stat(join(folder, 'first.tar'))).mode & 0o777).toString(8)).toBe('600')
     await register(server, 'after@example.com')
     expect((await run(['restore', 'first.tar', '--yes'])).stderr).toContain('another homeport')
@@ -65,7 +65,7 @@ test('14: every changed byte and every cut of an archive is found, and nothing i
     await Bun.write(wrong, tries === 0 ? good.subarray(0, at) : bytes)
     const { exitCode, stderr } = await homeport.run(['restore', wrong, '--yes'])
     expect([at, exitCode]).toEqual([at, 1])
-    expect(stderr).toMatch(/damaged|not a backup/)
+    expect(stderr).toMatch(/damaged|not a homeport backup/)
   }
   expect((await readdir(join(homeport.folder, 'data'))).join()).not.toMatch(/restor/)
   expect((await homeport.run(['restore', path, '--verify'])).exitCode).toBe(0)

@@ -89,7 +89,7 @@ test('help for a command is that of the command', async () => {
 
 test('help names the options that every command takes', async () => {
   const { stdout } = await homeport.run(['help'])
-  expect(stdout).toContain('Every command takes --json')
+  expect(stdout).toContain('Every command accepts --json')
 })
 
 test('health without a server prints JSON where that is asked for', async () => {

@@ -111,7 +111,7 @@ onPostgres(
     const differs = await run(['db', 'copy', '--from', url], back)
     expect([differs.exitCode, differs.stderr]).toEqual([
       1,
-      expect.stringContaining('copy again, from the beginning'),
+      expect.stringContaining('copy again from the beginning'),
     ])
     expect(await run(['db', 'copy', '--from', url], back)).toMatchObject({ exitCode: 0 })
     const { stdout } = await run(['user', 'list'], back)

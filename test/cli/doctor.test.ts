@@ -132,7 +132,9 @@ onSqlite('its list is of a data directory')(
 
     const event = { id: 'E1', type: 'TEST' }
     await postJson(server, '/api/webhooks/billing/v1', { event }, WEBHOOK_TOKEN)
-    expect((await homeport.run(['doctor'])).stdout).toMatch(/! deliveries .*later ones were taken/)
+    expect((await homeport.run(['doctor'])).stdout).toMatch(
+      /! deliveries .*later ones were accepted/,
+    )
   },
   40_000,
 )
@@ -152,7 +154,7 @@ onSqlite('its list is of a data directory')(
       BASE_URL,
       BACKUP_SCHEDULE: '15 2 * * *',
     })
-    expect(stdout).toMatch(/✗ certificate .*the key is not that of the certificate\n/)
+    expect(stdout).toMatch(/✗ certificate .*the key does not match the certificate\n/)
     expect(stdout).toMatch(/! backup +none yet: the first is due at \S+T02:15:00.000Z\n/)
     const unset = await homeport.run(['doctor'], { BASE_URL })
     expect(unset.stdout).toMatch(/! backup +none\n +Set BACKUP_SCHEDULE/)

@@ -10,7 +10,7 @@ test('29: what is in flight may finish; what is stuck is cut at the limit, or wh
   for (const [work, again, outcome] of [
     [50, never, null],
     [60_000, never, 'timeout'],
-    [60_000, Promise.resolve(), 'told again'],
+    [60_000, Promise.resolve(), 'second signal'],
   ] as const) {
     const server = Bun.serve({
       hostname: '127.0.0.1',

@@ -15,7 +15,7 @@ test('a restart whose process cannot open its database leaves the server as it i
   const { exitCode, stderr } = await restartWith(homeport, environment)
   expect([exitCode, stderr]).toEqual([
     1,
-    expect.stringContaining(`The old one (process ${server.process.pid}) serves on`),
+    expect.stringContaining(`The old one (process ${server.process.pid}) keeps serving`),
   ])
   expect((await deliver(server, 'E1')).status).toBe(200)
   expect(await Bun.file(join(homeport.folder, 'log')).text()).not.toContain('stopping')
@@ -61,7 +61,7 @@ test('a restart to a file that is no program says that the old one serves on', a
   })
   expect([await command.exited, await command.stderr.text()]).toEqual([
     1,
-    expect.stringContaining(`The old one (process ${server.process.pid}) serves on`),
+    expect.stringContaining(`The old one (process ${server.process.pid}) keeps serving`),
   ])
   expect(await server.stop()).toBe(0)
 }, 30_000)

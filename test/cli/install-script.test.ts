@@ -16,12 +16,12 @@ test('the install script takes what is for this machine', async () => {
   const { prefix, said, failed, exitCode } = await install(releases)
   expect([exitCode, failed, said]).toEqual([0, '', '9.0.0\n'])
   expect(await readdir(prefix)).toContain('homeport')
-  expect((await install(releases, {}, prefix)).failed).toContain('take "homeport upgrade"')
+  expect((await install(releases, {}, prefix)).failed).toContain('run "homeport upgrade"')
   await rm(prefix, { recursive: true })
 })
 
 test.each<[string, string, (releases: Releases) => Promise<Record<string, string>>]>([
-  ['over plain http', 'from https:// only', async ({ plainUrl }) => ({ URL: plainUrl })],
+  ['over plain http', 'over https:// only', async ({ plainUrl }) => ({ URL: plainUrl })],
   [
     'whose sums another key has signed',
     'not signed by the release key',
@@ -43,7 +43,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
   ],
   [
     'whose files were changed',
-    'is not what SHA256SUMS says',
+    'does not match SHA256SUMS',
     async ({ folder }) => {
       for (const name of NAMES) await Bun.write(join(folder, name), `${PROGRAM}# changed`)
       return {}
@@ -51,7 +51,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
   ],
   [
     'that leads to plain http',
-    'cannot be fetched',
+    'cannot be downloaded',
     async ({ redirects, plainUrl }) => {
       for (const name of NAMES) redirects.set(`/${name}`, `${plainUrl}/${name}x`)
       return {}
@@ -59,7 +59,7 @@ test.each<[string, string, (releases: Releases) => Promise<Record<string, string
   ],
   [
     'where openssl is missing',
-    'not signed by the release key, or openssl cannot tell',
+    'not signed by the release key, or openssl is older',
     async ({ folder }) => {
       const bin = join(folder, 'bin')
       for (const name of ['sh', 'uname', 'curl', 'mktemp', 'rm', 'grep', 'ldd', 'sha256sum'])

@@ -92,7 +92,7 @@ onPostgres(
     const started = await homeport.run(['serve'], ON_DISK)
     expect([started.exitCode, started.stderr]).toEqual([
       1,
-      expect.stringMatching(/is unfinished: run .* again, or remove .*moved-to.txt to give/),
+      expect.stringMatching(/is unfinished: run .* again, or remove .*moved-to.txt to cancel/),
     ])
     const overwritten = await homeport.run(['db', 'copy', '--from', used], ON_DISK)
     expect(overwritten.stderr).toContain('has data already')

@@ -108,13 +108,13 @@ onSqlite('a data directory without data is none there')(
     ])
     expect(await fails(['settings', 'reset'])).toEqual([
       2,
-      'There is no command settings reset: take get, set, unset, export, import, rollback.',
+      'There is no command settings reset: use one of get, set, unset, export, import, rollback.',
     ])
     expect(await fails(['status'])).toEqual([1, expect.stringContaining('set DATA_DIR')])
     expect((await readdir(homeport.folder)).toSorted()).toEqual(['homeport'])
     expect(await fails(['serve'], { HOST: '203.0.113.1' })).toEqual([
       1,
-      expect.stringContaining('is no address of this machine'),
+      expect.stringContaining('is not an address of this machine'),
     ])
     expect((await fails(['settings', 'set']))[0]).toBe(2)
     expect(await fails(['settings', 'set', 'x'])).toEqual([2, 'Write x as key=value.'])

@@ -49,7 +49,7 @@ test('a signed release is taken from a URL', async () => {
   const { releases, upgrade, key, isReplaced } = await prepare()
   await releases.publish(NEWER, key)
   const { stderr, stdout, exitCode } = await upgrade(`${releases.url}/${NAME}`)
-  expect([stderr, exitCode, stdout]).toEqual(['', 0, expect.stringContaining('9.0.0 is in place')])
+  expect([stderr, exitCode, stdout]).toEqual(['', 0, expect.stringContaining('9.0.0 is installed')])
   expect(await isReplaced()).toBe(true)
 }, 30_000)
 
@@ -57,7 +57,7 @@ type Prepared = Awaited<ReturnType<typeof prepare>>
 const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promise<unknown>][] = [
   [
     'over plain http',
-    'from https:// only',
+    'over https:// only',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
       return `${releases.plainUrl}/${NAME}`
@@ -65,7 +65,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
   ],
   [
     'that leads to plain http',
-    'from https:// only',
+    'over https:// only',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
       releases.redirects.set(`/${NAME}`, `${releases.plainUrl}/other`)
@@ -108,7 +108,7 @@ const REFUSED: [what: string, reason: string, spoil: (given: Prepared) => Promis
   ],
   [
     'that it does not name',
-    'does not name',
+    'does not list',
     async ({ releases, key }) => {
       await releases.publish(NEWER, key)
       await cp(join(releases.folder, NAME), join(releases.folder, 'homeport-9.9.9-linux-x64'))

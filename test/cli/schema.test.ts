@@ -56,12 +56,12 @@ onSqlite('the server of the other engine is tested below')(
       expect([args, exitCode, stderr]).toEqual([
         args,
         1,
-        `The database has the schema of an older version (${OLD} of ${MIGRATIONS.length} migrations), which this command leaves alone: run "homeport migrate", or start the server.\n`,
+        `The database has the schema of an older version (${OLD} of ${MIGRATIONS.length} migrations), which this command does not change: run "homeport migrate", or start the server.\n`,
       ])
     }
     const to = 'postgres://localhost:1/x'
     const copy = await homeport.run(['db', 'copy', '--to', to], { SECRET_KEY: 'x'.repeat(32) })
-    expect(copy.stderr).toContain('leaves alone')
+    expect(copy.stderr).toContain('does not change')
     expect((await homeport.run(['migrate'])).exitCode).toBe(0)
     expect((await homeport.run(['status', '--json'])).stderr).toBe('')
   },
@@ -106,7 +106,7 @@ onSqlite('snapshots are files')(
     await run(['settings', 'set', 'ios.latestVersion=8.8.8'])
     expect(await hashOfFile(snapshot)).toBe(before)
     const wrong = await run(['migrate', '--back-to-snapshot', 'x', '--yes'])
-    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('take before-')])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('use one of before-')])
   },
   30_000,
 )

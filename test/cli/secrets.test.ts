@@ -83,7 +83,7 @@ onSqlite('PostgreSQL keeps no files of secrets')(
     expect((await homeport.run(['init'])).exitCode).toBe(78)
     const made = await homeport.run(['init', '--new-secrets'])
     expect(made).toMatchObject({ exitCode: 0, stderr: '' })
-    expect(made.stdout).toContain('New seal.key: codes of authenticator apps')
+    expect(made.stdout).toContain('New seal.key: authenticator app codes')
     expect(made.stdout).not.toContain('pseudonym.key')
     expect(await Bun.file(join(folder, 'pseudonym.key')).text()).toBe(kept)
     for (const name of NAMES) expect((await stat(join(folder, name))).mode & 0o777).toBe(0o600)

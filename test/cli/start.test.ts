@@ -15,10 +15,10 @@ test('the log of a terminal is lines for people, and says where to look', async 
   await asker(server)('GET', '/api/user/app_settings/v1')
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
-  expect(log).toContain('SMTP_URI is not a variable of homeport: did you mean SMTP_URL?')
+  expect(log).toContain('SMTP_URI is not a known variable: did you mean SMTP_URL?')
   expect(log).toContain(`may write to ${homeport.folder}/data: run "chmod o-w`)
   expect(log).toContain(
-    `listens on 0.0.0.0:${server.port}, its data is in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
+    `listens on 0.0.0.0:${server.port}, with its data in ${homeport.folder}/data. Open http://localhost:${server.port}/docs`,
   )
   expect(log).toMatch(/INFO: GET \/api\/user\/app_settings\/v1 200 in [\d.]+ ms\n/)
 }, 30_000)
@@ -54,7 +54,7 @@ test('status and health say the same as /ready, and exit 1 without a server', as
     events: 1,
     failed: 0,
   })
-  expect((await homeport.run(['status'])).stdout).toContain('users 1, sessions 1')
+  expect((await homeport.run(['status'])).stdout).toContain('users     1, sessions 1')
   const health = await homeport.run(['health', '--json'], { PORT })
   expect([health.exitCode, JSON.parse(health.stdout)]).toEqual([0, parts])
   await server.stop()

@@ -145,7 +145,7 @@ test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', a
   const wrong = await homeport.run(['serve'], { ...paths, PORT: String(port) })
   expect([wrong.exitCode, wrong.stderr]).toEqual([
     78,
-    expect.stringContaining('the key is not that'),
+    expect.stringContaining('the key does not match'),
   ])
 
   await install(first)

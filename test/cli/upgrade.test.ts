@@ -82,7 +82,7 @@ test('a version that cannot start is taken back while the old one serves on', as
     script('{"version":"9.0.0","schemaVersion":99}', 'exit 5'),
   )
   const { exitCode, stderr } = await homeport.run(['upgrade', 'bad', '--unsigned'])
-  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('serves on')])
+  expect([exitCode, stderr]).toEqual([1, expect.stringContaining('keeps serving')])
   expect(sha256(await readFile(file), 'hex')).toBe(before)
   expect((await deliver(server, 'E1')).status).toBe(200)
   await server.stop()
@@ -111,7 +111,7 @@ exit 7`
     })
     expect([exitCode, stderr]).toEqual([
       1,
-      expect.stringContaining('What the new one made of the data is in'),
+      expect.stringContaining('The data as migrated by the new one is in'),
     ])
     await server.stop()
     const again = await homeport.start()

@@ -16,7 +16,7 @@ test.each(['stopped', 'frozen'] as const)(
     const server = await homeport.start(environment)
     await (state === 'stopped' ? database.stop('SIGQUIT') : database.signalAll('SIGSTOP'))
     const { exitCode, stderr } = await homeport.run(['restart'], environment)
-    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('serves on')])
+    expect([exitCode, stderr]).toEqual([1, expect.stringContaining('keeps serving')])
     await untilReadySays(503, server.url)
     const status = await homeport.run(['status'], environment)
     expect([status.exitCode, status.stderr]).toEqual([1, ''])
@@ -38,11 +38,11 @@ test('the start waits for a PostgreSQL server that is not up yet', async () => {
   await database.stop('SIGQUIT')
   const starting = homeport.start({ DATABASE_URL: database.url, SECRET_KEY })
   starting.catch(() => {})
-  await homeport.untilLogged('The start waits for it', 10_000).catch(() => {})
+  await homeport.untilLogged('Waiting for it', 10_000).catch(() => {})
   await database.start()
   const server = await starting
   const log = await Bun.file(`${homeport.folder}/log`).text()
-  expect(log.split('The start waits for it')).toHaveLength(2)
+  expect(log.split('Waiting for it')).toHaveLength(2)
   expect(await server.stop()).toBe(0)
 }, 60_000)
 

@@ -3,43 +3,43 @@ import { createTarDecoder, createTarPacker } from 'modern-tar'
 import { equalInConstantTime, sha256 } from '../../lib/crypto.ts'
 import type { InstallationKey } from '../installation-keys.ts'
 
-/** What an archive says of itself, in its first entry. */
+/** The description of an archive, in its first entry. */
 export type ArchiveInfo = {
-  /** The first was not signed. */
+  /** Format 1 was not signed. */
   format: 1 | 2
-  /** Of the homeport that wrote it. */
+  /** The version of homeport that wrote it. */
   version: string
-  /** How many migrations its database has had. */
+  /** The number of migrations applied to its database. */
   schemaVersion: number
   createdAt: string
-  /** The ids of the keys that have signed it. */
+  /** The ids of the keys that signed it. */
   signedBy?: string[]
 }
 
-/** A file to be archived. */
+/** A file to archive. */
 export type Source = { name: string; path: string }
 /** A file of an archive. */
 type ArchivedFile = { name: string; size: number; content: AsyncIterable<Uint8Array> }
 
-/** The archive is not what it should be; the message says why. */
+/** The archive cannot be used; the message says why. */
 export class ArchiveError extends Error {
   override readonly name = 'ArchiveError'
 }
 
 const INFO = 'backup.json'
-/** Lines as `sha256sum --check` reads them. */
+/** In the format of `sha256sum --check`. */
 const SUMS = 'SHA256SUMS'
-/** A line for each key: its id and its HMAC-SHA256 of what is in the two others. */
+/** One line per key: its id and its HMAC-SHA256 over the two other texts. */
 const SIGNATURES = 'SIGNATURES'
-/** The texts of ours are far smaller. */
+/** Our own texts are far smaller. */
 const TEXT_LIMIT = 64 * 1024
 const CHUNK_BYTES = 1024 * 1024
 const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 
 /**
- * A tar archive of `sources`, with `about` at its beginning, the SHA-256 of every file and what `keys` have signed at
- * its end, and after that a seal: the SHA-256 of all bytes before. Files are read as the archive is; one that changes
- * its size is an error.
+ * A tar archive of `sources`. It begins with `about` and ends with the SHA-256 of every file and the signatures of
+ * `keys`. A seal follows: the SHA-256 of all bytes before. Files are read while the archive is read; a file that gets
+ * shorter meanwhile is an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -86,9 +86,9 @@ export function packArchive(
 }
 
 /**
- * Reads an archive to its end and gives its files to `take`, which must read each to its end. `onInfo` is told first
- * whether one of `keys` is said to have signed it, and may throw. Throws `ArchiveError` when a byte of it is not as it
- * was written, or signed; what was taken until then is not to be used.
+ * Reads an archive to its end and passes its files to `take`, which must read each to its end. `onInfo` is called
+ * first, with whether the archive claims a signature by one of `keys`, and may throw. Throws `ArchiveError` when a byte
+ * differs from what was written or signed; discard the files that were taken until then.
  */
 export async function unpackArchive(
   archive: ReadableStream<Uint8Array>,
@@ -104,24 +104,24 @@ export async function unpackArchive(
   let sumsHash: string | null = null
   let signatures = ''
   let head = ''
-  const noteHead = (bytes: Uint8Array) => {
+  const rememberHead = (bytes: Uint8Array) => {
     head ||= Buffer.from(bytes.subarray(0, INFO.length)).toString('latin1')
   }
   try {
     const entries = archive
-      .pipeThrough(unsealing(noteHead))
+      .pipeThrough(unsealing(rememberHead))
       .pipeThrough(createTarDecoder({ strict: true }))
     for await (const { header, body } of entries) {
       const { name, size, type } = header
       if (info === null) {
-        if (name !== INFO) throw notOurs()
+        if (name !== INFO) throw notABackup()
         infoText = await readText(body, size)
         info = readInfo(infoText)
         const { signedBy = [] } = info
         key = keys.find(({ id }) => signedBy.includes(id)) ?? null
         onInfo(info, key !== null)
       } else if (name === SUMS) {
-        // As many bytes as were counted: whatever an archive claims, no more are read.
+        // Never read more than we counted, whatever the archive claims.
         if (sumsHash !== null || size !== sumsBytes) throw damaged()
         const hasher = new Bun.CryptoHasher('sha256')
         for await (const chunk of body) hasher.update(chunk)
@@ -137,26 +137,26 @@ export async function unpackArchive(
       }
     }
   } catch (error) {
-    if (isOfSystem(error)) throw error
-    if (info === null && !INFO.startsWith(head)) throw notOurs(error)
+    if (isSystemError(error)) throw error
+    if (info === null && !INFO.startsWith(head)) throw notABackup(error)
     if (error instanceof ArchiveError) throw error
     throw damaged(error)
   }
-  if (info === null) throw notOurs()
+  if (info === null) throw notABackup()
   const found = sums.digest('hex')
   if (found !== sumsHash) throw damaged()
   const signature = key && `${key.id} ${key.sign(signedText(infoText, found))}`
   if (signature && !signatures.split('\n').some((line) => equalInConstantTime(line, signature)))
-    throw new ArchiveError('It was changed after it was written: take another backup.')
+    throw new ArchiveError('It was changed after it was written: use another backup.')
   return info
 }
 
-/** What is signed: all that is read of an archive hangs on these two. */
+/** The signed text: its two hashes cover everything that is read of an archive. */
 function signedText(infoText: string, sumsHash: string): string {
   return `${sha256(infoText, 'hex')} ${sumsHash}`
 }
 
-/** What a foreign archive has in it must not reach the terminal as it is. */
+/** Makes text from a foreign archive safe to print on a terminal. */
 export function printable(text: string): string {
   return text.slice(0, 100).replaceAll(/[^\x20-\x7e]/g, '?')
 }
@@ -167,8 +167,8 @@ function readInfo(text: string): ArchiveInfo {
     const { version, createdAt } = info
     return { ...info, version: printable(version), createdAt: printable(createdAt) }
   }
-  if (typeof info.format !== 'number') throw notOurs()
-  throw new ArchiveError('It was written by a newer homeport: take that version.')
+  if (typeof info.format !== 'number') throw notABackup()
+  throw new ArchiveError('It was written by a newer homeport: use that version.')
 }
 
 async function readText(body: ReadableStream<Uint8Array>, size: number): Promise<string> {
@@ -176,7 +176,7 @@ async function readText(body: ReadableStream<Uint8Array>, size: number): Promise
   return new Response(body).text()
 }
 
-/** Appends the SHA-256 of all that came through. */
+/** Appends the SHA-256 of all bytes. */
 function sealing() {
   const hasher = new Bun.CryptoHasher('sha256')
   return new TransformStream<Uint8Array, Uint8Array>({
@@ -190,7 +190,7 @@ function sealing() {
   })
 }
 
-/** Takes the seal off and throws at the end when it is not that of what came through. */
+/** Removes the seal and throws at the end when it does not match the bytes before. */
 function unsealing(onBytes: (bytes: Uint8Array) => void) {
   const hasher = new Bun.CryptoHasher('sha256')
   let kept = Buffer.alloc(0)
@@ -232,18 +232,18 @@ function headerOf(name: string, size: number) {
   return { name, size, mode: 0o600, type: 'file' as const }
 }
 
-function notOurs(cause?: unknown): ArchiveError {
+function notABackup(cause?: unknown): ArchiveError {
   return new ArchiveError(
-    'It is not a backup of homeport: name a file that "homeport backup" has written.',
+    'It is not a homeport backup: choose a file that "homeport backup" wrote.',
     { cause },
   )
 }
 
 function damaged(cause?: unknown): ArchiveError {
-  return new ArchiveError('It is damaged or incomplete: take another backup.', { cause })
+  return new ArchiveError('It is damaged or incomplete: use another backup.', { cause })
 }
 
-/** EEXIST is no fault of the disk: in an empty folder it means that the archive names a file twice. */
-function isOfSystem(error: unknown): boolean {
+/** EEXIST is not a disk fault: in an empty folder it means that the archive contains a file twice. */
+function isSystemError(error: unknown): boolean {
   return /^E(?!EXIST$)[A-Z]+$/.test(String((error as { code?: unknown }).code))
 }

@@ -9,7 +9,7 @@ import type { LocalCommand } from '../command.ts'
 import { askServer } from '../command-socket.ts'
 import { lockData, requireData } from '../data-directory.ts'
 import { effectiveConfig } from '../effective-config.ts'
-import { installationKeys, makeInstallationKey } from '../installation-keys.ts'
+import { ensureInstallationKey, installationKeys } from '../installation-keys.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
@@ -20,44 +20,45 @@ import { type Written, writeBackup } from './write-backup.ts'
 
 type Outcome = Written & {
   path: string
-  /** For which recipient, or `passphrase`; null for not at all. */
+  /** The recipient, or `passphrase`; null without encryption. */
   encryption: string | null
   seconds: number
   removed: string[]
 }
 
-/** For so long attachments that are deleted stay, and how often that is asked for anew, in ms. */
-const HOLD = 60_000
-const RENEWAL = 20_000
-/** Everything that somebody waits for comes first. */
+/** How long the server keeps the files of deleted attachments, and how often we renew that. */
+const HOLD_MS = 60_000
+const RENEWAL_MS = 20_000
+/** Requests come first. */
 const LOW_PRIORITY = 10
 
-/** Keeps the files of deleted attachments for so many ms; 0 lets them go. */
+/** Keeps the files of deleted attachments for `ms`; 0 releases them. */
 export const holdCommand = dataCommand({
   name: 'backup hold',
-  summary: 'What backup asks the server for',
+  summary: 'Used by backup',
   work: async ({ files }: Services, ms: number) => files.holdRemovals(ms),
   print: () => '',
 })
 
 export const backup: LocalCommand = {
   name: 'backup',
-  summary: 'Write database, attachments and secrets to one archive, beside the running server',
+  summary: 'Write database, attachments and secrets to one archive while the server runs',
   options: [
-    ['--out <path>', 'a file, or a folder that is there or ends with /; wins over BACKUP_DIR'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
-    ['--keep <count>', 'afterwards keep only the newest of the folder, so many'],
-    ['--unencrypted', 'write it in the clear though the service encrypts its backups'],
+    ['--out <path>', 'a file, or a folder that exists or ends with /; overrides BACKUP_DIR'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
+    ['--keep <count>', 'then keep only the newest <count> backups of the folder'],
+    ['--unencrypted', 'write it unencrypted although the service encrypts its backups'],
     ['--yes', 'replace the file of --out without asking'],
   ],
   run: async (given, { out, keep, unencrypted, yes, json }) => {
     const config = await effectiveConfig(given())
     const kept = typeof keep === 'string' ? parseLimitOption(keep, '--keep') : null
     await requireData(config)
-    // What we make is for our own eyes.
+    // Only this user may read our files.
     process.umask(0o077)
     using lock = takeLock(join(config.dataDir, 'backup.lock'))
-    if (lock === null) throw new UsageError('Another backup is being written: wait for its end.')
+    if (lock === null)
+      throw new UsageError('Another backup is running: wait until it has finished.')
     setPriority(LOW_PRIORITY)
     const key = unencrypted ? null : await keyOf(config)
     const place = typeof out === 'string' ? out : null
@@ -74,14 +75,14 @@ export const backup: LocalCommand = {
   },
 }
 
-/** What the service is known to encrypt with is taken where nothing else is said. */
+/** Without BACKUP_KEY, the key that the service is known to use. */
 async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
   const record = readServiceRecord(dataDir)
   const key = backupKey ?? record?.backups ?? null
   if (backupKey === null && key !== null && !isRecipient(key)) {
     const place = record?.environmentFile ?? 'its environment'
     throw new UsageError(
-      `The service encrypts its backups with a passphrase: set BACKUP_KEY to that in ${place}, or add --unencrypted.`,
+      `The service encrypts its backups with a passphrase: set BACKUP_KEY to the one in ${place}, or add --unencrypted.`,
     )
   }
   return key && encryptingKey(key)
@@ -89,7 +90,7 @@ async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
 
 async function write(config: Config, path: string, key: string | null): Promise<Written> {
   const { show: onProgress, end } = createProgress()
-  await makeInstallationKey(config)
+  await ensureInstallationKey(config)
   const keys = await installationKeys(config)
   const options = { path, key, keys, now: new Date(), onProgress }
   try {
@@ -101,14 +102,14 @@ async function write(config: Config, path: string, key: string | null): Promise<
   }
 }
 
-/** While a server runs it keeps what is deleted; without one, none may start. */
+/** A running server keeps the files of deleted attachments. Without one, no server may start meanwhile. */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const hold = (ms: number) => askServer(config, holdCommand, ms, 'work')
-  if ((await hold(HOLD)) === null) {
+  if ((await hold(HOLD_MS)) === null) {
     using _lock = await lockData(config)
     return await work()
   }
-  const renewal = setInterval(() => hold(HOLD).catch(() => {}), RENEWAL)
+  const renewal = setInterval(() => hold(HOLD_MS).catch(() => {}), RENEWAL_MS)
   try {
     return await work()
   } finally {
@@ -124,6 +125,6 @@ function describe({ path, bytes, files, encryption, seconds, removed }: Outcome)
       : isRecipient(encryption)
         ? `encrypted for ${encryption}`
         : `encrypted with a ${encryption}`
-  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read again and checked, ${secrecy}`
-  return [`${path}: ${size}.`, ...removed.map((one) => `Removed ${one}.`)].join('\n')
+  const size = `${megabytes(bytes)}, ${files} files, in ${seconds} s, read back and verified, ${secrecy}`
+  return [`${path}: ${size}.`, ...removed.map((name) => `Removed ${name}.`)].join('\n')
 }

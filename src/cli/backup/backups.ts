@@ -4,27 +4,27 @@ import type { Config } from '../../config.ts'
 import { HOUR_MS } from '../../lib/durations.ts'
 import { timeStamp } from '../../lib/time-stamp.ts'
 
-const CLOCK_SLACK = HOUR_MS
+const CLOCK_SLACK_MS = HOUR_MS
 const NAME = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?$/
-/** The second is what earlier versions have left. */
+/** Earlier versions left names without `homeport-`. */
 const UNFINISHED = /^homeport-\d{8}T\d{6}Z\.tar(\.age)?\.(homeport-)?partial$/
 
-/** What a backup is called until it is whole: a name that nothing else has. */
+/** The name of a backup until it is complete, which nothing else uses. */
 export function unfinishedName(path: string): string {
   return `${path}.homeport-partial`
 }
 
-/** Where backups go that nobody says a place for. */
+/** The default folder of backups. */
 export function backupDirOf({ backupDir, dataDir }: Config): string {
   return backupDir ?? join(dataDir, 'backups')
 }
 
-/** A name for a backup of `now`; names in a row are in the order of time. */
+/** The name of a backup made at `now`. Names sort by time. */
 export function backupName(now: Date, isEncrypted: boolean): string {
   return `homeport-${timeStamp(now)}.tar${isEncrypted ? '.age' : ''}`
 }
 
-/** The backups in a folder, the newest first. What has another name is nobody's business here. */
+/** The backups in a folder, the newest first. Files with other names are ignored. */
 export async function listBackups(
   folder: string,
 ): Promise<{ path: string; bytes: number; at: Date }[]> {
@@ -42,31 +42,31 @@ export async function listBackups(
   )
 }
 
-/** The newest backup where backups go; null without one. */
+/** The newest backup in the default folder; null without one. */
 export async function newestBackup(config: Config) {
   const backups = await listBackups(backupDirOf(config))
-  return backups.find(isDatedRight) ?? null
+  return backups.find(isPlausiblyDated) ?? null
 }
 
-/** What a wrong clock has dated into the future is the newest for years: it does not tell how old backups are. */
-function isDatedRight({ at }: { at: Date }): boolean {
-  return at.getTime() <= Date.now() + CLOCK_SLACK
+/** A backup that a wrong clock dated into the future would be the newest for years. */
+function isPlausiblyDated({ at }: { at: Date }): boolean {
+  return at.getTime() <= Date.now() + CLOCK_SLACK_MS
 }
 
-/** Removes all backups of a folder but the newest `keep`. Returns what was removed. */
+/** Removes all backups of a folder but the newest `keep`. Returns the removed paths. */
 export async function removeOldBackups(folder: string, keep: number): Promise<string[]> {
-  const old = (await listBackups(folder)).filter(isDatedRight).slice(keep)
+  const old = (await listBackups(folder)).filter(isPlausiblyDated).slice(keep)
   for (const { path } of old) await rm(path, { force: true })
   return old.map(({ path }) => path)
 }
 
-/** The paths of backups that are being written, or were killed while they were. */
+/** The paths of backups that are being written or were interrupted. */
 export async function listUnfinished(folder: string): Promise<string[]> {
   const names = await readdir(folder).catch(() => [])
   return names.filter((name) => UNFINISHED.test(name)).map((name) => join(folder, name))
 }
 
-/** Removes what backups that were killed have left in a folder. */
+/** Removes the remains of interrupted backups from a folder. */
 export async function removeUnfinished(folder: string) {
   for (const path of await listUnfinished(folder)) await rm(path, { force: true })
 }

@@ -6,14 +6,14 @@ import type { Backups } from '../../usecases/admin/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
 
-/** How often somebody who waits is told how far it is, in ms. */
-const LOOK_EVERY = 300
+/** How often the console is told the progress. */
+const PROGRESS_INTERVAL_MS = 300
 
-/** Backups for the console, each written and read by a process of its own. */
+/** Backups for the console. A child process writes and reads each. */
 export function createConsoleBackups(config: Config): Backups {
   const { dataDir, backupSchedule, backupKey } = config
   const folder = backupDirOf(config)
-  /** Those that were read again since the start; every backup is when it is written. */
+  /** Backups verified since the start. Every backup is also verified when it is written. */
   const verified = new Map<string, Date>()
   return { list, make, verify, open }
 
@@ -27,13 +27,13 @@ export function createConsoleBackups(config: Config): Backups {
     return { backups, next, isEncrypted: backupKey !== null }
   }
 
-  async function make(tell: (bytes: number) => void, signal: AbortSignal) {
-    const looking = setInterval(() => void tellSize(tell), LOOK_EVERY)
+  async function make(onSize: (bytes: number) => void, signal: AbortSignal) {
+    const reporting = setInterval(() => void reportSize(onSize), PROGRESS_INTERVAL_MS)
     try {
       const out = await run(['backup', '--json', '--data-dir', dataDir], signal)
       return { name: basename((JSON.parse(out) as { path: string }).path) }
     } finally {
-      clearInterval(looking)
+      clearInterval(reporting)
     }
   }
 
@@ -49,16 +49,16 @@ export function createConsoleBackups(config: Config): Backups {
     return path === null ? null : Bun.file(path)
   }
 
-  /** Names come from a browser: only those that are listed lead to a file. */
+  /** Names come from a browser, so only listed ones lead to a file. */
   async function pathOf(name: string): Promise<string | null> {
     const found = (await listBackups(folder)).find(({ path }) => basename(path) === name)
     return found?.path ?? null
   }
 
-  async function tellSize(tell: (bytes: number) => void) {
+  async function reportSize(onSize: (bytes: number) => void) {
     const [partial] = await listUnfinished(folder)
     const found = partial && (await stat(partial).catch(() => null))
-    if (found) tell(found.size)
+    if (found) onSize(found.size)
   }
 
   async function run(args: string[], signal: AbortSignal): Promise<string> {

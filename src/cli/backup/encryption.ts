@@ -2,13 +2,13 @@ import { Decrypter, Encrypter, identityToRecipient } from 'age-encryption'
 import { ArchiveError } from './archive.ts'
 
 const MAGIC = 'age-encryption.org/v1\n'
-/** Within so many bytes it is said what can decrypt the rest. */
-const HEADER_LIMIT = 64 * 1024
+/** The header of an encrypted file ends within this size. */
+const MAX_HEADER_BYTES = 64 * 1024
 
 export const PASSPHRASE = 'passphrase'
 const RECIPIENT = 'recipient'
 
-/** Encrypts in the format of age, for a recipient (`age1…`) or else with a passphrase. */
+/** Encrypts in the age format, for a recipient (`age1…`) or with a passphrase. */
 export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
   const encrypter = new Encrypter()
   if (!isRecipient(key)) encrypter.setPassphrase(key)
@@ -16,37 +16,36 @@ export async function encrypt(plain: ReadableStream<Uint8Array>, key: string) {
     try {
       encrypter.addRecipient(key)
     } catch (cause) {
-      throw new ArchiveError('BACKUP_KEY is no recipient of age: copy it again.', { cause })
+      throw new ArchiveError('BACKUP_KEY is not a valid age recipient: copy it again.', { cause })
     }
   }
   return encrypter.encrypt(plain)
 }
 
-/** What `key` encrypts with, for others to see: a recipient, `passphrase`, or null for nothing. */
+/** The public description of `key`: its recipient, `passphrase`, or null without a key. */
 export async function encryptionOf(key: string | null): Promise<string | null> {
   if (key === null) return null
   const encrypting = await encryptingKey(key)
   return isRecipient(encrypting) ? encrypting : PASSPHRASE
 }
 
-/** The key that encrypts where `key` is the secret one of a recipient; else `key` itself. */
+/** The key to encrypt with: the recipient of an age identity, else `key` itself. */
 export async function encryptingKey(key: string): Promise<string> {
   if (!isIdentity(key)) return key
   return identityToRecipient(key).catch((cause) => {
-    throw new ArchiveError('BACKUP_KEY is no secret key of age: copy it again.', { cause })
+    throw new ArchiveError('BACKUP_KEY is not a valid age secret key: copy it again.', { cause })
   })
 }
 
 /**
- * The bytes of an archive, decrypted where it is encrypted, and with what: whoever knows a passphrase has written it,
- * for a recipient anybody may have. Throws `ArchiveError` without the right key.
+ * The decrypted bytes of an archive, and how it was encrypted. A passphrase proves who wrote it; for a recipient anyone
+ * could have encrypted it. Throws `ArchiveError` without the right key.
  */
 export async function openArchive(path: string, key: string | null) {
   const stream = Bun.file(path).stream()
-  const head = await Bun.file(path).slice(0, HEADER_LIMIT).text()
+  const head = await Bun.file(path).slice(0, MAX_HEADER_BYTES).text()
   if (!head.startsWith(MAGIC)) return { archive: stream, encryption: null }
-  if (!/^--- /m.test(head))
-    throw new ArchiveError('Its encryption is damaged: take another backup.')
+  if (!/^--- /m.test(head)) throw new ArchiveError('Its encryption is damaged: use another backup.')
   const archive = await decrypt(stream, key)
   return { archive, encryption: key !== null && isIdentity(key) ? RECIPIENT : PASSPHRASE }
 }
@@ -64,13 +63,16 @@ async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
     else decrypter.addPassphrase(key)
     return await decrypter.decrypt(sealed)
   } catch (cause) {
-    throw new ArchiveError('It cannot be decrypted: it is damaged, or BACKUP_KEY is another one.', {
-      cause,
-    })
+    throw new ArchiveError(
+      'It cannot be decrypted: it is damaged, or BACKUP_KEY is the wrong key.',
+      {
+        cause,
+      },
+    )
   }
 }
 
-/** Whether a key can only encrypt. */
+/** A recipient can encrypt but not decrypt. */
 export function isRecipient(key: string): boolean {
   return /^age1/.test(key)
 }

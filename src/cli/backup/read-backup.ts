@@ -11,38 +11,38 @@ import { openArchive, PASSPHRASE } from './encryption.ts'
 
 type ReadOptions = {
   path: string
-  /** The passphrase or identity of an encrypted one. */
+  /** The passphrase or age identity of an encrypted backup. */
   key: string | null
-  /** Those of this installation: what one of them has signed is its own. */
+  /** The keys of this installation, which sign its own backups. */
   keys: InstallationKey[]
-  /** Read it whoever may have written it. */
+  /** Accept it without proof of who wrote it. */
   isTrusted: boolean
   /** Whether backups of this installation are encrypted. */
   mustBeEncrypted: boolean
-  /** A new folder for what is read. */
+  /** A new folder to extract to. */
   folder: string
-  /** What this program's database has had: more than these are refused. */
+  /** The migrations that this version knows; a backup with more is refused. */
   migrations: Migration[]
-  /** Leave the attachments in the archive: they are read and checked all the same. */
+  /** Check the attachments without extracting them. */
   onlyCheck: boolean
   onProgress: (done: number, total: number) => void
 }
 export type Read = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
   files: number
   bytes: number
-  /** What tells who has written it; null for nothing. */
+  /** What proves who wrote it; null for nothing. */
   proof: Proof | null
 }
 type Proof = 'signature' | 'passphrase'
 
-/** Secrets are read whole, and are far smaller. */
-const SECRET_LIMIT = 1024 * 1024
-/** Nothing else is in an archive, and nothing else is written. */
+/** Real secrets are far smaller. */
+const MAX_SECRET_BYTES = 1024 * 1024
+/** An archive contains no other names, and we write no others. */
 const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.-]*)$/
 
 /**
- * Reads a whole archive into `folder` and checks every byte, the database, and who has written it. Throws
- * `ArchiveError` when it is not a good backup that this program can use; the folder is gone then.
+ * Extracts an archive into `folder` and checks every byte, the database and who wrote it. Throws `ArchiveError`, and
+ * removes the folder, when this program cannot use the backup.
  */
 export async function readBackup(options: ReadOptions): Promise<Read> {
   const { path, key, keys, isTrusted, mustBeEncrypted, folder, migrations, onlyCheck } = options
@@ -55,16 +55,18 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     const { archive, encryption } = await openArchive(path, key)
     if (encryption === null && mustBeEncrypted && !isTrusted) throw unencrypted()
     let proof: Proof | null = encryption === PASSPHRASE ? 'passphrase' : null
-    // Who has waited for hours should not be told then.
+    // Refuse before hours of reading, not after.
     const judge = (info: ArchiveInfo, isOwn: boolean) => {
       if (isOwn) proof = 'signature'
       if (proof === null && !isTrusted) throw unproven(info, keys)
     }
     const info = await unpackArchive(archive, keys, judge, async (file) => {
       if (!KNOWN_NAME.test(file.name))
-        throw new ArchiveError(`It holds ${printable(file.name)}, which is none of ours.`)
-      if (file.name.startsWith('secrets/') && file.size > SECRET_LIMIT)
-        throw new ArchiveError(`It holds a secret of ${file.size} bytes, which is none of ours.`)
+        throw new ArchiveError(`It holds ${printable(file.name)}, which homeport does not write.`)
+      if (file.name.startsWith('secrets/') && file.size > MAX_SECRET_BYTES)
+        throw new ArchiveError(
+          `It holds a secret of ${file.size} bytes, which homeport does not write.`,
+        )
       files++
       const target = onlyCheck && file.name !== 'homeport.db' ? null : join(folder, file.name)
       await namingPath(target ?? path, async () => {
@@ -79,7 +81,7 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     })
     if (info.schemaVersion > migrations.length) {
       throw new ArchiveError(
-        `It was written by homeport ${info.version}, which is newer: take that version.`,
+        `It was written by homeport ${info.version}, which is newer: use that version.`,
       )
     }
     const database = join(folder, 'homeport.db')
@@ -87,11 +89,11 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     const foreign = canOpen ? foreignObject(database, migrations) : null
     if (foreign !== null) {
       throw new ArchiveError(
-        `Its database has the ${printable(foreign)}, which homeport has not made: take another backup.`,
+        `Its database has the ${printable(foreign)}, which homeport did not create: use another backup.`,
       )
     }
     if (!canOpen || !isIntact(database))
-      throw new ArchiveError('Its database is damaged: take another backup.')
+      throw new ArchiveError('Its database is damaged: use another backup.')
     const { version, schemaVersion, createdAt } = info
     return { version, schemaVersion, createdAt, files, bytes, proof }
   } catch (error) {
@@ -102,18 +104,18 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
 
 function unencrypted(): ArchiveError {
   return new ArchiveError(
-    'It is not encrypted, as backups of this installation are: anybody may have written it. If it is yours, add --trust.',
+    'It is not encrypted, although backups of this installation are: anyone could have written it. If it is yours, add --trust.',
   )
 }
 
 function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveError {
   const why =
     format === 1
-      ? 'It is of a version that did not sign its backups'
+      ? 'It was written by a version that did not sign backups'
       : keys.length === 0
-        ? 'As on a new machine, DATA_DIR has no key to tell who has written it'
+        ? 'DATA_DIR has no key to check who wrote it, as on a new machine'
         : 'It was not signed by this installation'
-  return new ArchiveError(`${why}. If it is from where you alone keep your backups, add --trust.`)
+  return new ArchiveError(`${why}. If only you can write where you keep your backups, add --trust.`)
 }
 
 async function create(path: string) {

@@ -8,19 +8,19 @@ import { backupFolder, gatherFolder } from './write-backup.ts'
 
 const DATABASE = 'homeport.db'
 const PARTS = [DATABASE, 'secrets', 'files']
-/** The log belongs to the database that is there and goes away with it. */
+/** These belong to the replaced database and are moved with it. */
 const LOGS = [`${DATABASE}-wal`, `${DATABASE}-shm`]
-/** Names the folder for what was there. */
+/** Holds the name of the folder for the replaced data. */
 const ASIDE = 'aside.txt'
 
-/** Where an archive is read to before `commitRestore`. */
+/** Where an archive is extracted before `commitRestore`. */
 export function restoreFolder(dataDir: string): string {
   return join(dataDir, 'restore.tmp')
 }
 
 /**
- * Puts what was read into `restoreFolder` in the place of what is in `dataDir`, which is moved into the folder that
- * is returned. Once this has begun, a crash leaves the rest to `finishRestore`.
+ * Replaces the data in `dataDir` by the content of `restoreFolder`. Returns the folder to which the old data was moved.
+ * After a crash in between, `finishRestore` completes it.
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {
   const folder = restoreFolder(dataDir)
@@ -40,7 +40,7 @@ function unusedName(folder: string, name: string): string {
   }
 }
 
-/** Ends a restore that was cut off, and removes what an undecided one or a backup has left behind. */
+/** Completes an interrupted restore, and removes the remains of an uncommitted one or of a backup. */
 export async function finishRestore(dataDir: string) {
   await rm(restoreFolder(dataDir), { recursive: true, force: true })
   await removeLeftovers(dataDir)
@@ -49,7 +49,7 @@ export async function finishRestore(dataDir: string) {
   const aside = join(dataDir, await readFile(join(restored, ASIDE), 'utf8'))
   await mkdir(aside, { recursive: true, mode: 0o700 })
   for (const part of PARTS) {
-    // What is not there any more was moved in before the crash.
+    // A missing part was moved in before the crash.
     if (!existsSync(join(restored, part))) continue
     for (const name of part === DATABASE ? [...LOGS, part] : [part]) {
       if (existsSync(join(dataDir, name))) await rename(join(dataDir, name), join(aside, name))
@@ -60,7 +60,7 @@ export async function finishRestore(dataDir: string) {
   await rm(restored, { recursive: true, force: true })
 }
 
-/** What a backup that was killed has left. One that is being written beside the server goes on. */
+/** Removes the remains of an interrupted backup, but not those of a running one. */
 async function removeLeftovers(dataDir: string) {
   const left = [backupFolder(dataDir), gatherFolder(dataDir)].filter((path) => existsSync(path))
   if (left.length === 0) return

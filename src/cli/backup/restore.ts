@@ -19,21 +19,21 @@ import { isShared, scatterData } from './shared-data.ts'
 
 type Outcome = Read & { path: string; seconds: number; isRestored: boolean; aside: string | null }
 
-/** What `restore --verify` tells of who has written it. */
+/** What `restore --verify` reports about the author. */
 const PROOFS = {
-  signature: 'This installation has signed it.',
-  passphrase: 'Only who knows the passphrase can have written it.',
-  none: 'Nothing here tells who has written it: a restore needs --trust.',
+  signature: 'This installation signed it.',
+  passphrase: 'Only someone who knows the passphrase can have written it.',
+  none: 'Nothing proves who wrote it: a restore needs --trust.',
 }
 
 export const restore: LocalCommand = {
   name: 'restore',
-  summary: 'Replace the data, which is moved aside, with a backup; the server must be stopped',
+  summary: 'Replace the data with a backup and move the old data aside; the server must be stopped',
   arguments: '<file>',
   options: [
     ['--verify', 'only check the backup'],
-    ['--trust', 'restore a backup though nothing here tells that it is yours'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--trust', 'restore a backup although nothing proves that it is yours'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
     ['--yes', 'do it without asking'],
   ],
   run: async (given, { verify, trust, json, yes }, [file = '']) => {
@@ -43,9 +43,9 @@ export const restore: LocalCommand = {
       throw new UsageError(`${path} cannot be read.`)
     })
     if (!found.isFile())
-      throw new UsageError(`${path} is not a file: name one that "homeport backup" has written.`)
+      throw new UsageError(`${path} is not a file: choose one that "homeport backup" wrote.`)
     const started = performance.now()
-    // What we make is for our own eyes.
+    // Only this user may read our files.
     process.umask(0o077)
     const done = verify
       ? await check(config, path)
@@ -126,6 +126,6 @@ function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome):
   const { seconds, isRestored, aside, proof } = rest
   const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
   if (!isRestored) return `${path} is a good backup ${what}. ${PROOFS[proof ?? 'none']}`
-  const kept = aside === null ? [] : [`What was there is in ${aside}: remove it when all is well.`]
+  const kept = aside === null ? [] : [`The old data is in ${aside}: remove it when all is well.`]
   return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
 }

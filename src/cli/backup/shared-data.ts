@@ -9,14 +9,14 @@ import { postgresTarget, sqliteSide } from '../copy/sides.ts'
 import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
-/** Whether the data is elsewhere, in whole or in part, than in the data directory. */
+/** Whether some of the data is outside of the data directory. */
 export function isShared({ databaseUrl, filesUrl }: Config): boolean {
   return databaseUrl !== null || Boolean(filesUrl)
 }
 
 /**
- * A data directory with everything that servers and stores hold, so that a backup has one format wherever the data is.
- * What is on the disk anyway is linked. Dispose of it afterwards.
+ * Collects the data of database server and object store into a data directory, so that backups have one format. Data
+ * that is on this disk is linked. Dispose of it afterwards.
  */
 export async function gatherData(config: Config, onProgress: OnProgress) {
   const { dataDir, databaseUrl } = config
@@ -42,7 +42,7 @@ export async function gatherData(config: Config, onProgress: OnProgress) {
   }
 }
 
-/** Gives what a backup held, in `folder`, to the server and the store of the configuration; the rest stays there. */
+/** Moves the restored data in `folder` to the configured database server and object store; the rest stays there. */
 export async function scatterData(config: Config, folder: string, onProgress: OnProgress) {
   const { dataDir, databaseUrl, filesUrl } = config
   if (databaseUrl !== null) {
@@ -54,12 +54,12 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     await using to = await postgresTarget(
       databaseUrl,
       config,
-      'take an empty database',
+      'use an empty database',
       'DATABASE_URL',
     )
-    await copyAll(from, to, 'take an empty database and restore again')
+    await copyAll(from, to, 'use an empty database and restore again')
     await moveFiles()
-    // Until then no server starts on it.
+    // Until here no server starts on it.
     await to.noteCopy(false)
   } else if (filesUrl) await moveFiles()
 

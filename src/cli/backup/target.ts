@@ -6,12 +6,12 @@ import { UsageError } from '../../lib/command.ts'
 import { confirmRisk } from '../terminal.ts'
 import { backupDirOf, backupName } from './backups.ts'
 
-/** After so many ms the time in a name is another one. */
-const NAME_CHANGES = 1000
+/** The time in a name has a resolution of one second. */
+const NAME_CHANGE_MS = 1000
 
 /**
- * The path of the backup that is written next: of a new file in the folder of backups or in `out`, a folder, or `out`
- * itself, a file that is replaced only when that is confirmed. Throws `UsageError` for a place that must not be used.
+ * The path of the next backup: a new file in the default folder, a new file in the folder `out`, or the file `out`,
+ * which is replaced only after confirmation. Throws `UsageError` for a place that must not be used.
  */
 export async function chooseTarget(
   config: Config,
@@ -35,7 +35,7 @@ async function unusedName(folder: string, isEncrypted: boolean): Promise<string>
   for (;;) {
     const path = join(folder, backupName(new Date(), isEncrypted))
     if (!existsSync(path)) return path
-    await Bun.sleep(NAME_CHANGES)
+    await Bun.sleep(NAME_CHANGE_MS)
   }
 }
 
@@ -44,24 +44,24 @@ async function replaceable(path: string, isConfirmed: boolean): Promise<string> 
   if (found === null) return path
   if (!found.isFile()) {
     throw new UsageError(
-      `${path} is ${found.isSymbolicLink() ? 'a symbolic link' : 'no regular file'} and is not replaced: take another --out.`,
+      `${path} is ${found.isSymbolicLink() ? 'a symbolic link' : 'no regular file'} and is not replaced: choose another --out.`,
     )
   }
-  if (!isConfirmed) confirmRisk(`${path} is there and is replaced.`)
+  if (!isConfirmed) confirmRisk(`${path} exists and will be replaced.`)
   return path
 }
 
-/** Whatever else is in the data directory is the server's own. */
+/** The rest of the data directory belongs to the server. */
 async function refuseInside(dataDir: string, path: string) {
   const place = relative(await realPath(dataDir), await realPath(path))
   const isInside = place !== '..' && !place.startsWith('../')
   if (!isInside || place.startsWith('backups/')) return
   throw new UsageError(
-    `${path} is inside of DATA_DIR: take ${join(dataDir, 'backups')}/ or a place elsewhere.`,
+    `${path} is inside DATA_DIR: use ${join(dataDir, 'backups')}/ or a folder elsewhere.`,
   )
 }
 
-/** Without symbolic links, also where the end of the path is still to be made. */
+/** Resolves symbolic links, even when the end of the path does not exist yet. */
 async function realPath(path: string): Promise<string> {
   const parent = dirname(path)
   if (parent === path) return path

@@ -10,15 +10,15 @@ import { backupDirOf, newestBackup } from './backups.ts'
 
 const BACKUP_TIMER = 'backup'
 /** A large backup takes its time. */
-const GRACE = 6 * 60 * 60 * 1000
-/** The folder is tried no more often than that, however often the state is asked for, in ms. */
-const PROBE_EVERY = 30_000
+const GRACE_MS = 6 * 60 * 60 * 1000
+/** Cache the probe of the folder for this long. */
+const PROBE_INTERVAL_MS = 30_000
 
-/** Writes a backup at `BACKUP_SCHEDULE`, in a process of its own, and keeps the newest `BACKUP_KEEP`. */
+/** Writes a backup at `BACKUP_SCHEDULE`, in a child process, and keeps the newest `BACKUP_KEEP`. */
 export function backupTimers(config: Config, log: Log): Timer[] {
   const { backupSchedule, backupKeep, dataDir } = config
   if (backupSchedule === null) return []
-  // A machine that was off at the time writes it when it is on again.
+  // A machine that was off at the scheduled time catches up at the start.
   const isDueAtStart = async () => missedSince(config, await newestBackup(config)) !== null
   return [{ name: BACKUP_TIMER, schedule: [backupSchedule], run, isDueAtStart }]
 
@@ -30,7 +30,7 @@ export function backupTimers(config: Config, log: Log): Timer[] {
   }
 }
 
-/** Whether backups are written as scheduled: how the timer ran last, how old the newest is, whether one can be written. */
+/** Whether backups are written as scheduled, by the last run, the age of the newest backup and a probe of the folder. */
 export function createBackupState(
   config: Config,
   runs: ReadonlyMap<string, TimerRun | null> = new Map(),
@@ -48,14 +48,14 @@ export function createBackupState(
 
   function overdue(newest: { at: Date } | null): string | null {
     const due = missedSince(config, newest)
-    if (due === null || Date.now() < due.getTime() + GRACE) return null
+    if (due === null || Date.now() < due.getTime() + GRACE_MS) return null
     return `the one due at ${due.toISOString()} was not written`
   }
 }
 
 /**
- * When a backup was due after the newest one; null when none was. Of several instances the one that is free writes it: the
- * others have older ones, or none.
+ * When the first backup after the newest one was due; null when none was. Null for several instances: any of them may
+ * have written it, to its own disk.
  */
 function missedSince(
   { backupSchedule, databaseUrl }: Config,
@@ -66,18 +66,18 @@ function missedSince(
   return due !== null && due.getTime() <= Date.now() ? due : null
 }
 
-/** Tells why no file can be made where backups go; null when one can. */
+/** Returns why no file can be written to the folder of backups; null when one can. */
 function createTargetProbe(config: Config): () => Promise<string | null> {
   let last: { at: number; fault: Promise<string | null> } | null = null
   return () => {
     const at = performance.now()
-    if (last === null || at - last.at > PROBE_EVERY)
+    if (last === null || at - last.at > PROBE_INTERVAL_MS)
       last = { at, fault: probe(backupDirOf(config)) }
     return last.fault
   }
 }
 
-/** Says at the start what the first run of the schedule would say hours later. */
+/** Warns at the start, not hours later at the first scheduled backup. */
 export async function warnOfTarget(config: Config, log: Log) {
   if (config.backupSchedule === null) return
   const fault = await probe(backupDirOf(config))

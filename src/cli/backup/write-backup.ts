@@ -16,29 +16,29 @@ import { encrypt, isRecipient, openArchive } from './encryption.ts'
 
 type BackupOptions = {
   dataDir: string
-  /** Where the archive goes; a file there is replaced once the new one is whole and checked. */
+  /** The path of the archive. A file there is replaced once the new archive is complete and verified. */
   path: string
-  /** What it is encrypted with; null for not at all. */
+  /** The key to encrypt with; null without encryption. */
   key: string | null
-  /** Sign it. */
+  /** The keys to sign with. */
   keys: InstallationKey[]
   now: Date
   onProgress: OnProgress
 }
 export type Written = { bytes: number; files: number }
 
-/** What is written is synced after so many bytes, so that no fsync of the server has to wait for all of it. */
+/** Sync after this many bytes, so that no fsync of the server waits for the whole archive. */
 const SYNC_BYTES = 2 * 1024 * 1024
-/** The copy of the database is synced this often, in ms. */
-const SYNC_INTERVAL = 20
+/** How often the copy of the database is synced. */
+const SYNC_INTERVAL_MS = 20
 
 /**
- * Writes and checks one archive of the database, the attachments and the secrets in `dataDir`, as they are while it begins.
- * Writers go on; attachments must not be removed meanwhile. Throws, and leaves nothing, when that cannot be done.
+ * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as they are at the
+ * start. Writers go on; attachments must not be removed meanwhile. Leaves nothing behind when it throws.
  */
 export async function writeBackup(options: BackupOptions): Promise<Written> {
   const { dataDir, path, key, keys, now, onProgress } = options
-  // One of its own, for what a backup that was killed has started may still be writing.
+  // A child process of an interrupted backup may still write to its own folder.
   const folder = join(backupFolder(dataDir), String(process.pid))
   const partial = unfinishedName(path)
   const isNew = !existsSync(path)
@@ -52,7 +52,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     const foreign = foreignObject(database, readMigrations('sqlite'))
     if (foreign !== null) {
       throw new ArchiveError(
-        `The database has the ${foreign}, which homeport has not made and a restore would refuse: drop it, such as with sqlite3.`,
+        `The database has the ${foreign}, which homeport did not create and a restore would refuse: drop it, for example with sqlite3.`,
       )
     }
     const createdAt = now.toISOString()
@@ -62,7 +62,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
       createdAt,
     }
     const sources = await listSources(dataDir, database)
-    const total = sources.reduce((sum, { path: one }) => sum + Bun.file(one).size, 0)
+    const total = sources.reduce((sum, { path: source }) => sum + Bun.file(source).size, 0)
     let done = 0
     const archive = packArchive(about, sources, keys, (bytes) => {
       done += bytes
@@ -70,7 +70,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
     })
     const content = key === null ? archive : await encrypt(archive, key)
     const { bytes, hash } = await namingPath(partial, () => writeSynced(partial, content))
-    // From the disk again, for that is what a restore will read.
+    // Read it back from the disk, as a restore will.
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
     else {
       done = 0
@@ -80,7 +80,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
       })
     }
     if (isNew && existsSync(path))
-      throw new ArchiveError(`${path} has come meanwhile and is not replaced: run this again.`)
+      throw new ArchiveError(`${path} was created meanwhile and is not replaced: run this again.`)
     await renameDurably(partial, path)
     return { bytes, files: sources.length }
   } finally {
@@ -89,17 +89,17 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
   }
 }
 
-/** Where copies of the database are while a backup is written. */
+/** Holds copies of the database while a backup is written. */
 export function backupFolder(dataDir: string): string {
   return join(dataDir, 'backup.tmp')
 }
 
-/** Where data that is kept elsewhere is put together first. */
+/** Where data from other machines is collected first. */
 export function gatherFolder(dataDir: string): string {
   return join(dataDir, 'gathered.tmp')
 }
 
-/** Copies the database in a process of its own, and meanwhile syncs what is there of the copy. */
+/** Copies the database in a child process, and syncs the copy while it grows. */
 async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   const child = Bun.spawn(programCommand('copy-database', from, to), {
     stdin: 'ignore',
@@ -108,7 +108,7 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
   const total = Bun.file(from).size
   const error = child.stderr.text()
   while (child.exitCode === null) {
-    await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL)])
+    await Promise.race([child.exited, Bun.sleep(SYNC_INTERVAL_MS)])
     if (!existsSync(to)) continue
     await syncPath(to)
     onProgress('Copying the database', Bun.file(to).size, total)
@@ -119,10 +119,13 @@ async function copyDatabase(from: string, to: string, onProgress: OnProgress) {
 async function listSources(dataDir: string, database: string): Promise<Source[]> {
   const sources: Source[] = [{ name: 'homeport.db', path: database }]
   const prefixes = await readdir(join(dataDir, 'files')).catch(() => [])
-  const folders = ['secrets', ...prefixes.flatMap((one) => (one === 'tmp' ? [] : [`files/${one}`]))]
+  const folders = [
+    'secrets',
+    ...prefixes.flatMap((prefix) => (prefix === 'tmp' ? [] : [`files/${prefix}`])),
+  ]
   for (const folder of folders.toSorted()) {
     for (const name of (await readdir(join(dataDir, folder))).toSorted()) {
-      // A secret that is being written, and is not there yet.
+      // A secret that is still being written.
       if (name.endsWith('.tmp')) continue
       sources.push({ name: `${folder}/${name}`, path: join(dataDir, folder, name) })
     }
@@ -147,10 +150,10 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
   return { bytes, hash: hasher.digest('hex') }
 }
 
-/** Whoever has only the recipient's public key cannot look inside, but see that the disk kept what was written. */
+/** With only the recipient's public key we cannot read the archive, but can check that the disk kept it. */
 async function checkHash(path: string, expected: string) {
   if ((await hashOfFile(path)) !== expected)
-    throw new ArchiveError(`${path} was not kept as written.`)
+    throw new ArchiveError(`The disk did not keep ${path} as written.`)
 }
 
 async function checkArchive(

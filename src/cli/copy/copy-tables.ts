@@ -15,17 +15,17 @@ type AnyTables = Record<string, any>
 export type Source = { tables: AnyTables; read: Reader }
 /** Where they go to. */
 type Target = Source & Pick<Db<AnyTables>, 'write'>
-/** How many rows a table has, and the SHA-256 of all of them in the order of their key. */
+/** The number of rows of a table, and the SHA-256 of all rows in the order of their key. */
 type Digest = { rows: number; hash: string }
 
-const PAGE = 1_000
-/** A statement has as many parameters as this at most, and so many bytes of values. */
-const PARAMETERS = 30_000
-const BYTES = 4 * 1024 * 1024
+const PAGE_ROWS = 1_000
+/** The limits of one statement. */
+const MAX_PARAMETERS = 30_000
+const MAX_BYTES = 4 * 1024 * 1024
 
 /**
- * Copies the rows of all tables, those that others refer to first, each table in the order of its key: what was begun
- * goes on behind the greatest key that is there. Then both sides are read and compared. Returns the number of rows.
+ * Copies the rows of all tables, referenced tables first, each in the order of its key. An interrupted copy resumes
+ * after the greatest key in the target. Then reads and compares both sides. Returns the number of rows.
  */
 export async function copyTables(
   from: Source,
@@ -49,7 +49,7 @@ export async function copyTables(
               .onConflictDoNothing()
           })
           .catch((cause) => {
-            // What others refer to may have come, since the copy was begun, before where it goes on.
+            // A referenced row may have been added since, before the key at which the copy resumed.
             if (!isConstraintError(cause)) throw cause
             throw new CopyDiffers(`The copy of ${name} lacks rows that others refer to`, { cause })
           })
@@ -67,15 +67,13 @@ export async function copyTables(
     const left = await digest(from.read, from.tables[name], onRows)
     const right = await digest(to.read, to.tables[name], onRows)
     if (left.rows !== right.rows || left.hash !== right.hash) {
-      throw new CopyDiffers(
-        `The copy of ${name} is not the same (${left.rows} and ${right.rows} rows)`,
-      )
+      throw new CopyDiffers(`The copy of ${name} differs (${left.rows} and ${right.rows} rows)`)
     }
   }
   return total
 }
 
-/** How many rows there are in all. */
+/** The number of rows in all tables. */
 export async function countAll({ tables, read }: Source, names = Object.keys(tables)) {
   let total = 0
   for (const name of names) total += await read.$count(tables[name])
@@ -98,32 +96,30 @@ async function* pages(read: Reader, table: Table, start: Row | null): AsyncGener
     const rows: Row[] = await read
       .select()
       .from(table as never)
-      .where(last === null ? undefined : behind(key, last))
+      .where(last === null ? undefined : after(key, last))
       .orderBy(...key.map(({ column }) => asc(column)))
-      .limit(PAGE)
+      .limit(PAGE_ROWS)
     if (rows.length === 0) return
     yield rows
     last = rows.at(-1) ?? null
   }
 }
 
-/** Rows whose key is greater: its first column is, or that is the same and the others are. */
-function behind([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
+/** Rows with a greater key, compared column by column. */
+function after([first, ...others]: ReturnType<typeof keyOf>, row: Row): SQL | undefined {
   if (first === undefined) return undefined
   const { column, name } = first
   const greater = gt(column, row[name])
-  return others.length === 0
-    ? greater
-    : or(greater, and(eq(column, row[name]), behind(others, row)))
+  return others.length === 0 ? greater : or(greater, and(eq(column, row[name]), after(others, row)))
 }
 
-/** A page in parts that fit into a statement. */
+/** Splits a page into parts that fit into a statement. */
 function* parts(page: Row[]): Generator<Row[]> {
-  const limit = Math.floor(PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
+  const limit = Math.floor(MAX_PARAMETERS / Math.max(1, Object.keys(page[0] ?? {}).length))
   let part: Row[] = []
   let bytes = 0
   for (const row of page) {
-    if (part.length >= limit || bytes > BYTES) {
+    if (part.length >= limit || bytes > MAX_BYTES) {
       yield part
       part = []
       bytes = 0

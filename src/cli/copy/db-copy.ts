@@ -8,7 +8,13 @@ import { makeFolder, syncPath } from '../../lib/durable-file.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import type { LocalCommand } from '../command.ts'
 import { lockData, requireData } from '../data-directory.ts'
-import { databasePath, markMoved, movedMark, movedTo, unfinishedCopy } from '../open-sqlite.ts'
+import {
+  databasePath,
+  markMoved,
+  movedMarkerPath,
+  movedTo,
+  unfinishedCopy,
+} from '../open-sqlite.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
 import { CopyDiffers, copyTables } from './copy-tables.ts'
 import {
@@ -21,21 +27,21 @@ import {
 } from './sides.ts'
 
 const SHOWN_PASSWORD =
-  'Every local user can see a password on the command line: give env:NAME, the URL in a variable, and change this password.'
+  'Every local user can see a password on the command line: put the URL into a variable, pass env:NAME, and change this password.'
 
 type Outcome = { from: string; to: string; rows: number; seconds: number }
 
 export const dbCopy: LocalCommand = {
   name: 'db copy',
-  summary: 'Move the data to a PostgreSQL server, or back; goes on where it was broken off',
+  summary: 'Move the data to a PostgreSQL server, or back; resumes after an interruption',
   options: [
     [
       '--to <url>',
-      'from the file in DATA_DIR to an empty database of this server; needs SECRET_KEY; env:NAME takes the URL from a variable',
+      'from the file in DATA_DIR to an empty database on this server; needs SECRET_KEY; env:NAME reads the URL from a variable',
     ],
     ['--from <url>', 'from this server to a new file in DATA_DIR; env:NAME as well'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
-    ['--yes', 'with --from: go on though others are connected to the server'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
+    ['--yes', 'with --from: continue although other clients are connected to the server'],
   ],
   run: async (given, { to, from, yes, json }) => {
     const config = given()
@@ -46,7 +52,7 @@ export const dbCopy: LocalCommand = {
     if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
     if (config.secretKey === null)
-      throw new UsageError('Set SECRET_KEY: it seals the secrets in the database.')
+      throw new UsageError('Set SECRET_KEY: it encrypts the secrets in the database.')
     if (url === place && hasPassword(url)) console.warn(SHOWN_PASSWORD)
     process.umask(0o077)
     using _lock = await lockData(config)
@@ -61,7 +67,7 @@ export const dbCopy: LocalCommand = {
   },
 }
 
-/** The URL that was typed, or that of the variable it names: what is typed, every local user can see. */
+/** The URL itself, or the variable that `env:NAME` names: local users can see command lines. */
 function urlIn(place: string): string {
   const name = /^env:(\w+)$/.exec(place)?.[1]
   if (name === undefined) return place
@@ -82,16 +88,16 @@ async function copyUp(config: Config, url: string) {
   const movedAway = moved === null || moved.isUnfinished ? null : moved.place
   if (movedAway !== null && movedAway !== place) {
     throw new CommandError(
-      `The data was moved to ${movedAway}: remove ${movedMark(config)} to copy what stayed here.`,
+      `The data was moved to ${movedAway}: remove ${movedMarkerPath(config)} to copy what stayed here.`,
     )
   }
   const advice =
-    movedAway === place ? 'the copy is done, set DATABASE_URL' : 'take an empty database'
+    movedAway === place ? 'the copy is done, set DATABASE_URL' : 'use an empty database'
   await using from = await sqliteSide(databasePath(config), join(config.dataDir, 'secrets'), 'none')
   await using to = await postgresTarget(url, config, advice, '--to')
-  // From here on two databases would be taken for the one that counts.
+  // From here on there are two databases: mark which one is current.
   await markMoved(config, to.db.place, true)
-  const rows = await copyAll(from, to, 'take an empty database and copy again')
+  const rows = await copyAll(from, to, 'use an empty database and copy again')
   await markMoved(config, to.db.place, false)
   await to.noteCopy(false)
   return { from: from.db.place, to: to.db.place, rows }
@@ -101,15 +107,15 @@ async function copyDown(config: Config, url: string, isConfirmed: boolean) {
   const { dataDir } = config
   const path = databasePath(config)
   const secrets = join(dataDir, 'secrets')
-  const mark = movedMark(config)
+  const mark = movedMarkerPath(config)
   const moved = await movedTo(config)
-  // What an unfinished copy would leave behind is all that there is.
+  // While the copy to the server is unfinished, the file holds the only complete data.
   if (existsSync(path) && (moved === null || moved.isUnfinished))
-    throw new CommandError(`${dataDir} has data already: take an empty DATA_DIR.`)
+    throw new CommandError(`${dataDir} has data already: use an empty DATA_DIR.`)
   if (!isConfirmed) confirmRisk(await riskOfMoving(url))
   const place = `${dataDir} of ${hostname()}`
   const done = await copyInto(unfinishedCopy(dataDir), url, config, place)
-  // What was left behind by the way there gives way.
+  // Remove what the copy to the server left here.
   for (const suffix of ['-wal', '-shm']) await rm(path + suffix, { force: true })
   await rm(secrets, { recursive: true, force: true })
   await rename(join(unfinishedCopy(dataDir), 'secrets'), secrets)
@@ -121,8 +127,8 @@ async function copyDown(config: Config, url: string, isConfirmed: boolean) {
 }
 
 /**
- * Copies the database of a server and its secrets into `folder`, as a data directory has them; with `movesTo`, the
- * server refuses changes from then on. A copy that turns out to differ is removed.
+ * Copies the database of a server and its secrets into `folder`, in the layout of a data directory. With `movesTo`, the
+ * server refuses changes from then on. Removes a copy that differs.
  */
 export async function copyInto(
   folder: string,
@@ -138,7 +144,7 @@ export async function copyInto(
       join(folder, 'secrets'),
       'migrate',
     )
-    const rows = await copyAll(from, to, 'copy again, from the beginning')
+    const rows = await copyAll(from, to, 'copy again from the beginning')
     return { rows, from: from.db.place }
   } catch (error) {
     if (error instanceof CopyDiffers) await rm(folder, { recursive: true })
@@ -146,7 +152,7 @@ export async function copyInto(
   }
 }
 
-/** Copies secrets and rows and compares them. Throws `CopyDiffers`, with `advice` of what to do. */
+/** Copies secrets and rows and compares them. Throws `CopyDiffers` with `advice`. */
 export async function copyAll(from: Side, to: Side, advice: string): Promise<number> {
   const progress = createProgress()
   try {
@@ -154,7 +160,7 @@ export async function copyAll(from: Side, to: Side, advice: string): Promise<num
     return await copyTables(from.db, to.db, progress.show)
   } catch (cause) {
     if (!(cause instanceof CopyDiffers)) throw cause
-    const message = `${cause.message}, such as after a change since the copy was begun: ${advice}.`
+    const message = `${cause.message}, perhaps after a change since the copy began: ${advice}.`
     throw new CopyDiffers(message, { cause })
   } finally {
     progress.end()

@@ -13,11 +13,11 @@ import { createProgress, type OnProgress } from '../terminal.ts'
 
 export const filesCopy: LocalCommand = {
   name: 'files copy',
-  summary: 'Copy the attachments to an S3 store, or back; goes on where it was broken off',
+  summary: 'Copy the attachments to an S3 store, or back; resumes after an interruption',
   options: [
     ['--to <url>', 'from the files in DATA_DIR to this s3:// URL, as in FILES_URL'],
     ['--from <url>', 'from this s3:// URL to the files in DATA_DIR'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
   run: async (given, { to, from, json }) => {
     const config = given()
@@ -39,19 +39,19 @@ export const filesCopy: LocalCommand = {
     console.log(
       json
         ? JSON.stringify({ ...count, seconds })
-        : `Copied ${count.copied} files, ${count.there} were there, in ${seconds} s; all were compared.`,
+        : `Copied ${count.copied} files in ${seconds} s, ${count.there} existed already; all were compared.`,
     )
     return EXIT.done
   },
 }
 
-const SIDE_BY_SIDE = 8
-/** What is read back from a store lies here for a moment. */
+const CONCURRENCY = 8
+/** Holds files that are read back from a store. */
 const COMPARED = 'compared'
 
 /**
- * Copies what is missing where `to` keeps files and then reads all of them back and compares them by SHA-256; `folder`
- * is that of files on the disk. What is deleted meanwhile is left out. Throws `CommandError` for one that differs.
+ * Copies the missing files to where `to` stores files, then reads all of them back and compares their SHA-256. `folder`
+ * holds the files on the disk. Skips files that are deleted meanwhile. Throws `CommandError` for one that differs.
  */
 export async function copyFiles(
   from: Files,
@@ -65,17 +65,17 @@ export async function copyFiles(
   const keys = await keysOf(from)
   const there = new Set(await keysOf(target))
   const missing = keys.filter((key) => !there.has(key))
-  await each(missing, 'Copying', onProgress, async (key) => {
-    const path = await fetched(from, key, work)
+  await forEachKey(missing, 'Copying', onProgress, async (key) => {
+    const path = await fetchCopy(from, key, work)
     if (path !== null) await target.keep(path, key)
   })
-  // What was copied is still on this disk: the store is asked for what it has kept.
+  // Without a cache, so that the store is asked and not this disk.
   await rm(join(folder, COMPARED), { recursive: true, force: true })
   const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
-  await each(keys, 'Comparing', onProgress, async (key) => {
-    const wanted = await hashIn(from, key)
-    if (wanted !== null && (await hashIn(kept, key)) !== wanted)
-      throw new CommandError(`The copy of ${key} is not the same: remove it and copy again.`)
+  await forEachKey(keys, 'Comparing', onProgress, async (key) => {
+    const wanted = await hashOfKey(from, key)
+    if (wanted !== null && (await hashOfKey(kept, key)) !== wanted)
+      throw new CommandError(`The copy of ${key} differs: remove it and copy again.`)
   }).finally(() => rm(join(folder, COMPARED), { recursive: true, force: true }))
   return { copied: missing.length, there: keys.length - missing.length }
 }
@@ -85,7 +85,7 @@ async function keysOf(files: Files): Promise<string[]> {
   return found.map(({ key }) => key)
 }
 
-async function each(
+async function forEachKey(
   keys: string[],
   step: string,
   onProgress: OnProgress,
@@ -93,7 +93,7 @@ async function each(
 ) {
   let done = 0
   const limit = createSemaphore({
-    limit: SIDE_BY_SIDE,
+    limit: CONCURRENCY,
     queueLimit: Number.POSITIVE_INFINITY,
     onFull: () => new Error('without a limit'),
   })
@@ -107,8 +107,8 @@ async function each(
   )
 }
 
-/** A copy of a file that may be given away; null for one that was deleted meanwhile. */
-async function fetched(files: Files, key: string, work: string): Promise<string | null> {
+/** Copies a file to a path that the target may move; null when it was deleted meanwhile. */
+async function fetchCopy(files: Files, key: string, work: string): Promise<string | null> {
   const opened = await files.open(key)
   if (!opened) return null
   const path = join(work, newKey())
@@ -121,7 +121,7 @@ async function fetched(files: Files, key: string, work: string): Promise<string 
   }
 }
 
-async function hashIn(files: Files, key: string): Promise<string | null> {
+async function hashOfKey(files: Files, key: string): Promise<string | null> {
   const opened = await files.open(key)
   return opened && hashOfFile(opened.file.name ?? '')
 }

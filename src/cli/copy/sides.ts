@@ -16,16 +16,16 @@ import { refuseSchema, type SchemaChange } from '../engine.ts'
 import { connectPostgres, type UrlSetting } from '../open-postgres.ts'
 import { CopyDiffers, countAll } from './copy-tables.ts'
 
-/** A database that is copied from or to, with the secrets that belong to it. */
+/** The source or target database of a copy, with its secrets. */
 export type Side = {
   db: Pick<OpenDb<Tables>, 'tables' | 'read' | 'write' | 'place'>
   secrets: (name: SecretName) => ReturnType<typeof secretFile>
 } & AsyncDisposable
 
-/** Statements of a copy are long; the deadline is in ms. */
-const LONG_WORK = { connections: 3, deadline: 120_000 }
+/** Statements of a copy take long; the deadline is in ms. */
+const COPY_OPTIONS = { connections: 3, deadline: 120_000 }
 
-/** The SQLite database at `path`, made where there is none, with the secrets in `folder`. */
+/** Opens or creates the SQLite database at `path`, with the secrets in `folder`. */
 export async function sqliteSide(
   path: string,
   folder: string,
@@ -43,15 +43,15 @@ export async function sqliteSide(
     async [Symbol.asyncDispose]() {
       await db.stopWriting('copied')
       await db.close()
-      // The file alone is moved on.
+      // Only the main file is moved later.
       absorbLog(path)
     },
   }
 }
 
 /**
- * The database of a server as it is now, all of it at one moment. With `movesTo`, the server refuses every change from
- * then on, and says that the data is there.
+ * A snapshot of a server's database. With `movesTo`, the server refuses every change from then on, and names that place
+ * in its reply.
  */
 export async function postgresSource(
   url: string,
@@ -59,13 +59,13 @@ export async function postgresSource(
   movesTo: string | null,
 ): Promise<Side> {
   const { db, pools, keep, close } = await connectPostgres(url, config, {
-    ...LONG_WORK,
+    ...COPY_OPTIONS,
     schema: 'none',
     setting: movesTo === null ? 'DATABASE_URL' : '--from',
     onlyRead: true,
   })
   try {
-    // A wrong SECRET_KEY is found before anything is refused.
+    // Detect a wrong SECRET_KEY before changes are refused.
     for (const name of SECRET_NAMES) await keep(name).readOrMake(() => refuseMissing(name))
     if (movesTo !== null) await refuseChanges(pools.changes, movesTo)
     const { read, end } = await openSnapshot(pools.changes)
@@ -84,11 +84,11 @@ export async function postgresSource(
   }
 }
 
-/** What is at risk while others are connected to the database that moves; null when nobody is. */
+/** The risk of moving a database while other clients are connected; null without any. */
 export async function riskOfMoving(url: string): Promise<string | null> {
   const { reads, changes } = openPools(url, 1)
   try {
-    // Why the server cannot be asked is said by whoever connects next.
+    // The next connection reports why the server cannot be reached.
     const others = await countOthers(reads.read).catch(() => 0)
     if (others === 0) return null
     return `${others} other connections to ${withoutPassword(url)} are open: stop every instance first. From now on their changes are refused with 503.`
@@ -98,8 +98,7 @@ export async function riskOfMoving(url: string): Promise<string | null> {
 }
 
 /**
- * The database of a server that is empty, or in which a copy was begun. Throws for one that has been in use, with
- * `advice` of what to do.
+ * Opens a server's database that is empty or holds an unfinished copy. Throws with `advice` when it has been in use.
  */
 export async function postgresTarget(
   url: string,
@@ -107,7 +106,7 @@ export async function postgresTarget(
   advice: string,
   setting: UrlSetting,
 ) {
-  const options = { ...LONG_WORK, schema: 'create', setting } as const
+  const options = { ...COPY_OPTIONS, schema: 'create', setting } as const
   const { db, keep, close } = await connectPostgres(url, config, options)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
@@ -121,12 +120,12 @@ export async function postgresTarget(
   }
 }
 
-/** Gives the secrets of one side to the other. */
+/** Copies the secrets of one side to the other. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
     const text = await from.secrets(name).readOrMake(() => refuseMissing(name))
     const kept = await to.secrets(name).readOrMake(async () => text)
-    if (kept !== text) throw new CopyDiffers(`The secret ${name} is another one at the other side`)
+    if (kept !== text) throw new CopyDiffers(`The secret ${name} differs on the two sides`)
   }
 }
 

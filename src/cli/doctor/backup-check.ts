@@ -5,9 +5,9 @@ import { createBackupState } from '../backup/timers.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
-const OLD_BACKUP = 2 * DAY_MS
+const OLD_BACKUP_MS = 2 * DAY_MS
 
-/** Whether there is a recent backup, and whether the schedule writes them. */
+/** Checks that there is a recent backup and that the schedule works. */
 export async function checkBackup(config: Config, server: ServerState | null): Promise<Finding> {
   const { backupSchedule } = config
   const { fault } = server ?? (await createBackupState(config)())
@@ -17,7 +17,7 @@ export async function checkBackup(config: Config, server: ServerState | null): P
     const [reason = ''] = fault.split('\n')
     return failed(
       `${text}: BACKUP_SCHEDULE fails: ${reason}`,
-      'Mend that; "homeport backup" tries it now.',
+      'Fix that; "homeport backup" tries it now.',
     )
   }
   if (!newest && backupSchedule === null) {
@@ -30,6 +30,6 @@ export async function checkBackup(config: Config, server: ServerState | null): P
       'Write one now with "homeport backup".',
     )
   }
-  const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP
+  const isOld = Date.now() - newest.at.getTime() > OLD_BACKUP_MS
   return isOld ? warning(text, 'Older than two days: write one with "homeport backup".') : ok(text)
 }

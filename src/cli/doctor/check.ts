@@ -1,4 +1,4 @@
-/** What a check has found; `advice` says what to do. */
+/** The result of a check; `advice` says what to do. */
 export type Finding =
   | { state: 'ok'; detail: string }
   | { state: 'warning' | 'failed'; detail: string; advice: string }
@@ -17,7 +17,7 @@ export function failed(detail: string, advice: string): Finding {
   return { state: 'failed', detail, advice }
 }
 
-/** What went wrong, without what a URL or a library may have put in of secrets. */
+/** Names an error by its code, because messages may contain URLs with secrets. */
 export function reasonOf(error: unknown): string {
   const { code, name } = error as { code?: unknown; name?: unknown }
   return String(code ?? name ?? 'unknown')

@@ -13,7 +13,7 @@ export const doctor: LocalCommand = {
   name: 'doctor',
   summary:
     'Check disk, database, secrets, mail, DNS and certificate, and say what to do; exit 1 on a fault',
-  options: [['--data-dir <path>', 'wins over DATA_DIR']],
+  options: [['--data-dir <path>', 'overrides DATA_DIR']],
   run: async (given, { json }) => {
     const own = given()
     await requireData(own)
@@ -34,7 +34,7 @@ async function examine({ run }: Check): Promise<Finding> {
   try {
     return await run()
   } catch (error) {
-    return failed(`could not be looked at (${reasonOf(error)})`, (error as Error).message)
+    return failed(`could not be checked (${reasonOf(error)})`, (error as Error).message)
   }
 }
 

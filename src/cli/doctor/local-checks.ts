@@ -9,7 +9,7 @@ import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { appliedIn, isIntact } from '../../platform/db/sqlite/open.ts'
 import { checkSecrets } from '../../secrets.ts'
 import { isServing } from '../command-socket.ts'
-import { openFolders } from '../data-directory.ts'
+import { describeOpenFolders } from '../data-directory.ts'
 import { postgresStatus } from '../open-postgres.ts'
 import { databasePath, migrationStatus } from '../open-sqlite.ts'
 import { checkBackup } from './backup-check.ts'
@@ -17,10 +17,10 @@ import { type Check, type Finding, failed, ok, warning } from './check.ts'
 import { checkDeliveries } from './delivery-check.ts'
 import type { ServerState } from './server-state.ts'
 
-/** Each file takes one, temporary files of the database too. */
+/** Each file takes one inode, including temporary files of the database. */
 const FEW_INODES = 10_000
 
-/** What can be seen on this machine. */
+/** The checks that need only this machine. */
 export function localChecks(config: Config, state: ServerState | null): Check[] {
   const { dataDir, minFreeBytes, webhookTokens, baseUrl, misspelled } = config
   return [
@@ -43,14 +43,15 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
 
   async function configuration() {
     const [wrong] = misspelled
-    if (wrong) return warning(`${wrong.name} is no variable`, `Did you mean ${wrong.meant}?`)
+    if (wrong)
+      return warning(`${wrong.name} is not a known variable`, `Did you mean ${wrong.meant}?`)
     if (webhookTokens.length === 0) {
       return warning('WEBHOOK_TOKEN is not set', 'Set it, or billing events are refused with 503.')
     }
     if (baseUrl === null) {
       return warning('BASE_URL is not set', 'Set it, or links in mails lead to this machine.')
     }
-    return ok('understood')
+    return ok('valid')
   }
 
   async function server() {
@@ -68,10 +69,10 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
   }
 
   async function folders() {
-    const [sentence] = openFolders(config)
+    const [sentence] = describeOpenFolders(config)
     return sentence === undefined
-      ? ok('nobody else may write to them')
-      : failed('are open to others', sentence)
+      ? ok('no other user may write to them')
+      : failed('are open to other users', sentence)
   }
 
   async function databaseServer() {
@@ -80,7 +81,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     if (Math.abs(skew) > NOTABLE_SKEW) {
       return failed(
         `the clock differs from that of ${place} by ${Math.round(skew / 1000)} s`,
-        'Let both systems keep theirs: "timedatectl set-ntp true".',
+        'Synchronise both clocks: "timedatectl set-ntp true".',
       )
     }
     return applied === known.length
@@ -95,15 +96,15 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
     const size = megabytes(Bun.file(path).size + Bun.file(`${path}-wal`).size)
     return applied === known.length
       ? ok(`undamaged, ${size}`)
-      : warning(`undamaged, ${known.length - applied} migrations to come`, 'Start the server.')
+      : warning(`undamaged, ${known.length - applied} pending migrations`, 'Start the server.')
   }
 
   async function secrets() {
     const folder = join(dataDir, 'secrets')
     const applied = existsSync(databasePath(config)) ? appliedIn(databasePath(config)) : 0
     return checkSecrets(folder, applied).then(
-      () => ok('complete, and for this user alone'),
-      (error: Error) => failed('are not as they should be', error.message),
+      () => ok('complete, and readable by this user only'),
+      (error: Error) => failed('cannot be used', error.message),
     )
   }
 
@@ -121,9 +122,9 @@ export function judgeDisk({ bytes, inodes }: FreeSpace, minFreeBytes: number): F
   const text = `${megabytes(bytes)}${isShortOfInodes ? ` and ${inodes} inodes` : ''} free`
   if (bytes < minFreeBytes) return failed(text, 'Free some space: uploads are refused.')
   if (inodes === 0) {
-    return failed(text, 'Remove files that are not needed: no new one can be made ("df -i").')
+    return failed(text, 'Remove files that are not needed: no new file can be created ("df -i").')
   }
   if (bytes < 2 * minFreeBytes) return warning(text, 'Uploads are refused below MIN_FREE_BYTES.')
-  if (isShortOfInodes) return warning(text, 'Each file takes one: see "df -i".')
+  if (isShortOfInodes) return warning(text, 'Each file takes an inode: see "df -i".')
   return ok(text)
 }

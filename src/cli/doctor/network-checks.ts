@@ -8,12 +8,12 @@ import { readOwnCertificate } from '../tls/own-certificate.ts'
 import { type Check, failed, ok, reasonOf, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 
-const TIMEOUT = 10_000
-/** Tokens and codes of authenticator apps count in half minutes. */
-const CLOCK_TOLERANCE = 20_000
-const EXPIRES_SOON = 14 * DAY_MS
+const TIMEOUT_MS = 10_000
+/** Codes of authenticator apps last 30 seconds. */
+const CLOCK_TOLERANCE_MS = 20_000
+const EXPIRES_SOON_MS = 14 * DAY_MS
 
-/** What has to be asked of others. */
+/** The checks that ask other servers. */
 export function networkChecks(config: Config, state: ServerState | null): Check[] {
   const { baseUrl, smtpUrl, ratesProvider, ratesUrl, ratesApiKey, rcApiUrl, rcApiKey } = config
   const feed = ratesProvider === 'off' ? null : feedOf(ratesProvider, ratesUrl, ratesApiKey)
@@ -30,14 +30,14 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (smtpUrl === null)
       return warning(
         'SMTP_URL is not set',
-        'Set SMTP_URL and MAIL_FROM, or mails are only written to files.',
+        'Set SMTP_URL and MAIL_FROM, or e-mails are only written to files.',
       )
     return trySmtp(smtpUrl).then(
-      () => ok(`${new URL(smtpUrl).host} takes mails`),
+      () => ok(`${new URL(smtpUrl).host} accepts e-mails`),
       (error) =>
         failed(
-          `${new URL(smtpUrl).host} does not (${reasonOf(error)})`,
-          'Check host, port, user and password in SMTP_URL; some hosters block port 25 and 587.',
+          `${new URL(smtpUrl).host} does not accept e-mails (${reasonOf(error)})`,
+          'Check host, port, user and password in SMTP_URL; some hosting providers block ports 25 and 587.',
         ),
     )
   }
@@ -50,29 +50,30 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
         status === 200
           ? ok(`${host} answers`)
           : failed(`${host} answers ${status}`, 'Check RATES_URL and RATES_API_KEY.'),
-      (error) => failed(`${host} does not answer (${reasonOf(error)})`, NO_WAY_OUT),
+      (error) => failed(`${host} does not answer (${reasonOf(error)})`, CHECK_NETWORK),
     )
   }
 
-  /** By the clock of whoever is asked anyway. */
+  /** Compares with the clock of a server that is asked anyway. */
   async function clock() {
     const before = Date.now()
     const reply = await ask(feed?.url ?? rcApiUrl).catch(() => null)
     const theirs = Date.parse(reply?.headers.get('date') ?? '')
-    if (Number.isNaN(theirs)) return warning('could not be checked: no server answers', NO_WAY_OUT)
+    if (Number.isNaN(theirs))
+      return warning('could not be checked: no server answers', CHECK_NETWORK)
     const off = Math.round(((before + Date.now()) / 2 - theirs) / 1000)
-    return Math.abs(off * 1000) < CLOCK_TOLERANCE
-      ? ok('right')
-      : failed(`${off} s off`, 'Let the system keep it: "timedatectl set-ntp true".')
+    return Math.abs(off * 1000) < CLOCK_TOLERANCE_MS
+      ? ok('accurate')
+      : failed(`${off} s off`, 'Synchronise it: "timedatectl set-ntp true".')
   }
 
   async function billing() {
     if (rcApiKey === null) return ok('skipped: RC_API_KEY is not set')
     const { host } = new URL(rcApiUrl)
-    // Without a path: asking for a customer would make one.
+    // Without a path: requesting a customer would create one.
     return ask(rcApiUrl).then(
       () => ok(`${host} answers`),
-      (error) => failed(`${host} does not answer (${reasonOf(error)})`, NO_WAY_OUT),
+      (error) => failed(`${host} does not answer (${reasonOf(error)})`, CHECK_NETWORK),
     )
   }
 
@@ -87,7 +88,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (typeof reply !== 'string' && reply.status === 200) return ok(`${baseUrl} answers`)
     const why = typeof reply === 'string' ? reply : reply.status
     return failed(
-      `${baseUrl}/health does not answer (${why}) at ${found.map((one) => one.address)}`,
+      `${baseUrl}/health does not answer (${why}) at ${found.map(({ address }) => address)}`,
       'Check the DNS record, the firewall and the proxy.',
     )
   }
@@ -95,7 +96,8 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
   async function certificate() {
     const { tlsCert: cert, tlsKey: key } = config
     const bad = cert && key ? await faultOf(readOwnCertificate({ cert, key })) : null
-    if (bad !== null) return failed(bad, 'Put the certificate and its own key there, both in PEM.')
+    if (bad !== null)
+      return failed(bad, 'Store the certificate and its matching key there, both in PEM.')
     if (state?.ready.certificate === 'failing') {
       return failed('cannot be renewed', 'The log of the server says why.')
     }
@@ -105,19 +107,19 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     const until = await certificateEnd(new URL(baseUrl)).catch(reasonOf)
     if (typeof until === 'string') {
       return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
-        ? failed(`is not valid (${until})`, 'See the log of whatever renews it.')
-        : warning(`could not be checked (${until})`, 'First make the address answer.')
+        ? failed(`is not valid (${until})`, 'See the log of the program that renews it.')
+        : warning(`could not be checked (${until})`, 'Make the address answer first.')
     }
     const text = `valid until ${until.toISOString().slice(0, 10)}`
-    const isShort = until.getTime() - Date.now() < EXPIRES_SOON
-    return isShort ? warning(text, 'It should have been renewed by now: see its log.') : ok(text)
+    const isShort = until.getTime() - Date.now() < EXPIRES_SOON_MS
+    return isShort ? warning(text, 'It should have been renewed by now: see the log.') : ok(text)
   }
 }
 
-const NO_WAY_OUT = 'Check the name servers and the firewall of this machine.'
+const CHECK_NETWORK = 'Check the name servers and the firewall of this machine.'
 
 function ask(url: string): Promise<Response> {
-  return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT) })
+  return fetch(url, { redirect: 'manual', signal: AbortSignal.timeout(TIMEOUT_MS) })
 }
 
 function faultOf(reading: Promise<unknown>): Promise<string | null> {
@@ -134,7 +136,7 @@ function certificateEnd({ hostname, port }: URL): Promise<Date> {
     resolve(new Date(socket.getPeerCertificate().valid_to))
     socket.end()
   })
-  socket.setTimeout(TIMEOUT, () => socket.destroy(new Error('timeout')))
+  socket.setTimeout(TIMEOUT_MS, () => socket.destroy(new Error('timeout')))
   socket.on('error', reject)
   return promise
 }

@@ -5,14 +5,14 @@ import { askServer } from '../command-socket.ts'
 
 export const serverStateCommand = dataCommand({
   name: 'server state',
-  summary: 'What doctor asks the server for',
+  summary: 'Used by doctor',
   work: ({ serverState }: Services) => serverState(),
   print: () => '',
 })
 
 export type ServerState = Awaited<ReturnType<Services['serverState']>>
 
-/** How the server sees itself; null when none runs, or an older one that cannot tell. */
+/** The state that the server reports; null when none runs, or one that is too old to report it. */
 export async function askServerState(config: Config): Promise<ServerState | null> {
   const answer = await askServer(config, serverStateCommand, null, 'work').catch(() => null)
   return (answer?.outcome as ServerState | undefined) ?? null

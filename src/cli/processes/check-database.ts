@@ -3,12 +3,12 @@ import { EXIT } from '../../lib/command.ts'
 import { isIntact } from '../../platform/db/sqlite/open.ts'
 import { programCommand } from './program-command.ts'
 
-/** Tells damage from a check that could not be made. */
+/** Distinguishes damage from a failed check. */
 const DAMAGED = 3
 
 /**
- * The hidden command that reads the whole database and exits 3 when it is damaged. Requests go before it, with the
- * processor and mostly with the disk as well.
+ * The hidden command that reads the whole database and exits 3 when it is damaged. Its low priority gives requests
+ * precedence for the processor, and mostly for the disk.
  */
 export function runCheckDatabase([path = '']: string[]): never {
   setPriority(constants.priority.PRIORITY_LOW)
@@ -16,8 +16,8 @@ export function runCheckDatabase([path = '']: string[]): never {
 }
 
 /**
- * Checks the database in a process of its own, for it takes a second a gigabyte, and a minute where that has to come
- * from the disk. Resolves only when it is damaged; `signal` ends the check.
+ * Checks the database in a child process: it takes a second per gigabyte, or a minute if read from the disk. Resolves
+ * only when the database is damaged; `signal` ends the check.
  */
 export async function waitForDamage(path: string, signal: AbortSignal): Promise<'damage'> {
   const stdio = ['ignore', 'ignore', 'ignore'] as const

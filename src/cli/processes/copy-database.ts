@@ -4,7 +4,7 @@ import { describeFull } from '../../lib/free-space.ts'
 import { copyOpenDatabase, isIntact } from '../../platform/db/sqlite/open.ts'
 import { openingFault } from '../../platform/db/sqlite/storage-error.ts'
 
-/** The hidden command that copies a database which others write to, and checks the copy: both hold up the loop. */
+/** The hidden command that copies a database in use and checks the copy. Both would block the event loop. */
 export async function runCopyDatabase([from = '', to = '']: string[]): Promise<never> {
   try {
     copyOpenDatabase(from, to)

@@ -5,10 +5,10 @@ import type {
 } from '../../features/attachments/images/image-worker-process.ts'
 import { setNativeDir } from '../../lib/native.ts'
 
-/** The hidden command that makes pictures: jobs come and results go over IPC, until the parent is gone. */
+/** The hidden command that processes images: it receives jobs and sends results over IPC until the parent ends. */
 export async function runImageWorker([nativeDir = '', dataOwner]: string[]) {
   process.on('disconnect', () => process.exit(0))
-  // Jobs that come while the library loads must not be lost.
+  // Jobs that arrive while the library loads must not be lost.
   const imaging = Promise.withResolvers<Awaited<ReturnType<typeof loadImaging>>>()
   process.on('message', async ({ job }: ToWorker) => {
     const makeImage = await imaging.promise

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 
-/** Runs a command of this program to its end, in a process of its own. `err` is what it said of its failure. */
+/** Runs a command of this program in a child process until it ends. */
 export async function runProgram(args: string[], signal: AbortSignal) {
   const child = Bun.spawn(programCommand(...args), {
     stdin: 'ignore',
@@ -12,7 +12,7 @@ export async function runProgram(args: string[], signal: AbortSignal) {
   return { isGood: (await child.exited) === 0, out, err: err.trim() }
 }
 
-/** The command line that starts this program again, as the executable or from source. */
+/** The command line that starts this program, as the executable or from source. */
 export function programCommand(...args: string[]): string[] {
   const main = join(import.meta.dir, '..', '..', 'main.ts')
   const program = Bun.isStandaloneExecutable ? [process.execPath] : [process.execPath, main]

@@ -5,9 +5,9 @@ import { AppError } from '../../lib/errors.ts'
 import { bodyToPassOn } from '../../platform/http/body.ts'
 import { peerAddressOf, setPeerAddress } from '../../platform/http/client-ip.ts'
 import { failureBody } from '../../platform/http/errors.ts'
-import { isNobodyThere, openSocketPath } from '../command-socket.ts'
+import { isNotListening, openSocketPath } from '../command-socket.ts'
 
-/** Which of the two applications a request is for. */
+/** Which application a request is for. */
 export type Target = 'app' | 'console'
 export type Forward = (
   target: Target,
@@ -16,30 +16,30 @@ export type Forward = (
 ) => Promise<Response>
 
 const SOCKET = 'requests.sock'
-/** Only a process of ours may set headers with this prefix. */
+/** Only our own processes may set headers with this prefix. */
 const INTERNAL = 'homeport-'
 const TARGET = 'homeport-target'
 const PEER = 'homeport-peer'
 const URL_ASKED = 'homeport-url'
-/** Headers that the runtime's client adds by itself, and that the request had not. */
+/** Headers that the runtime's client adds although the request did not have them. */
 const ABSENT = 'homeport-absent'
-/** That of a body which arrives in pieces. */
+/** The content length of a streamed body. */
 const LENGTH = 'homeport-length'
 const ADDED = ['accept', 'accept-encoding', 'user-agent']
-/** Of one connection, not of what goes over it. */
+/** Headers about a connection, which are not forwarded. */
 const HOP_BY_HOP = ['connection', 'keep-alive', 'transfer-encoding', 'te', 'expect', 'date']
 
-/** Bodies up to here are read first, so that they can be sent again to a socket that was not there yet. */
-const SMALL_BODY = 1024 * 1024
-const RETRY = 10
-/** The data may be migrated before the next process answers, in ms. */
-const PATIENCE = 60_000
-/** Seconds that a client's connection is kept meanwhile: the longest that the runtime knows. */
-const LONGEST = 255
-/** What has connected before our socket had no name any more is accepted by then, in ms. */
-const AFTER_NAME = 50
+/** Smaller bodies are buffered, so that they can be sent again until the socket exists. */
+const MAX_BUFFERED_BYTES = 1024 * 1024
+const RETRY_MS = 10
+/** The next process may migrate the data before it answers. */
+const FORWARD_TIMEOUT_MS = 60_000
+/** How long a client's connection is kept meanwhile: the runtime's maximum. */
+const MAX_IDLE_SECONDS = 255
+/** Connections made before the socket lost its name are accepted within this time. */
+const ACCEPT_REST_MS = 50
 
-/** Answers what processes before this one pass on, over a socket that only our own user can open. */
+/** Answers the requests that earlier processes forward, over a socket that only our own user can open. */
 export async function serveForwarded(
   config: Config,
   maxRequestBodySize: number,
@@ -51,7 +51,7 @@ export async function serveForwarded(
     unix: path,
     maxRequestBodySize,
     fetch(request, server) {
-      // The process before looks after the time of its clients.
+      // The earlier process applies the timeout to its clients.
       server.timeout(request, 0)
       const original = originalOf(request, config.isTls)
       return handle(request.headers.get(TARGET) === 'console' ? 'console' : 'app', original)
@@ -60,22 +60,22 @@ export async function serveForwarded(
   await chmod(path, 0o600)
   return { stop }
 
-  /** From now on it is the next process's name; what has come is answered. */
+  /** Leaves the name of the socket to the next process, and answers the requests that arrived. */
   async function stop() {
     rmSync(path, { force: true })
-    await Bun.sleep(AFTER_NAME)
+    await Bun.sleep(ACCEPT_REST_MS)
     await server.stop()
   }
 }
 
-/** Passes requests on to the process that has the data now, or waits for it. */
+/** Forwards requests to the process that has the data now, or waits for it. */
 export function createForward(config: Config): Forward {
   return async (target, request, server) => {
-    const body = await bodyToPassOn(request, SMALL_BODY)
-    server.timeout(request, LONGEST)
+    const body = await bodyToPassOn(request, MAX_BUFFERED_BYTES)
+    server.timeout(request, MAX_IDLE_SECONDS)
     const isRepeatable = !(body instanceof ReadableStream)
     if (!isRepeatable) await untilServed(config)
-    for (let waited = 0; ; waited += RETRY) {
+    for (let waited = 0; ; waited += RETRY_MS) {
       try {
         using socket = openSocketPath(config, SOCKET)
         const reply = await fetch('http://localhost/', {
@@ -94,15 +94,16 @@ export function createForward(config: Config): Forward {
           headers: withoutHop(reply.headers),
         })
       } catch (error) {
-        if (!isNobodyThere(error) || !isRepeatable || waited >= PATIENCE) return unavailable()
+        if (!isNotListening(error) || !isRepeatable || waited >= FORWARD_TIMEOUT_MS)
+          return unavailable()
       }
-      await Bun.sleep(RETRY)
+      await Bun.sleep(RETRY_MS)
     }
   }
 }
 
 async function untilServed(config: Config) {
-  for (let waited = 0; waited < PATIENCE; waited += RETRY) {
+  for (let waited = 0; waited < FORWARD_TIMEOUT_MS; waited += RETRY_MS) {
     using socket = openSocketPath(config, SOCKET)
     const { path: unix } = socket
     const isThere = await Bun.connect({ unix, socket: { data() {} } }).then(
@@ -113,7 +114,7 @@ async function untilServed(config: Config) {
       () => false,
     )
     if (isThere) return
-    await Bun.sleep(RETRY)
+    await Bun.sleep(RETRY_MS)
   }
 }
 
@@ -130,7 +131,7 @@ function headersTo(target: Target, request: Request, peer: string | null): Heade
   return headers
 }
 
-/** The request as it came to the process before. */
+/** The request as the earlier process received it. */
 function originalOf(request: Request, isTls: boolean): Request {
   const { headers } = request
   const url = headers.get(URL_ASKED) ?? ''
@@ -145,7 +146,7 @@ function originalOf(request: Request, isTls: boolean): Request {
   }
   const scheme = isTls ? 'https' : 'http'
   const { method, body, signal } = request
-  // Copied as a whole, a request delivers its body only once all of it has arrived.
+  // Cloning the request would deliver its body only after all of it has arrived.
   const original = new Request(url.startsWith('/') ? `${scheme}://localhost${url}` : url, {
     method,
     headers,

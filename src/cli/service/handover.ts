@@ -10,31 +10,30 @@ import { schemaStatus } from '../migrate.ts'
 import { refuseMoved } from '../open-sqlite.ts'
 import { programCommand } from '../processes/program-command.ts'
 
-/** Requests in flight may take ten seconds: for so long the next process waits for the data, in ms. */
-const LOCK_TIMEOUT = 30_000
-const LOCK_RETRY = 10
-/** The reply to the next process goes out before the server does, in ms. */
-const AFTER_REPLY = 50
+/** How long the next process waits for the data, while requests in flight take up to ten seconds. */
+const LOCK_TIMEOUT_MS = 30_000
+const LOCK_RETRY_MS = 10
+/** Leaves time to send the reply before the server stops. */
+const AFTER_REPLY_MS = 50
+/** How often we ask whether the next process serves yet. */
+const SUCCESSOR_POLL_MS = 50
 
-/** While the next process opens the data, it is asked this often whether it serves, in ms. */
-const SUCCESSOR_POLL = 50
-
-/** What is asked of the server over its socket. */
+/** The commands that the server answers over its socket. */
 const WHO_SERVES = { name: 'server process' }
 export const RESTART = { name: 'server restart' }
 const HAND_OVER = { name: 'server hand-over' }
 
-/** What a server says of itself; `takesBack`: it serves again when the next process fails. Older ones say only `pid`. */
+/** `takesBack`: the server serves again when the next process fails. Older versions report only `pid`. */
 type ServerProcess = { pid: number; isServing?: boolean; takesBack?: boolean }
 
 /**
- * The server's part when the next process takes its place: that one takes requests and keeps them waiting, asks this
- * one to finish its own and to go, and then has the data. `requested` resolves when it asks, `isServed` tells
- * later whether it serves.
+ * The running server's side of a zero-downtime restart. The next process accepts requests and holds them, asks this
+ * server to finish its own and stop, and then opens the data. `requested` resolves when it asks; `isServed` tells later
+ * whether it serves.
  */
 export function createHandover(config: Config) {
   const { promise: requested, resolve } = Promise.withResolvers<'handover'>()
-  const common = { summary: 'What restart asks the server for', print: () => '' }
+  const common = { summary: 'Used by restart', print: () => '' }
   let isServing = false
   let successor: number | null = null
   return {
@@ -56,12 +55,12 @@ export function createHandover(config: Config) {
     return { pid: process.pid, isServing, takesBack: true }
   }
 
-  /** Nothing can keep this process from serving any more. */
+  /** From here on this process serves. */
   function markServing() {
     isServing = true
   }
 
-  /** Starts the next process, and tells its id once it takes over. */
+  /** Starts the next process. Returns its id once it takes over. */
   async function restart() {
     const next = spawnNext()
     successor = next.pid
@@ -70,50 +69,50 @@ export function createHandover(config: Config) {
     if (outcome === 'handover') return { pid: next.pid }
     throw new AppError(
       'unavailable',
-      `The new process ended with exit code ${outcome}: the log says why. The old one (process ${process.pid}) serves on. Mend the cause and run "homeport restart" again.`,
+      `The new process ended with exit code ${outcome}: the log says why. The old one (process ${process.pid}) keeps serving. Fix the cause and run "homeport restart" again.`,
     )
   }
 
   function handOver(next: { pid: number } | null) {
     successor = next?.pid ?? successor
-    setTimeout(() => resolve('handover'), AFTER_REPLY)
+    setTimeout(() => resolve('handover'), AFTER_REPLY_MS)
     return own()
   }
 
-  /** Waits until the next process serves, or has ended without. */
+  /** Waits until the next process serves or has ended. */
   async function isServed(): Promise<boolean> {
     while (successor !== null) {
       const serving = await findServer(config)
       if (serving !== null && serving.isServing !== false) return true
       if (!isAlive(successor)) return false
-      await Bun.sleep(SUCCESSOR_POLL)
+      await Bun.sleep(SUCCESSOR_POLL_MS)
     }
-    // An older program has not said who it is.
+    // An older version did not report its process id.
     return true
   }
 }
 
-/** The server that has the data; null when none answers. */
+/** The server that uses the data; null when none answers. */
 export async function findServer(config: Config): Promise<ServerProcess | null> {
   const answer = await askServer(config, WHO_SERVES, null, 'work').catch(() => null)
   return (answer?.outcome as ServerProcess | undefined) ?? null
 }
 
-/** Throws `CommandError` where this process could not open the data that another one still has. */
-export async function proveOpenable(config: Config) {
+/** Throws `CommandError` when this process could not open the data that another one still uses. */
+export async function requireOpenable(config: Config) {
   await refuseMoved(config)
   const { applied, known } = await schemaStatus(config)
   refuseSchema('migrate', applied, known.length)
 }
 
-/** The next process's part: returns when the data is free. Nothing happens where nobody serves. */
+/** The next process's side: returns when the data is free. Does nothing when no server runs. */
 export async function takeOver(config: Config) {
   const answer = await askServer(config, HAND_OVER, { pid: process.pid }, 'work')
   if (answer === null) return
-  for (let waited = 0; waited < LOCK_TIMEOUT; waited += LOCK_RETRY) {
+  for (let waited = 0; waited < LOCK_TIMEOUT_MS; waited += LOCK_RETRY_MS) {
     using lock = takeLock(join(config.dataDir, 'homeport.lock'))
     if (lock !== null) return
-    await Bun.sleep(LOCK_RETRY)
+    await Bun.sleep(LOCK_RETRY_MS)
   }
 }
 
@@ -133,13 +132,13 @@ function spawnNext() {
     const { code } = cause as { code?: string }
     throw new AppError(
       'unavailable',
-      `${process.execPath} cannot be started (${code}): put a homeport of this machine there. The old one (process ${process.pid}) serves on.`,
+      `${process.execPath} cannot be started (${code}): install a homeport for this machine there. The old one (process ${process.pid}) keeps serving.`,
       { cause },
     )
   }
 }
 
-/** The command line of this server again, of the file that is there now. */
+/** The command line of this server, with the executable that is installed now. */
 function nextCommand(): string[] {
   const flags = process.argv.slice(2).filter((arg) => arg !== 'serve' && arg !== '--takeover')
   return programCommand('serve', ...flags, '--takeover')

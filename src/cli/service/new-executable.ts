@@ -2,14 +2,14 @@ import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
 import { fetchSecurely, shownSource, urlOf } from './release.ts'
 
-/** What a file says of itself: see `homeport version --json`. */
+/** The output of `homeport version --json`. */
 type Described = { version: string; date: string | null; schemaVersion: number }
 
 const MAX_BYTES = 1024 ** 3
 
 /**
- * Puts the executable at `source`, a path or a URL, to `target`, and makes it executable when it has all of the
- * expected SHA-256 sums. Returns its sum. Throws `UsageError` when one differs.
+ * Copies the executable from `source`, a path or URL, to `target`, and makes it executable when it matches all expected
+ * SHA-256 sums. Returns its sum. Throws `UsageError` when one differs.
  */
 export async function fetchExecutable(
   source: string,
@@ -42,12 +42,12 @@ export async function fetchExecutable(
   return found
 }
 
-/** Where the version before is kept. */
+/** Where the previous version is kept. */
 export function previousOf(executable: string): string {
   return `${executable}.previous`
 }
 
-/** Asks an executable what it is. Throws `UsageError` when it is none for this machine. */
+/** Asks an executable for its version. Throws `UsageError` when it does not run on this machine. */
 export async function describeExecutable(path: string): Promise<Described> {
   try {
     const { stdout } = Bun.spawnSync([path, 'version', '--json'], { timeout: 30_000 })
@@ -55,10 +55,10 @@ export async function describeExecutable(path: string): Promise<Described> {
     if (/^\d+\.\d+\.\d+/.test(version) && typeof schemaVersion === 'number')
       return { version, date, schemaVersion }
   } catch {
-    // Said below.
+    // Reported below.
   }
   throw new UsageError(
-    `The file is not a homeport that runs on this machine: take the one for ${process.platform} on ${process.arch}.`,
+    `The file is not a homeport that runs on this machine: use the one for ${process.platform} on ${process.arch}.`,
   )
 }
 

@@ -9,29 +9,29 @@ export const SIGNATURE = 'SHA256SUMS.sig'
 
 const MAX_SUMS_BYTES = 1024 * 1024
 const MAX_REDIRECTS = 5
-const UNSIGNED_FILE = 'fetch the file yourself and take "homeport upgrade <file> --unsigned".'
+const UNSIGNED_FILE = 'download the file yourself and run "homeport upgrade <file> --unsigned".'
 
-/** The version of a file, and its SHA-256, as the release key has signed them. */
+/** The version and SHA-256 of a file, signed by the release key. */
 type SignedFile = Pick<Release, 'version' | 'date'> & { sum: string }
 
-/** What is taken for a URL; anything else is the path of a file. */
+/** The URL in `source`; null when it is a path. */
 export function urlOf(source: string): URL | null {
   if (!/^[a-z][a-z0-9+.-]+:\/\//i.test(source)) return null
   const url = URL.parse(source)
   if (url?.protocol === 'https:') return url
   throw new UsageError(
-    `${shownSource(source)} is not taken: a release is fetched from https:// only.`,
+    `${shownSource(source)} is refused: a release is downloaded over https:// only.`,
   )
 }
 
-/** A URL without what may be secret in it, such as a password or a signature; a path as it is. */
+/** A URL without its secrets, such as a password or a signature; a path unchanged. */
 export function shownSource(source: string): string {
   const url = source.includes('://') ? URL.parse(source) : null
   return url ? `${url.protocol}//${url.host}${url.pathname}` : source
 }
 
 /**
- * Reads SHA256SUMS beside `source` and checks its signature by the release key that this executable holds.
+ * Reads SHA256SUMS next to `source` and checks its signature against the release keys in this executable.
  * Throws `UsageError` when it is not signed or does not name the file.
  */
 export async function readSignedFile(source: string): Promise<SignedFile> {
@@ -43,22 +43,22 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
     )
   }
   const name = basename(url?.pathname ?? source)
-  const sums = await readBeside(source, url, SUMS)
-  const signature = await readBeside(source, url, SIGNATURE)
+  const sums = await readNextTo(source, url, SUMS)
+  const signature = await readNextTo(source, url, SIGNATURE)
   const release = verifySums(sums.toString(), signature, keys)
   if (release === null) {
     throw new UsageError(
-      `${SUMS} beside ${shownSource(source)} is not signed by the release key: nothing was changed.`,
+      `${SUMS} next to ${shownSource(source)} is not signed by the release key: nothing was changed.`,
     )
   }
   const sum = release.sums.get(name)
   if (sum !== undefined) return { ...release, sum }
   throw new UsageError(
-    `${SUMS} beside ${shownSource(source)} does not name ${name}: keep the release's name.`,
+    `${SUMS} next to ${shownSource(source)} does not list ${name}: keep the file name of the release.`,
   )
 }
 
-/** Throws `UsageError` when a file is of an older version, or of an older commit of the same version. */
+/** Throws `UsageError` for an older version, or an older commit of the same version. */
 export function refuseOlder({ version, date }: { version: string; date: string | null }) {
   const order = Bun.semver.order(version, VERSION)
   const ownDate = BUILD_INFO?.date ?? null
@@ -66,11 +66,11 @@ export function refuseOlder({ version, date }: { version: string; date: string |
   if (order > 0 || (order === 0 && !isOlder)) return
   const other = date === null ? version : `${version} of ${date.slice(0, 10)}`
   throw new UsageError(
-    `Version ${other} is older than this one, ${BUILD}: add --allow-downgrade to take it.`,
+    `Version ${other} is older than this one, ${BUILD}: add --allow-downgrade to install it.`,
   )
 }
 
-/** Fetches over https alone, also where the answer leads elsewhere. */
+/** Fetches over https only, redirects included. */
 export async function fetchSecurely(url: URL): Promise<Response> {
   let target = url
   for (let redirects = 0; redirects <= MAX_REDIRECTS; redirects++) {
@@ -88,17 +88,17 @@ export async function fetchSecurely(url: URL): Promise<Response> {
   throw new UsageError(`${shownSource(url.href)} cannot be fetched: it redirects too often.`)
 }
 
-async function readBeside(source: string, url: URL | null, name: string): Promise<Buffer> {
+async function readNextTo(source: string, url: URL | null, name: string): Promise<Buffer> {
   if (url) return readAtMost(await fetchSecurely(new URL(name, url)), name)
   const file = Bun.file(join(dirname(source), name))
   if (await file.exists()) return readAtMost(new Response(file), name)
   throw new UsageError(
-    `There is no ${name} beside ${shownSource(source)}: add --unsigned to run a file that you have checked yourself.`,
+    `There is no ${name} next to ${shownSource(source)}: add --unsigned to install a file that you have checked yourself.`,
   )
 }
 
 async function readAtMost(response: Response, name: string): Promise<Buffer> {
   const bytes = await readBytesCapped(response, MAX_SUMS_BYTES)
   if (bytes !== null) return bytes
-  throw new UsageError(`${name} of the release is too large to be one: nothing was changed.`)
+  throw new UsageError(`${name} of the release is too large to be valid: nothing was changed.`)
 }

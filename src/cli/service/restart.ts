@@ -5,13 +5,13 @@ import { askServer } from '../command-socket.ts'
 import { findServer, isAlive, RESTART } from './handover.ts'
 
 /** Migrating a large database takes a while. */
-const TIMEOUT = 120_000
-const RETRY = 50
+const TIMEOUT_MS = 120_000
+const RETRY_MS = 50
 
 export const restart: LocalCommand = {
   name: 'restart',
-  summary: 'Replace the running server by the file that is there now; no request is refused',
-  options: [['--data-dir <path>', 'wins over DATA_DIR']],
+  summary: 'Restart the running server with the installed executable, without downtime',
+  options: [['--data-dir <path>', 'overrides DATA_DIR']],
   run: async (given, { json }) => {
     const config = given()
     const { pid } = await restartServer(config)
@@ -20,28 +20,28 @@ export const restart: LocalCommand = {
   },
 }
 
-/** Has the server replaced by the file that is there now, and waits until that one serves. Throws when it does not. */
+/** Restarts the server with the installed executable and waits until it serves. Throws when it does not. */
 export async function restartServer(config: Config): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
   if (answer === null) throw new CommandError(`No server runs on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
-  for (let waited = 0; waited < TIMEOUT && isWaiting(); waited += RETRY) {
+  for (let waited = 0; waited < TIMEOUT_MS && isWaiting(); waited += RETRY_MS) {
     const serving = await findServer(config)
     if (serving !== null && serving.isServing !== false) {
       if (serving.pid === pid) return { pid }
       if (!isAlive(pid)) throw new CommandError(describeTakenBack(pid, serving.pid))
     }
-    await Bun.sleep(RETRY)
+    await Bun.sleep(RETRY_MS)
   }
   throw new CommandError(
     isAlive(pid)
-      ? `Process ${pid} does not serve yet: its log says why. Requests wait for it; "homeport health" tells when it serves.`
-      : `Process ${pid} ended before it served, and no server runs now: its log says why. Mend that and start the server.`,
+      ? `Process ${pid} does not serve yet: its log says why. Requests wait for it; "homeport health" shows when it serves.`
+      : `Process ${pid} ended before it served, and no server runs now: its log says why. Fix that and start the server.`,
   )
 }
 
 function describeTakenBack(next: number, old: number): string {
-  return `Process ${next} ended before it served: its log says why. The old one (process ${old}) serves again. Mend the cause and run "homeport restart" again.`
+  return `Process ${next} ended before it served: its log says why. The old one (process ${old}) serves again. Fix the cause and run "homeport restart" again.`
 }

@@ -5,26 +5,26 @@ import { writeDurably } from '../../lib/durable-file.ts'
 import { parseEnvironmentFile } from '../../lib/environment-file.ts'
 import { encryptionOf } from '../backup/encryption.ts'
 
-/** What commands have to know of the service when it does not run. */
+/** What commands need to know about the service while it does not run. */
 type ServiceRecord = {
-  /** From which its variables come; null when that is not known. */
+  /** The environment file of the service; null when unknown. */
   environmentFile: string | null
-  /** What its backups are encrypted with: a recipient of age, `passphrase`, or nothing. */
+  /** How its backups are encrypted: an age recipient, `passphrase`, or null. */
   backups: string | null
 }
 
-/** They say where the data is, which may be about to move, and which code is loaded. */
+/** Never taken from the service: where the data is, which may be about to move, and which code is loaded. */
 const OWN_VARIABLES = ['DATA_DIR', 'DATABASE_URL', 'NATIVE_DIR']
 const WRITABLE_BY_OTHERS = 0o022
 
-/** Notes in the data directory what this server was started with. */
+/** Records in the data directory how this server was started. */
 export async function recordService({ dataDir, environmentFile, backupKey }: Config) {
   const record: ServiceRecord = { environmentFile, backups: await encryptionOf(backupKey) }
   const text = `${JSON.stringify(record)}\n`
   if (readOwn(recordPath(dataDir)) !== text) await writeDurably(recordPath(dataDir), text)
 }
 
-/** What the last server on the data directory was started with; null when that is not known. */
+/** How the last server of the data directory was started; null when unknown. */
 export function readServiceRecord(dataDir: string): ServiceRecord | null {
   const text = readOwn(recordPath(dataDir))
   try {
@@ -42,7 +42,7 @@ export function serviceVariables(dataDir: string): Record<string, string> {
   return Object.fromEntries(variables.filter(([name]) => !OWN_VARIABLES.includes(name)))
 }
 
-/** Files of others, but for those of user `trusted`, are not believed: what is in them could be run as root. */
+/** Ignores files of other users, except `trusted`: their content could end up in a command that root runs. */
 function readOwn(path: string, trusted?: number): string | null {
   try {
     const { uid, mode } = statSync(path)

@@ -3,8 +3,8 @@ const DATA_DIR = /^Environment=DATA_DIR=(.+)$/m
 type UnitOptions = { user: string; home: string; executable: string; environment: string }
 
 /**
- * The unit of systemd for the server, with what it does not need taken away: see `systemd-analyze security homeport`.
- * MemoryDenyWriteExecute is not among it: the runtime compiles while it runs.
+ * The systemd unit of the server, with minimal rights: see `systemd-analyze security homeport`. The runtime compiles
+ * while it runs, so MemoryDenyWriteExecute is not set.
  */
 export function unitOf({ user, home, executable, environment }: UnitOptions): string {
   return `[Unit]
@@ -25,11 +25,11 @@ Group=${user}
 WorkingDirectory=${home}
 Restart=on-failure
 RestartSec=2
-# The configuration is wrong: starting again does not help.
+# The configuration is wrong: restarting does not help.
 RestartPreventExitStatus=78
-# Ten seconds for requests in flight, then what is left is cut.
+# Requests in flight get ten seconds, then they are cut off.
 TimeoutStopSec=20
-# A large database takes its time to be migrated.
+# Migrating a large database takes its time.
 TimeoutStartSec=15min
 WatchdogSec=60
 UMask=0077
@@ -67,7 +67,7 @@ WantedBy=multi-user.target
 `
 }
 
-/** Where the data of the service is, as the text of its unit says. */
+/** The data directory that a unit names. */
 export function dataDirOf(unit: string): string | null {
   return DATA_DIR.exec(unit)?.[1] ?? null
 }

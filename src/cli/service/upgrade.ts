@@ -19,17 +19,20 @@ import { dataDirOf } from './unit.ts'
 
 export const upgrade: LocalCommand = {
   name: 'upgrade',
-  summary: 'Replace this file with another version and restart; roll back if that fails',
+  summary: 'Replace this executable with another version and restart; roll back if that fails',
   arguments: '<file-or-url>',
   options: [
-    ['--unsigned', 'take a file that no release key has signed and that you have checked yourself'],
-    ['--allow-downgrade', 'take an older version'],
+    [
+      '--unsigned',
+      'install a file that no release key has signed and that you have checked yourself',
+    ],
+    ['--allow-downgrade', 'install an older version'],
     ['--sha256 <sum>', 'also require this SHA-256'],
-    ['--data-dir <path>', 'wins over DATA_DIR'],
+    ['--data-dir <path>', 'overrides DATA_DIR'],
   ],
   run: async (given, { unsigned, allowDowngrade, sha256, json }, [source = '']) => {
     if (!Bun.isStandaloneExecutable)
-      throw new UsageError('Only the executable can be upgraded: pull the sources and restart.')
+      throw new UsageError('Only the executable can be upgraded: pull the source code and restart.')
     if (unsigned && urlOf(source) !== null)
       throw new UsageError('A release from a URL must be signed: --unsigned is for files.')
     const config = configOf(given())
@@ -42,28 +45,29 @@ export const upgrade: LocalCommand = {
       const progress = createProgress()
       const onProgress = (done: number, total: number) => progress.show('Fetching', done, total)
       const hash = await fetchExecutable(source, incoming, sums, onProgress).finally(progress.end)
-      // Nothing of it has run until here.
+      // The downloaded file runs here for the first time.
       const next = await describeExecutable(incoming)
       if ((await hashOfFile(executable)) === hash)
-        throw new UsageError(`Version ${BUILD} is in place already.`)
+        throw new UsageError(`Version ${BUILD} is installed already.`)
       if (!allowDowngrade) refuseOlder(next)
       const { applied } = await schemaStatus(config)
       if (next.schemaVersion < applied) {
         throw new UsageError(
-          `Version ${next.version} is older than the data: go back with "homeport migrate --back-to-snapshot", or restore a backup of its time.`,
+          `Version ${next.version} is older than the data: run "homeport migrate --back-to-snapshot", or restore a backup from its time.`,
         )
       }
       const since = Date.now()
       await rm(previousOf(executable), { force: true })
       await link(executable, previousOf(executable))
       await renameDurably(incoming, executable)
-      const failure = await restartWhateverRuns(config)
-      if (failure !== null) throw new CommandError(await goBack(config, executable, since, failure))
+      const failure = await restartIfRunning(config)
+      if (failure !== null)
+        throw new CommandError(await rollBack(config, executable, since, failure))
       const outcome = { version: next.version, previous: previousOf(executable) }
       console.log(
         json
           ? JSON.stringify(outcome)
-          : `Version ${next.version} is in place; the one before is ${outcome.previous}.`,
+          : `Version ${next.version} is installed; the previous one is ${outcome.previous}.`,
       )
       return EXIT.done
     } finally {
@@ -72,7 +76,7 @@ export const upgrade: LocalCommand = {
   },
 }
 
-/** Root upgrades the service, whose data is where its unit says and not where root stands. */
+/** Root upgrades the service, whose data directory is the one in its unit. */
 function configOf(own: Config): Config {
   if (!isService() || existsSync(databasePath(own))) return own
   return { ...own, dataDir: dataDirOf(readFileSync(SERVICE_UNIT, 'utf8')) ?? own.dataDir }
@@ -82,8 +86,8 @@ function isService(): boolean {
   return process.getuid?.() === 0 && existsSync(SERVICE_UNIT)
 }
 
-/** Null when the new version serves, or nobody did before; else what went wrong. */
-async function restartWhateverRuns(config: Config): Promise<string | null> {
+/** Null when the new version serves, or no server was running; else the failure. */
+async function restartIfRunning(config: Config): Promise<string | null> {
   if (isService()) {
     const { exitCode, stderr } = Bun.spawnSync(['systemctl', 'reload-or-restart', 'homeport'])
     return exitCode === 0 ? null : stderr.toString().trim()
@@ -95,23 +99,23 @@ async function restartWhateverRuns(config: Config): Promise<string | null> {
   )
 }
 
-/** The version before is put back, and the data as it was before the new one changed its schema. Says what was done. */
-async function goBack(config: Config, executable: string, since: number, failure: string) {
+/** Restores the previous version, and the data from before the new one migrated it. Returns a report. */
+async function rollBack(config: Config, executable: string, since: number, failure: string) {
   const back = `${executable}.back`
   await link(previousOf(executable), back)
   await renameDurably(back, executable)
-  const said = `The new version does not serve: ${failure} The one before is in place again`
-  if (await isServing(config)) return `${said} and serves on.`
+  const report = `The new version does not serve: ${failure} The previous one is installed again`
+  if (await isServing(config)) return `${report} and keeps serving.`
   const aside = await undoMigration(config, since)
-  const data = aside === null ? '' : ` What the new one made of the data is in ${aside}.`
+  const data = aside === null ? '' : ` The data as migrated by the new one is in ${aside}.`
   if (isService()) {
     Bun.spawnSync(['systemctl', 'restart', 'homeport'])
-    return `${said}, started anew.${data}`
+    return `${report} and was restarted.${data}`
   }
-  return `${said}: start it.${data}`
+  return `${report}: start it.${data}`
 }
 
-/** Where the migrated database was put; null when it was not migrated. */
+/** Returns where the migrated database was moved; null when there was no migration. */
 async function undoMigration(config: Config, since: number): Promise<string | null> {
   const [snapshot] = await listSnapshots(config)
   if (snapshot === undefined || snapshot.at.getTime() < since) return null

@@ -5,25 +5,25 @@ import { makeFolder, writeDurably } from '../../lib/durable-file.ts'
 import { type Certificate, parseCertificate } from './certificate.ts'
 
 type AcmeDeps = {
-  /** Where the key of the account, the certificate and its key are kept. */
+  /** Holds the account key, the certificate and its key. */
   folder: string
   directoryUrl: string
   domains: string[]
-  /** What `/.well-known/acme-challenge/<token>` on port 80 answers. */
+  /** The replies of `/.well-known/acme-challenge/<token>` on port 80, by token. */
   challenges: Map<string, string>
 }
 
-/** Bytes, and ms without a reply. */
+/** `maxContentLength` in bytes, `timeout` in ms. */
 const REPLY_LIMITS = { maxContentLength: 256 * 1024, timeout: 30_000 }
 
 export type Acme = ReturnType<typeof createAcme>
 
-/** Certificates from a certificate authority that speaks ACME (RFC 8555), by http-01. */
+/** Obtains certificates by ACME (RFC 8555) with http-01 challenges. */
 export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDeps) {
   const paths = { cert: join(folder, 'certificate.json'), account: join(folder, 'account.pem') }
   return { load, obtain }
 
-  /** The certificate that is kept; null when there is none for all of the domains. */
+  /** The stored certificate; null when there is none for exactly these domains. */
   async function load(): Promise<Certificate | null> {
     try {
       const [cert = '', key = '', names] = JSON.parse(await readFile(paths.cert, 'utf8'))
@@ -33,9 +33,9 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     }
   }
 
-  /** Gets a new certificate and keeps it. Throws what the authority says against it. */
+  /** Obtains and stores a new certificate. Throws the authority's error. */
   async function obtain(): Promise<Certificate> {
-    // Loaded when it is needed: most of the time it is not.
+    // Loaded lazily: most of the time it is not needed.
     const { Client, crypto, axios } = await import('acme-client')
     Object.assign(axios.defaults, REPLY_LIMITS)
     await makeFolder(folder)
@@ -50,7 +50,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
     )
     const cert = await order(client, csr)
     const certificate = parseCertificate(cert, key.toString())
-    // One file: a power cut never leaves the one without the other.
+    // One file, so that a power cut never leaves one without the other.
     await writeDurably(paths.cert, JSON.stringify([cert, certificate.key, domains]))
     return certificate
   }
@@ -60,7 +60,7 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
       csr,
       termsOfServiceAgreed: true,
       challengePriority: ['http-01'],
-      // From here our own name may not be reachable though it is for everybody else.
+      // Our own domain may be unreachable from here, although the authority can reach it.
       skipChallengeVerification: true,
       challengeCreateFn: async (_authorization, { token }, answer) => {
         challenges.set(token, answer)

@@ -1,13 +1,13 @@
 import { createPrivateKey, X509Certificate } from 'node:crypto'
 
-/** A certificate with those above it and its key, in PEM. */
+/** A certificate chain and its key, in PEM. */
 export type Certificate = { cert: string; key: string; validFrom: Date; validTo: Date }
 
-/** Throws when the key is not that of the certificate, or one of them is not PEM. */
+/** Throws when the key does not match the certificate, or one of them is not PEM. */
 export function parseCertificate(cert: string, key: string): Certificate {
   const leaf = new X509Certificate(cert)
   if (!leaf.checkPrivateKey(createPrivateKey(key))) {
-    throw new Error('the key is not that of the certificate')
+    throw new Error('the key does not match the certificate')
   }
   return { cert, key, validFrom: leaf.validFromDate, validTo: leaf.validToDate }
 }

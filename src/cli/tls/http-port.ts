@@ -4,7 +4,7 @@ import { pathOf, targetOf } from '../../platform/http/request-url.ts'
 type HttpPortDeps = {
   hostname: string
   port: number
-  /** The names that are served over https; the first one stands for any other. */
+  /** The names that are served over https; requests to other names are redirected to the first one. */
   domains: string[]
   httpsPort: number
   challenges: ReadonlyMap<string, string>
@@ -12,12 +12,12 @@ type HttpPortDeps = {
 
 const CHALLENGES = '/.well-known/acme-challenge/'
 
-/** Plain HTTP beside https: answers the certificate authority, and sends everybody else to https. */
+/** Plain HTTP: answers the certificate authority, and redirects every other request to https. */
 export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }: HttpPortDeps) {
   return Bun.serve({
     hostname,
     port,
-    // The next process takes over beside the one before.
+    // The next process listens before the previous one stops.
     reusePort: true,
     maxRequestBodySize: 64 * 1024,
     idleTimeout: 10,
@@ -30,7 +30,7 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
       const asked = URL.parse(request.url)?.hostname ?? ''
       const name = domains.includes(asked) ? asked : (domains[0] ?? asked)
       const location = httpsOrigin(name, httpsPort) + targetOf(request)
-      // Nobody has more than one question here, and a connection that is kept would be lost with a restart.
+      // Clients send one request here, and a kept connection would be lost at a restart.
       return new Response(null, { status: 308, headers: { location, connection: 'close' } })
     },
   })

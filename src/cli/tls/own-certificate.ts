@@ -5,10 +5,10 @@ import { type Certificate, parseCertificate } from './certificate.ts'
 
 type Paths = { cert: string; key: string }
 
-/** Whoever renews a certificate replaces its files: they are looked at this often, in ms. */
-const INTERVAL = 2_000
+/** How often we check whether the files were replaced by a renewed certificate. */
+const INTERVAL_MS = 2_000
 
-/** The certificate in files of the operator's. Throws `ConfigError` when there is none to use. */
+/** Reads the operator's own certificate. Throws `ConfigError` when it cannot be used. */
 export async function readOwnCertificate({ cert, key }: Paths): Promise<Certificate> {
   try {
     return parseCertificate(await readFile(cert, 'utf8'), await readFile(key, 'utf8'))
@@ -19,30 +19,30 @@ export async function readOwnCertificate({ cert, key }: Paths): Promise<Certific
   }
 }
 
-/** Calls `use` with each new certificate until the returned function is called. One that is no good is told in the log. */
+/** Calls `use` with each new certificate until `stop`. An invalid one is logged. */
 export function watchOwnCertificate(
   paths: Paths,
   current: Certificate,
   use: (certificate: Certificate) => void,
   log: Log,
-  interval = INTERVAL,
+  interval = INTERVAL_MS,
 ) {
   let { cert } = current
   let isFailing = false
-  const timer = setInterval(look, interval).unref()
+  const timer = setInterval(check, interval).unref()
   return { stop: () => clearInterval(timer), isFailing: () => isFailing }
 
-  async function look() {
+  async function check() {
     try {
       const found = await readOwnCertificate(paths)
       isFailing = false
       if (found.cert === cert) return
       use(found)
       cert = found.cert
-      log.info({ validTo: found.validTo }, 'a new certificate is used')
+      log.info({ validTo: found.validTo }, 'using a new certificate')
     } catch (err) {
-      // Its two files are seldom replaced at the same instant.
-      if (!isFailing) log.warn({ err }, 'the new certificate cannot be used: the old one stays')
+      // The two files are rarely replaced at the same instant.
+      if (!isFailing) log.warn({ err }, 'the new certificate cannot be used: keeping the old one')
       isFailing = true
     }
   }

@@ -10,21 +10,21 @@ type RenewalDeps = {
   use: (certificate: Certificate) => void
   log: Log
   now?: () => Date
-  /** In ms; only tests say others. */
+  /** In ms; set by tests. */
   waits?: { check: number; retries: number[]; deadline: number }
 }
 
-/** How often is looked, and when it is tried again after a failure: authorities count failures. */
+/** How often we check, and when we retry after a failure: authorities limit failures. */
 const WAITS = {
   check: 6 * HOUR_MS,
   retries: [MINUTE_MS, 5 * MINUTE_MS, 20 * MINUTE_MS, HOUR_MS],
-  /** For one try: an authority that answers without end must not stop all later ones. */
+  /** For one attempt: an authority that never finishes must not block later attempts. */
   deadline: 10 * MINUTE_MS,
 }
-/** Renewed when so much of its time is left. */
-const LEFT = 1 / 3
+/** Renew when this share of the lifetime is left. */
+const RENEWAL_SHARE = 1 / 3
 
-/** Keeps a certificate that is valid: gives `use` the one that is kept, and each new one. */
+/** Keeps a certificate valid: passes the stored one and each new one to `use`. */
 export function keepCertificate({
   acme,
   use,
@@ -55,26 +55,23 @@ export function keepCertificate({
 
   async function obtain(): Promise<Certificate | null> {
     try {
-      log.info('asking for a certificate')
+      log.info('requesting a certificate')
       const certificate = await withTimeout(acme.obtain(), waits.deadline, () => {
         return new Error(`the authority took longer than ${waits.deadline / 1000} s`)
       })
       failures = 0
-      log.info({ validTo: certificate.validTo }, 'a new certificate is used')
+      log.info({ validTo: certificate.validTo }, 'using a new certificate')
       use(certificate)
       return certificate
     } catch (err) {
       failures++
-      log.error(
-        { err },
-        'no certificate could be obtained: it is tried again, the one in use stays',
-      )
+      log.error({ err }, 'no certificate could be obtained: keeping the current one and retrying')
       return null
     }
   }
 
   function isDue({ validFrom, validTo }: Certificate): boolean {
     const left = validTo.getTime() - now().getTime()
-    return left < LEFT * (validTo.getTime() - validFrom.getTime())
+    return left < RENEWAL_SHARE * (validTo.getTime() - validFrom.getTime())
   }
 }

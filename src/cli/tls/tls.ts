@@ -9,14 +9,14 @@ import { keepCertificate } from './renewal.ts'
 
 export type Tls = {
   isFailing: () => boolean
-  /** Until when the certificate in use is valid; null when there is none yet. */
+  /** The expiry of the current certificate; null without one. */
   validTo: () => Date | null
   stop: () => Promise<void>
 }
 
 /**
- * Gives `use` the certificate as soon as there is one, and every new one. Null where TLS is somebody else's. Throws
- * `ConfigError` when the certificate of the operator's cannot be used.
+ * Passes the certificate to `use` as soon as there is one, and every new one. Returns null when TLS is off. Throws
+ * `ConfigError` when the operator's own certificate cannot be used.
  */
 export async function startTls(
   config: Config,
@@ -34,20 +34,20 @@ export async function startTls(
   }
   let isFailing: () => boolean
   let validTo: Date | null = null
-  const useAndNote = (certificate: Certificate) => {
+  const useAndRecord = (certificate: Certificate) => {
     use(certificate)
     validTo = certificate.validTo
   }
   if (cert !== null && key !== null) {
     const paths = { cert, key }
     const certificate = await readOwnCertificate(paths)
-    useAndNote(certificate)
-    const watch = watchOwnCertificate(paths, certificate, useAndNote, log)
+    useAndRecord(certificate)
+    const watch = watchOwnCertificate(paths, certificate, useAndRecord, log)
     stack.defer(watch.stop)
     isFailing = watch.isFailing
   } else {
     const acme = acmeOf(config, challenges)
-    const renewal = keepCertificate({ acme, use: useAndNote, log })
+    const renewal = keepCertificate({ acme, use: useAndRecord, log })
     stack.defer(renewal.stop)
     isFailing = renewal.isFailing
   }
@@ -55,8 +55,8 @@ export async function startTls(
   return { isFailing, validTo: () => validTo, stop: () => running.disposeAsync() }
 }
 
-/** The certificate that the server would begin with; null when there is none yet. */
-export async function keptCertificate(config: Config): Promise<Certificate | null> {
+/** The certificate to start with; null when there is none yet. */
+export async function loadCertificate(config: Config): Promise<Certificate | null> {
   const { tlsCert: cert, tlsKey: key } = config
   if (cert !== null && key !== null) return readOwnCertificate({ cert, key })
   return acmeOf(config, new Map()).load()
