@@ -106,7 +106,10 @@ onSqlite('snapshots are files')(
     await run(['settings', 'set', 'ios.latestVersion=8.8.8'])
     expect(await hashOfFile(snapshot)).toBe(before)
     const wrong = await run(['migrate', '--back-to-snapshot', 'x', '--yes'])
-    expect([wrong.exitCode, wrong.stderr]).toEqual([2, expect.stringContaining('use one of before-')])
+    expect([wrong.exitCode, wrong.stderr]).toEqual([
+      2,
+      expect.stringContaining('use one of before-'),
+    ])
   },
   30_000,
 )
