@@ -81,7 +81,7 @@ test('122: a message is carried out once, also over a kill -9', async () => {
   const wrong = await homeport.run(['keys', 'rotate'])
   expect([wrong.exitCode, wrong.stderr]).toEqual([
     2,
-    'Say which key: keys rotate --use enc, or --use sig\n',
+    'Name the use: keys rotate --use enc, or --use sig\n',
   ])
 }, 30_000)
 
