@@ -21,7 +21,7 @@ export class ApiError extends Error {
   }
 }
 
-/** A value after JSON: times are text. */
+/** A value after a JSON round trip: dates become strings. */
 export type Json<T> = T extends Date
   ? string
   : T extends (infer Item)[]
@@ -30,12 +30,12 @@ export type Json<T> = T extends Date
       ? { [Key in keyof T]: Json<T[Key]> }
       : T
 
-/** What the page gets of a service function's result. */
+/** A service function's result as the page receives it. */
 export type ReplyOf<T extends (...args: never[]) => Promise<unknown>> = Json<Awaited<ReturnType<T>>>
 
 /** Asks for a passkey or a code; resolves to false when the operator cancels. */
 export const askForProof = signal<(() => Promise<boolean>) | null>(null)
-/** Grows each time the session has ended, so that the login page is shown. */
+/** Incremented when the session ends, which shows the login page. */
 export const sessionEnded = signal(0)
 
 export function read<T>(path: string): Promise<T> {

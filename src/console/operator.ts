@@ -15,5 +15,5 @@ export type Me = {
 /** The signed-in operator. */
 export const me = signal<Me | null>(null)
 
-/** Whether the operator can change things; the server refuses it to readers too. */
+/** Whether the operator can make changes; the server enforces this too. */
 export const canEdit = computed(() => me.value !== null && me.value.role !== 'reader')

@@ -2,7 +2,7 @@ import { computed, signal } from '@preact/signals'
 import { decodeSegment } from '../lib/path-segment.ts'
 
 const BASE = '/console'
-/** A path of no screen, for an address that cannot be decoded. */
+/** Matches no screen; stands for an address that cannot be decoded. */
 const UNREADABLE = ['?']
 
 const address = signal(location.pathname + location.search)
@@ -20,7 +20,7 @@ function partsOf(path: string): string[] {
   }
 }
 
-/** The filters with these names in the address, and the same as the query of a request. */
+/** The filters with these names in the address, as an object and as a query string. */
 export function filtersIn(names: string[]) {
   const given = names.flatMap((name): [string, string][] => {
     const value = query.value.get(name)

@@ -18,7 +18,7 @@ import { SettingsScreen } from './screens/settings.tsx'
 type ScreenEntry = {
   /** The first segment of the path after `/console/`. */
   path: string
-  /** The name in the navigation; without one, the screen is not in it. */
+  /** The name in the navigation; omitted for screens that are not listed there. */
   label?: string
   /** Opens the screen when pressed after `g`. */
   key?: string

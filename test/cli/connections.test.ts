@@ -10,7 +10,7 @@ test.each([
   ['keep their connection', `${HEAD}\r\n`],
   ['never end their request', HEAD],
 ])(
-  'out of file descriptors by 500 clients that %s, it answers others within a second',
+  'answers other clients within a second when 500 clients that %s use up the file descriptors',
   async (_what, text) => {
     await using homeport = await installExecutable()
     const server = await homeport.start({}, ['prlimit', '--nofile=160:160'])
@@ -27,7 +27,7 @@ test.each([
     const before = await cpuMs(server)
     await Bun.sleep(1_000)
     expect((await cpuMs(server)) - before).toBeLessThan(500)
-    // What is closed is that of the address with too many, though this one is quiet for longer.
+    // Only connections of the address with too many are closed, although this one has been idle longer.
     expect(other.readyState).toBe('open')
     other.destroy()
     for (const client of clients) client.destroy()
@@ -51,7 +51,7 @@ function statusOf({ url }: Server): Promise<number> {
   )
 }
 
-/** What a process has used of the processor, in ms. */
+/** The CPU time that a process has used, in ms. */
 async function cpuMs({ process }: Server): Promise<number> {
   const fields = (await Bun.file(`/proc/${process.pid}/stat`).text()).split(') ')[1]?.split(' ')
   return (Number(fields?.[11]) + Number(fields?.[12])) * 10

@@ -18,8 +18,8 @@ const NAMES = [
   'seal.key',
 ]
 
-onSqlite('PostgreSQL keeps no files of secrets')(
-  '142: no start uses a secret that is empty, cut, garbage, gone or open to others',
+onSqlite('PostgreSQL has no secret files')(
+  '142: refuses to start with a secret that is empty, truncated, corrupt, missing or readable by others',
   async () => {
     await using homeport = await installExecutable()
     expect((await homeport.run(['init'])).exitCode).toBe(0)
@@ -33,7 +33,7 @@ onSqlite('PostgreSQL keeps no files of secrets')(
         expect([name, error.message]).toEqual([name, expect.stringContaining(how)])
         expect(error.message).toContain(name)
         expect(error.message).not.toContain(good.slice(0, 20))
-        // The way from there to the exit is the same for all.
+        // From here to the exit the code is the same for every secret, so test it once.
         if (name !== NAMES[0]) return
         const start = performance.now()
         const { exitCode, stdout, stderr } = await homeport.run(['serve'], { PORT: '0' })
@@ -68,8 +68,8 @@ onSqlite('PostgreSQL keeps no files of secrets')(
   60_000,
 )
 
-onSqlite('PostgreSQL keeps no files of secrets')(
-  '142: a database that had secrets gets new ones only when told, and is told what breaks',
+onSqlite('PostgreSQL has no secret files')(
+  '142: replaces lost secrets only with --new-secrets, and lists what breaks',
   async () => {
     await using homeport = await installExecutable()
     const server = await homeport.start()

@@ -1,4 +1,4 @@
-/** The tests that try a few cases of many in a normal run, here with all of them. */
+/** Runs all cases of the tests that otherwise run only a sample. */
 process.env['ALL_CASES'] = '1'
 await import('../features/attachments/variants.test.ts')
 await import('../features/billing/billing-flows.test.ts')

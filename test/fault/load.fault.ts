@@ -147,7 +147,7 @@ test('97: 500 events per second for a minute all get 200 within 100 ms', async (
 async function compareTimes(rounds: number, ask: (name: string) => Promise<void>, rest = 0) {
   const times = { known: [] as number[], unknown: [] as number[] }
   for (let at = 0; at < rounds; at++) {
-    // Alternately, each first half of the time, so that load on the machine affects both equally.
+    // Alternate the order, so that load on the machine affects both equally.
     const order = at % 2 === 0 ? (['known', 'unknown'] as const) : (['unknown', 'known'] as const)
     for (const name of order) {
       const start = performance.now()

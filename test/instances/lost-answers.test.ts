@@ -5,13 +5,13 @@ import { createTestDatabase } from '../support/databases.ts'
 import { createTestInstances, testInstances } from '../support/instances.ts'
 import { startLossyProxy } from '../support/lossy-proxy.ts'
 
-testInstances('an upload whose commit was not answered is whole when it comes again', async () => {
+testInstances('a retried upload is complete when the reply to its first commit was lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const { accessToken: token } = await app.register()
   const send = () =>
     uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' })
-  // The first use of a session is a change of its own.
+  // The first use of a session writes to the database: do that before the proxy is armed.
   await app.ask('GET', '/api/user/profile/v1', { token })
   await app.services.outbox.flush()
   proxy.loseAnswerTo('COMMIT')
@@ -24,7 +24,7 @@ testInstances('an upload whose commit was not answered is whole when it comes ag
   expect(rows.map(({ key }) => key)).toEqual(await filesOf(app))
 })
 
-testInstances('a change whose commit was not answered is not made twice', async () => {
+testInstances('does not repeat a change when the reply to its commit is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const { db } = app.services
@@ -39,7 +39,7 @@ testInstances('a change whose commit was not answered is not made twice', async 
   expect((await db.read.select().from(db.tables.contentVersions)).length).toBe(3)
 })
 
-testInstances('a change whose connection breaks before its commit is made again', async () => {
+testInstances('repeats a change when its connection is lost before the commit', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   proxy.loseAnswerTo('insert into "users"')
@@ -47,7 +47,7 @@ testInstances('a change whose connection breaks before its commit is made again'
   expect(user.email).toBe('ann@example.com')
 })
 
-testInstances('a timer whose claim was not answered runs on somebody', async () => {
+testInstances('a scheduled job still runs when the reply to its claim is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const slot = new Date()
@@ -59,7 +59,7 @@ testInstances('a timer whose claim was not answered runs on somebody', async () 
   expect(claims).toContain(true)
 })
 
-testInstances('keys whose change was not answered are changed, and said to be', async () => {
+testInstances('reports rotated keys even when the reply to the rotation is lost', async () => {
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const ring = app.services.encryptionKeys
@@ -70,7 +70,7 @@ testInstances('keys whose change was not answered are changed, and said to be', 
   expect(ring.published()[0]?.kid).not.toBe(before?.kid)
 })
 
-/** An application whose answers of the database may get lost. */
+/** A test app behind a proxy that can drop replies of the database. */
 async function createLossyApp() {
   await using opening = new AsyncDisposableStack()
   const database = opening.use(await createTestDatabase())
@@ -86,7 +86,7 @@ async function createLossyApp() {
 }
 
 testInstances(
-  'a key that another instance stored during a stall is answered with 503',
+  'answers 503 when another instance stored the same key during a stall',
   async () => {
     await using instances = await createTestInstances()
     const { here, there } = instances

@@ -23,7 +23,7 @@ const PLATFORMS: [platform: string, name: string][] = [
   ['web', 'Web'],
 ]
 
-/** The settings of this app alone, with their rules. */
+/** Edits the custom settings and their rules. */
 export function FeaturesEditor({ features, onChange }: FeaturesProps) {
   const [name, setName] = useState('')
   const [type, setType] = useState('boolean')
@@ -170,7 +170,7 @@ function ValueField({ label, value, onChange }: ValueProps) {
     return <Checkbox label={label} checked={value} onChange={onChange} />
   }
   const isNumber = typeof value === 'number'
-  // A half-typed number is text, so it counts once it is complete.
+  // An incomplete number stays text until it is valid.
   return (
     <Field label={label}>
       <input
@@ -185,12 +185,12 @@ function ValueField({ label, value, onChange }: ValueProps) {
   )
 }
 
-/** A new rule starts with the value that makes a difference. */
+/** A new rule starts with the opposite value, so that it has an effect. */
 function oppositeOf(value: Value): Value {
   return typeof value === 'boolean' ? !value : value
 }
 
-/** Shows what a device would get of the edited settings. */
+/** Shows the values that a device would get from the unsaved settings. */
 export function Preview({ features }: { features: Features }) {
   const [device, setDevice] = useState({
     platform: 'ios',
@@ -202,7 +202,7 @@ export function Preview({ features }: { features: Features }) {
   const [values, setValues] = useState<Record<string, unknown> | null>(null)
   const set = (name: keyof typeof device) => (value: string) => {
     setDevice({ ...device, [name]: value })
-    // The values were those of another device.
+    // The shown values belong to the previous input.
     setValues(null)
   }
   const field = (name: keyof typeof device, label: string) => (

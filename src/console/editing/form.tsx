@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks'
 import { words } from '../format.ts'
 import { Checkbox, Field, TextField } from '../ui/fields.tsx'
 
-/** As much of JSON Schema as the forms need. */
+/** The subset of JSON Schema that the forms need. */
 export type Schema = {
   type?: string
   description?: string

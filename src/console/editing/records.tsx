@@ -107,7 +107,7 @@ export function Records(props: RecordsProps) {
   )
 }
 
-/** The languages that a record misses a text in. An empty text needs no translation. */
+/** The languages in which a record lacks a text. An empty text needs no translation. */
 function missingIn(record: Entry, schema: Schema, languages: string[]): string[] {
   const texts = localTextsIn(record, schema).filter((text) => Object.keys(text).length > 0)
   return languages.filter((language) => texts.some((text) => !text[language]))

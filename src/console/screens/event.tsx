@@ -60,7 +60,7 @@ export function EventScreen({ id }: { id: string }) {
             <div class="actions">
               <Copy text={data.body} label="Copy payload" />
             </div>
-            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+            {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
             <section aria-label="Payload" class="body" tabIndex={0}>
               <pre>{pretty(data.body)}</pre>
             </section>

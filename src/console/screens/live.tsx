@@ -47,7 +47,7 @@ export function LiveScreen() {
         </p>
       </form>
       {shown.length === 0 && <Empty>No lines match yet.</Empty>}
-      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: it scrolls, also by keys */}
+      {/* biome-ignore lint/a11y/noNoninteractiveTabindex: scrollable with the keyboard */}
       <section class="card line-log" aria-label="Log lines" tabIndex={0}>
         {shown.toReversed().map((line, at) => (
           <div

@@ -6,14 +6,14 @@ const messages = signal<Message[]>([])
 const SHOWN_MS = 6_000
 let nextId = 0
 
-/** Shows a message for some seconds; an error stays until it is closed. */
+/** Shows a message for a few seconds; an error stays until it is dismissed. */
 export function showMessage(text: string, tone: 'good' | 'bad' = 'good') {
   const id = nextId++
   messages.value = [...messages.value.slice(-3), { id, text, tone }]
   if (tone === 'good') setTimeout(() => close(id), SHOWN_MS)
 }
 
-/** Closes the errors of the screen that was left. */
+/** Dismisses the errors of the previous screen. */
 export function dismissErrors() {
   messages.value = messages.value.filter(({ tone }) => tone === 'good')
 }

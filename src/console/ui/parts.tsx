@@ -102,7 +102,7 @@ export function Facts({ items }: { items: Fact[] }) {
 
 type ActionProps = {
   children: ComponentChildren
-  /** What the button does; false keeps `done` unsaid. */
+  /** Runs when the button is pressed. Returning false suppresses `done`. */
   run: () => Promise<unknown>
   /** The message after success. */
   done?: string
@@ -112,7 +112,7 @@ type ActionProps = {
   isSubmit?: boolean
 }
 
-/** A button that waits for its work, and shows a message when it is done or has failed. */
+/** A button that is disabled while its action runs, and then reports the outcome. */
 export function Action({ children, run, done, kind, disabled, isSubmit }: ActionProps) {
   const [isBusy, setBusy] = useState(false)
   const press = async () => {

@@ -5,7 +5,7 @@ import { Action, describeError } from './parts.tsx'
 
 export type Remote<T> = { data: T | null; error: unknown; reload: () => Promise<void> }
 
-/** Reads `path`, and again when it changes; the old data stays until then. */
+/** Reads `path`, again whenever it changes. The old data stays until the new data arrives. */
 export function useRemote<T>(path: string): Remote<T> {
   const [state, setState] = useState<{ data: T | null; error: unknown }>({
     data: null,
@@ -31,7 +31,7 @@ export function useRemote<T>(path: string): Remote<T> {
 
 type LoadedProps<T> = { from: Remote<T>; children: (data: T) => ComponentChildren }
 
-/** The loaded data, or that it is loading or could not be loaded. */
+/** Shows the loaded data, a loading indicator, or the error. */
 export function Loaded<T>({ from, children }: LoadedProps<T>) {
   if (from.error !== null) {
     return (

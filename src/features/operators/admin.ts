@@ -253,7 +253,7 @@ function methodOf(proof: object) {
   return { with: ['passkey', 'password'].find((way) => way in proof) ?? 'code' }
 }
 
-/** Whether the credentials were wrong, and not limited or the server busy. */
+/** Whether the credentials were wrong, as opposed to a rate limit or a busy server. */
 function isWrongProof(error: unknown): boolean {
   return error instanceof AppError && error.code === 'invalid_credentials'
 }

@@ -14,7 +14,7 @@ const list = <T extends TSchema>(item: T, description: string, example: string[]
 
 const otherProductIds = t.Array(t.String({ maxLength: 500 }), {
   maxItems: 50,
-  description: 'further product ids that buy this plan, such as those of another store',
+  description: 'additional product ids for this plan, for example in other stores',
   examples: [['com.example.pro.monthly']],
 })
 

@@ -8,7 +8,7 @@ import { createPasskey } from '../../support/passkey.ts'
 const ORIGIN = 'http://localhost'
 const VISITOR = { device: 'Firefox', ip: '192.0.2.1', origin: ORIGIN }
 
-test('the challenge of a setup link is not a link itself', async () => {
+test('does not accept the challenge of a setup link as its token', async () => {
   await using app = await createTestApp()
   const { accounts, signIn } = app.services.operators
   const { token } = await accounts.add('ann', 'owner')
@@ -27,7 +27,7 @@ test('there are no operators once the last one is removed', async () => {
   expect(await accounts.exist()).toBe(false)
 })
 
-test('right passwords and codes do not use up the rate limits of an operator', async () => {
+test('correct passwords and codes do not count towards an operator’s rate limits', async () => {
   await using app = await createTestApp()
   const { name, password, codeNow } = await signInOperator(app)
   for (let at = 0; at < 12; at++) {
@@ -79,7 +79,7 @@ test('removing a passkey ends sessions of its operator only', async () => {
   const { operatorSessions } = db.tables
   const ann = await operators.accounts.findByName(db.read, 'ann')
   await db.write(async (tx) => {
-    // Sessions of earlier versions do not know how they were opened.
+    // Sessions created by earlier versions have no `openedWith`.
     await tx.update(operatorSessions).set({ openedWith: null })
     const ended = await operators.sessions.endOpenedWith(tx, ann?.id ?? '', 'a passkey')
     expect(ended).toBe(1)

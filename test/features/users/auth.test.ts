@@ -4,7 +4,7 @@ import { createTestApp, PASSWORD, type TestApp } from '../../support/app.ts'
 
 const MINUTE = 60_000
 
-test('a phone registers, is signed in, and signs in again with the address in another case', async () => {
+test('registers a user, who can sign in again with the address in a different case', async () => {
   await using app = await createTestApp()
   const registered = await app.ask('POST', '/api/auth/register/v1', {
     json: { email: 'Ann@Example.com', password: PASSWORD, name: 'Ann' },
@@ -27,7 +27,7 @@ test('a phone registers, is signed in, and signs in again with the address in an
   expect(again.json.response.user).toEqual(registered.json.response.user)
 })
 
-test('20 parallel registrations of one address make one account and 19 email_taken', async () => {
+test('20 parallel registrations of one address create one account and return 19 email_taken', async () => {
   await using app = await createTestApp()
   const json = { email: 'race@example.com', password: PASSWORD }
   const replies = await Promise.all(
@@ -49,7 +49,7 @@ test('59: an unknown address and a wrong password get the same answer', async ()
   expect({ ...unknown.json, requestId: '' }).toEqual({ ...wrong.json, requestId: '' })
 })
 
-test('65: passwords are taken exactly as typed, up to 256 characters, and differing tails never match', async () => {
+test('65: compares passwords exactly as typed, up to the last of 256 characters', async () => {
   await using app = await createTestApp()
   const longest = `${'x'.repeat(250)} é🙂 `
   for (const [at, password] of [longest, '  lead and trail  ', 'tab\tinside'].entries()) {
@@ -68,7 +68,7 @@ test('65: passwords are taken exactly as typed, up to 256 characters, and differ
   }
 })
 
-test('73: signing out acts at once and on this session only', async () => {
+test('73: signing out ends the current session at once, and no other', async () => {
   await using app = await createTestApp()
   const phone = await app.register('two@example.com')
   const tablet = (await signIn(app, 'two@example.com')).json.response
@@ -79,7 +79,7 @@ test('73: signing out acts at once and on this session only', async () => {
   expect((await readProfile(app, tablet.accessToken)).status).toBe(200)
 })
 
-test('an access token lives 15 minutes and says token_expired then', async () => {
+test('an access token expires after 15 minutes with token_expired', async () => {
   await using app = await createTestApp()
   const { accessToken } = await app.register()
   app.clock.advance(15 * MINUTE - 2_000)
@@ -91,7 +91,7 @@ test('an access token lives 15 minutes and says token_expired then', async () =>
   expect(late.headers.get('www-authenticate')).toBe('Bearer')
 })
 
-test('74: a corpus of forged, foreign and damaged tokens gets 401 each', async () => {
+test('74: answers 401 to every forged, foreign and damaged token', async () => {
   await using app = await createTestApp()
   const { accessToken, refreshToken, user } = await app.register()
   const [head = '', payload = '', signature = ''] = accessToken.split('.')
@@ -110,7 +110,7 @@ test('74: a corpus of forged, foreign and damaged tokens gets 401 each', async (
   const hs256 = (secret: Uint8Array) =>
     new SignJWT(claims).setProtectedHeader({ ...header, alg: 'HS256' }).sign(secret)
 
-  // Signed by us as they are, they would pass: each change alone must be what is refused.
+  // The re-signed original is accepted, so each 401 below is due to its change alone.
   expect((await readProfile(app, await sign({}))).status).toBe(200)
   const forged = [
     'x',
@@ -186,7 +186,7 @@ test('75: a token in the URL is ignored and not logged', async () => {
   expect(app.lines.join('')).not.toContain(accessToken)
 })
 
-test('the scheme of the Authorization header may have any case', async () => {
+test('the scheme of the Authorization header is case-insensitive', async () => {
   await using app = await createTestApp()
   const { accessToken } = await app.register()
   for (const scheme of ['Bearer', 'bearer', 'BEARER']) {

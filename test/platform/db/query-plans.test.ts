@@ -11,7 +11,7 @@ const GROWING = [
   ...['transfer_ids'],
 ]
 
-onSqlite('the plans are those of SQLite')(
+onSqlite('query plans are specific to SQLite')(
   'no statement of a normal day scans a growing table',
   async () => {
     using statements = captureStatements()
@@ -71,7 +71,7 @@ function scansOf(client: Database, sql: string): string[] {
     .filter((detail) => GROWING.some((table) => new RegExp(`^SCAN ${table}\\b`).test(detail)))
 }
 
-/** It ends after a page. */
+/** Whether the scan stops after one page. */
 function isLimited(sql: string): boolean {
   return / limit \?$/.test(sql) && !sql.includes(' where ')
 }

@@ -5,7 +5,7 @@ import { allow, consoleGuard } from '../../../src/platform/http/console-guard.ts
 const OWNER = { id: '', operatorId: '', name: 'ann', role: 'owner' as const }
 const HEADERS = { cookie: '__Host-homeport-console=x' }
 
-test('a route that does not declare who may call it is refused to owners too', async () => {
+test('refuses a route without declared roles, even to owners', async () => {
   const { guard, protect } = consoleGuard({
     checkSession: async () => ({ ...OWNER, provenAt: new Date() }),
     baseUrl: null,

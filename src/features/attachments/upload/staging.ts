@@ -14,7 +14,7 @@ const HEAD_BYTES = 4_100
 /** Older temporary files are abandoned. */
 const ABANDONED_AFTER_MS = HOUR_MS
 
-/** The folder for incoming uploads and pictures in the making, on the disk of the stored files. */
+/** The folder for incoming uploads and images being processed, on the same disk as the stored files. */
 export function createStaging(folder: string, space: DiskSpace) {
   return { check: space.check, receive, newPath, discard, sweep }
 

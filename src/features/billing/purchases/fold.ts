@@ -4,7 +4,7 @@ import { EMPTY_PURCHASE, type Purchase } from './purchase.ts'
 
 const PERIODS_WITHOUT_RENEWAL = new Set(['PREPAID', 'PROMOTIONAL'])
 
-/** They start a period and reset all earlier state but the purchase's start and its latest product change. */
+/** These events start a period: they keep only the purchase's start and latest product change from before. */
 const PERIOD_STARTS = new Set(['INITIAL_PURCHASE', 'RENEWAL', 'NON_RENEWING_PURCHASE'])
 
 /** Folds all events of a purchase, given in any order. Null without events. */
@@ -19,7 +19,7 @@ export function applyEvent(before: Purchase | null, event: OrderedEvent): Purcha
   return after.pendingProductId === after.productId ? { ...after, pendingProductId: null } : after
 }
 
-/** Whether `later` resets everything that `event` says. Not true of a purchase's first event: it sets the start. */
+/** Whether `later` resets everything that `event` set. Never for a purchase's first event: it sets the start. */
 export function isOverriddenBy(event: { type: string }, later: { type: string }): boolean {
   return PERIOD_STARTS.has(later.type) && event.type !== 'PRODUCT_CHANGE'
 }
@@ -147,7 +147,7 @@ function applyCancellation(purchase: Purchase, event: OrderedEvent): Purchase {
   if (cancelReason === 'BILLING_ERROR') {
     return { ...cancelled, billingIssueDetectedAt: purchase.billingIssueDetectedAt ?? orderedAt }
   }
-  // Taking back a promotion moves the end of its period to now.
+  // Revoking a promotional grant moves the end of its period to now.
   const expiresAt = isForEarlierPeriod(purchase, event)
     ? purchase.expiresAt
     : (event.expiresAt ?? purchase.expiresAt)

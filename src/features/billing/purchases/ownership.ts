@@ -1,12 +1,12 @@
 import { compareEvents, type EventOrder, type OrderedEvent } from './event-order.ts'
 
-/** An event that names another app user id than the one before it: the owner may change there. */
+/** An event that names a different app user id than the previous one, so the owner may have changed. */
 export type OwnerMention = EventOrder & { name: string }
 
 /** The customer that an app user id belongs to. */
 type CustomerOf = (appUserId: string) => string
 
-/** What a transfer may restrict itself to. */
+/** What a transfer can be limited to. */
 type PurchaseTraits = { environment: string; store: string | null }
 
 /** The app user id that an event names as the owner. */

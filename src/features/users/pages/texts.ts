@@ -1,4 +1,4 @@
-/** The texts of the pages, in the languages of the mails. */
+/** The texts of the pages, in the languages of the e-mails. */
 const ENGLISH = {
   verify: { title: 'Confirm your e-mail address', button: 'Confirm' },
   cancel: { title: 'Cancel the change of your e-mail address', button: 'Cancel the change' },
