@@ -102,6 +102,21 @@ test('asks about a customer with two ended purchases once', async () => {
   expect(report?.customers).toBe(1)
 })
 
+test('asks nothing about a deleted user', async () => {
+  const asked: string[] = []
+  using provider = serve((request) => {
+    asked.push(request.url)
+    return new Response('{}')
+  })
+  await using app = await startWith(provider.url)
+  const { accessToken: token, user } = await app.register()
+  await deliver(app, purchase(user._id))
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  await app.services.backlog.drain()
+  await app.services.reconcile?.reconcileOverdue(AbortSignal.timeout(5_000))
+  expect(asked).toEqual([])
+})
+
 /** At day 40, with the provider's API. */
 async function startWith(url: string): Promise<TestApp> {
   const app = await createTestApp({ RC_API_KEY: 'sk_1', RC_API_URL: url })
@@ -118,7 +133,7 @@ function serveReport(subscriptions: object, entitlements: object = {}) {
   return serve(() => Response.json(body))
 }
 
-function serve(fetch: () => Response) {
+function serve(fetch: (request: Request) => Response) {
   const server = Bun.serve({ port: 0, hostname: '127.0.0.1', fetch })
   return { url: `http://127.0.0.1:${server.port}`, [Symbol.dispose]: () => void server.stop(true) }
 }

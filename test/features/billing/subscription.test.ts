@@ -116,6 +116,29 @@ test('a guest keeps purchases on registration', async () => {
   expect(response.entitlements).toMatchObject([{ id: 'pro', active: true }])
 })
 
+test('deleting one of two users of a customer leaves the purchases to the other', async () => {
+  await using app = await startAt(2)
+  const ann = await app.register()
+  const bob = await app.register()
+  await deliver(app, { ...purchase(bob.user._id), aliases: [ann.user._id] })
+  const { accessToken: token } = ann
+  expect((await app.ask('DELETE', '/api/user/profile/v1', { token })).status).toBe(200)
+  await app.services.backlog.drain()
+  expect((await read(app, bob.accessToken)).json.response.entitlements).toMatchObject([
+    { active: true },
+  ])
+})
+
+test('an event of our own about a deleted user is pseudonymized', async () => {
+  await using app = await startAt(2)
+  const { accessToken: token, user } = await app.register()
+  await deliver(app, purchase(user._id))
+  await app.ask('DELETE', '/api/user/profile/v1', { token })
+  const late = { app_user_id: user._id, transaction_id: '1000', expiration_at_ms: ms(40) }
+  await app.services.billing.recordInternalEvent('HOMEPORT_RECONCILED', ms(2), late)
+  expect(JSON.stringify(await log(app))).not.toContain(user._id)
+})
+
 test('deleting an account pseudonymizes earlier and later events and keeps the purchases', async () => {
   await using app = await startAt(2)
   const { accessToken: token, user } = await app.register()

@@ -18,6 +18,9 @@ test('logs once and lists a paid product until a plan includes it', async () => 
   expect(await app.services.listUnmatched()).toMatchObject([
     { productId: 'lost_product', entitlementIds: ['gold'], lines: 1, customerId: user._id },
   ])
+  app.clock.now = new Date(ms(31))
+  expect(await app.services.listUnmatched()).toEqual([])
+  app.clock.now = new Date(ms(1))
   const [free, month, year] = await app.services.plans.list()
   await app.services.plans.replace([free, { ...month, otherProductIds: ['lost_product'] }, year])
   expect(await planCode()).toBe('pro_month')

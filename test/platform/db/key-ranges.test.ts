@@ -42,8 +42,9 @@ test('removes the payload of paywall telemetry after thirty days, and of nothing
   await using app = await createTestApp()
   const start = app.clock.now
   await deliverTypes(app, ['PAYWALL_CLOSE', 'RENEWAL', 'PAYWALL_IMPRESSION'])
-  app.clock.now = new Date(start.getTime() + 31 * DAY)
+  app.clock.now = new Date(start.getTime() + 2 * DAY)
   await deliverTypes(app, ['PAYWALL_CANCEL'])
+  app.clock.now = new Date(start.getTime() + 31 * DAY)
   await app.services.billing.forgetTelemetry(AbortSignal.timeout(5_000))
   const { read, tables } = app.services.db
   const rows = await read.select().from(tables.billingEvents)

@@ -165,11 +165,16 @@ export function createErasure(deps: ErasureDeps) {
   }
 
   function pseudonymOf(id: string): string {
-    return id.startsWith(PREFIX) ? id : PREFIX + hmac(pseudonymKey, id)
+    return isPseudonym(id) ? id : PREFIX + hmac(pseudonymKey, id)
   }
 }
 
 const PREFIX = 'deleted:'
+
+/** Whether an app user id stands for a deleted user. */
+export function isPseudonym(id: string): boolean {
+  return id.startsWith(PREFIX)
+}
 
 function idsIn({ appUserId, originalAppUserId, ...event }: BillingEvent): string[] {
   const { aliases, transferredFrom, transferredTo, redeemedFrom, redeemedBy } = event

@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, lt } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS } from '../../../lib/durations.ts'
 import type { Log } from '../../../lib/log.ts'
+import { isPseudonym } from '../inbox/erasure.ts'
 import type { Billing } from '../inbox/event-inbox.ts'
 import { purchaseIn, type StoredPurchase } from '../projection/fold-state.ts'
 import type { Purchase } from '../purchases/purchase.ts'
@@ -102,7 +103,7 @@ export function createReconcile(deps: ReconcileDeps) {
     report: ReconcileReport,
     signal: AbortSignal,
   ) {
-    if (signal.aborted) return
+    if (signal.aborted || isPseudonym(appUserId)) return
     report.customers++
     const answer = await readSubscriber(appUserId, signal)
     if ('failed' in answer) {

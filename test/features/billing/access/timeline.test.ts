@@ -143,6 +143,24 @@ test('shows what replaced a purchase, and the best purchase first', async () => 
   ])
 })
 
+test('shows no replacement before it has begun', async () => {
+  await using app = await createTestApp()
+  const basic = { ...play, product_id: 'basic:monthly', entitlement_ids: ['basic'] }
+  const events = [
+    initial(basic),
+    lifecycle(U, 'PRODUCT_CHANGE', 10, { ...basic, new_product_id: 'prod_example_pro' }),
+    initial({ ...play, at: 10, purchased_day: 11, original_transaction_id: '2000' }),
+  ]
+  await playEvents(app, events, 10.5)
+  const replacedBy = async () => {
+    const { lines } = await read(app)
+    return lines.find(({ productId }) => productId === 'basic:monthly')?.replacedBy
+  }
+  expect(await replacedBy()).toBeNull()
+  app.clock.now = new Date(ms(11))
+  expect(await replacedBy()).toBe('prod_example_pro')
+})
+
 test('shows a transfer to both users', async () => {
   await using app = await createTestApp()
   const moved = {

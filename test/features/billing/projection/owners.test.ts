@@ -1,0 +1,75 @@
+import { expect, test } from 'bun:test'
+import { eq } from 'drizzle-orm'
+import { createTestApp, type TestApp } from '../../../support/app.ts'
+import { type EventFixture, lifecycle, ms, receive } from '../../../support/billing.ts'
+import { initial, renewal, U, V } from '../../../support/flows/events.ts'
+
+const transfer = (at: number, from: string, to: string): EventFixture => {
+  return { type: 'TRANSFER', at, transferred_from: [from], transferred_to: [to] }
+}
+/** Says nothing about the owner. */
+const nameless = (at: number) => lifecycle(U, 'UNCANCELLATION', at, { app_user_id: undefined })
+
+test.each<[string, EventFixture[], string]>([
+  ['a transfer moves it', [initial(), transfer(10, U, V)], V],
+  [
+    'the same id after a transfer takes it back',
+    [initial(), transfer(10, U, V), renewal(30, 60)],
+    U,
+  ],
+  [
+    'an event without an id does not hide the next one',
+    [initial(), transfer(10, U, V), nameless(20), ...[30, 31, 32, 33].map((at) => renewal(at, 60))],
+    U,
+  ],
+  [
+    'joining the customer with another brings the transfers of that one',
+    [
+      initial({ aliases: ['a', 'b'] }),
+      transfer(10, 'other', V),
+      { type: 'SUBSCRIBER_ALIAS', at: 20, app_user_id: 'other', aliases: [U] },
+    ],
+    V,
+  ],
+])('the owner of a purchase: %s', async (_name, events, owner) => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(50))
+  for (const event of events) await receive(app, event)
+  await app.services.backlog.drain()
+  expect(await customerNames(app)).toEqual([owner])
+  expect((await app.services.rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual([])
+})
+
+test('a rebuild reports and repairs a wrong owner', async () => {
+  await using app = await createTestApp()
+  app.clock.now = new Date(ms(1))
+  await receive(app, initial())
+  const { db, rebuildBilling } = app.services
+  const { subscriptions } = db.tables
+  await db.write(
+    async (tx) =>
+      void (await tx
+        .update(subscriptions)
+        .set({ customerId: V })
+        .where(eq(subscriptions.customerId, U))),
+  )
+  expect((await rebuildBilling(AbortSignal.timeout(5_000))).changed).toEqual(['PRODUCTION|1000'])
+  expect(await customerNames(app)).toEqual([U])
+})
+
+test('stale work is done after the reply', async () => {
+  const foldingSizes = { checkpointEvery: 2, sliceEvents: 2 }
+  await using app = await createTestApp({}, { foldingSizes })
+  app.clock.now = new Date(ms(400))
+  for (let at = 0; at < 300; at += 30) await receive(app, renewal(at, at + 30))
+  await receive(app, initial({ at: -10, purchased_day: -10 }))
+  const { db } = app.services
+  const count = () => db.read.$count(db.tables.stalePurchases)
+  for (let tries = 0; (await count()) > 0 && tries < 200; tries++) await Bun.sleep(10)
+  expect(await count()).toBe(0)
+})
+
+async function customerNames({ services: { db } }: TestApp) {
+  const rows = await db.read.select().from(db.tables.subscriptions)
+  return rows.map(({ customerId }) => customerId)
+}
