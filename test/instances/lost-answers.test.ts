@@ -5,24 +5,27 @@ import { createTestDatabase } from '../support/databases.ts'
 import { createTestInstances, testInstances } from '../support/instances.ts'
 import { startLossyProxy } from '../support/lossy-proxy.ts'
 
-testInstances('a retried upload is complete when the reply to its first commit was lost', async () => {
-  await using lossy = await createLossyApp()
-  const { app, proxy } = lossy
-  const { accessToken: token } = await app.register()
-  const send = () =>
-    uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' })
-  // The first use of a session writes to the database: do that before the proxy is armed.
-  await app.ask('GET', '/api/user/profile/v1', { token })
-  await app.services.outbox.flush()
-  proxy.loseAnswerTo('COMMIT')
-  expect((await send()).status).toBe(503)
-  const again = await send()
-  expect(again.status).toBe(200)
-  expect((await fetchFile(app, again.json.response[0].url)).status).toBe(200)
-  const { db } = app.services
-  const rows = await db.read.select().from(db.tables.attachments)
-  expect(rows.map(({ key }) => key)).toEqual(await filesOf(app))
-})
+testInstances(
+  'a retried upload is complete when the reply to its first commit was lost',
+  async () => {
+    await using lossy = await createLossyApp()
+    const { app, proxy } = lossy
+    const { accessToken: token } = await app.register()
+    const send = () =>
+      uploadBody(app, token, 'x', 'text/plain', 'supportTicket', { 'idempotency-key': 'k' })
+    // The first use of a session writes to the database: do that before the proxy is armed.
+    await app.ask('GET', '/api/user/profile/v1', { token })
+    await app.services.outbox.flush()
+    proxy.loseAnswerTo('COMMIT')
+    expect((await send()).status).toBe(503)
+    const again = await send()
+    expect(again.status).toBe(200)
+    expect((await fetchFile(app, again.json.response[0].url)).status).toBe(200)
+    const { db } = app.services
+    const rows = await db.read.select().from(db.tables.attachments)
+    expect(rows.map(({ key }) => key)).toEqual(await filesOf(app))
+  },
+)
 
 testInstances('does not repeat a change when the reply to its commit is lost', async () => {
   await using lossy = await createLossyApp()

@@ -8,9 +8,11 @@ import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
 type TableName = keyof TestApp['services']['db']['tables']
 
+/** Their column types tell times from numbers. */
+const SQLITE_TABLES = buildTables(sqliteColumns)
 const PROFILE = '/api/user/profile/v1'
 /** Tables whose rows name a user, and the column that does: by a foreign key, or as an app user id. */
-const USER_COLUMNS = Object.entries(buildTables(sqliteColumns)).flatMap(([name, table]) => {
+const USER_COLUMNS = Object.entries(SQLITE_TABLES).flatMap(([name, table]) => {
   const columns = getTableConfig(table as SQLiteTable).foreignKeys.flatMap((key) => {
     const { columns, foreignTable } = key.reference()
     return getTableName(foreignTable) === 'users' ? columns : []
@@ -94,7 +96,7 @@ function userDataOf({ services }: TestApp): Record<string, UserTable> {
 /** A row of the user in every table with a foreign key to users. */
 async function fillTables({ services: { db } }: TestApp, userId: string) {
   for (const { name, column } of OWNED) {
-    const columns = Object.entries(getTableColumns(db.tables[name]))
+    const columns = Object.entries(getTableColumns(SQLITE_TABLES[name]))
     const needed = columns.filter(([, { notNull, hasDefault }]) => notNull && !hasDefault)
     const row = Object.fromEntries(needed.map(([key, one]) => [key, valueFor(one as Column)]))
     await db.write(async (tx) => {

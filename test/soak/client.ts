@@ -13,11 +13,10 @@ export type Request = {
 
 export type Client = ReturnType<typeof createClient>
 
-/** A request that takes longer counts as hanging. */
-const HANG_MS = 60_000
-/** The delay before a retry doubles each time. */
-const FIRST_PAUSE_MS = 100
-const MAX_PAUSE_MS = 1_000
+/** In ms: a request that takes longer counts as hanging; refused clients wait longer each time. */
+const HANGS_AFTER = 60_000
+const FIRST_PAUSE = 100
+const LONGEST_PAUSE = 1_000
 /** The longest wait for an unavailable server, in ms. */
 const GIVES_UP_AFTER = 120_000
 
