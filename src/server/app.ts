@@ -1,6 +1,7 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { ATTACHMENTS_PATH } from '../features/attachments/routes.ts'
 import { encryption } from '../platform/encryption/plugin.ts'
+import type { RouteContext } from '../platform/feature.ts'
 import { authenticate } from '../platform/http/authenticate.ts'
 import { cors } from '../platform/http/cors.ts'
 import { describeApi, docs } from '../platform/http/docs.ts'
@@ -96,14 +97,15 @@ export function createConsoleApp(services: Services) {
 /** The documented routes: those that apps and the billing provider call. */
 function createApi(services: Services, translator: Translator): AnyElysia {
   const { languageOf, translate } = translator
-  const { config, checkSession, publicKeys } = services
-  const baseUrlOf = createBaseUrlOf(config.baseUrl)
-  const context = {
-    ...services,
+  const { config, checkSession, ipOf, countryOf, publicKeys } = services
+  const context: RouteContext = {
+    signedIn: authenticate(checkSession),
+    checkSession,
+    baseUrlOf: createBaseUrlOf(config.baseUrl),
+    ipOf,
+    countryOf,
     languageOf,
     translate,
-    baseUrlOf,
-    signedIn: authenticate(checkSession),
   }
   const api: AnyElysia = new Elysia({ name: 'api', normalize: false })
     .use(jwks({ publicKeys }))

@@ -1,5 +1,6 @@
 import { type AnyElysia, Elysia } from 'elysia'
 import { keysAdmin } from '../platform/encryption/admin.ts'
+import type { ConsoleContext } from '../platform/feature.ts'
 import {
   consoleGuard,
   operatorOf,
@@ -47,7 +48,7 @@ function createAdmin(services: Services) {
     const token = sessionTokenOf(request)
     return token !== null && (await checkSession(token)) !== null
   }
-  const context = { record, isSignedIn, baseUrlOf: createBaseUrlOf(config.baseUrl) }
+  const context: ConsoleContext = { record, isSignedIn, baseUrlOf: createBaseUrlOf(config.baseUrl) }
   const admin: AnyElysia = new Elysia({ name: 'admin', normalize: false, detail: { hide: true } })
     .use(guard)
     .use(keysAdmin({ ...services, record }))
