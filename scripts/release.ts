@@ -60,7 +60,7 @@ if (privateKey === null)
     'NOT signed: without RELEASE_KEY "homeport upgrade" and install.sh refuse this release.',
   )
 
-/** The executables accept releases signed by the key of their own release or by those of `RELEASE_PUBLIC_KEY`. */
+/** Executables accept releases signed with the key that signed them, or with a key in `RELEASE_PUBLIC_KEY`. */
 function pinKey() {
   const others = (process.env['RELEASE_PUBLIC_KEY'] ?? '').split(',')
   const keys = [...(privateKey ? [publicKeyOf(privateKey)] : []), ...others].filter(Boolean)

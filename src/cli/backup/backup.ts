@@ -102,7 +102,7 @@ async function write(config: Config, path: string, key: string | null): Promise<
   }
 }
 
-/** A running server keeps the files of deleted attachments. Without one, no server may start meanwhile. */
+/** A running server keeps the files of deleted attachments. Without one, no server may start during the backup. */
 async function withRemovalsHeld<T>(config: Config, work: () => Promise<T>): Promise<T> {
   const hold = (ms: number) => askServer(config, holdCommand, ms, 'work')
   if ((await hold(HOLD_MS)) === null) {

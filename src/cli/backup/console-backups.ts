@@ -6,7 +6,7 @@ import type { Backups } from '../../usecases/admin/backups.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, listBackups, listUnfinished } from './backups.ts'
 
-/** How often the console is told the progress. */
+/** How often the console gets a progress update. */
 const PROGRESS_INTERVAL_MS = 300
 
 /** Backups for the console. A child process writes and reads each. */

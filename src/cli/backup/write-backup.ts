@@ -34,7 +34,7 @@ const SYNC_INTERVAL_MS = 20
 
 /**
  * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as they are at the
- * start. Writers go on; attachments must not be removed meanwhile. Leaves nothing behind when it throws.
+ * start. Writes continue; no attachment may be removed while it runs. Leaves nothing behind when it throws.
  */
 export async function writeBackup(options: BackupOptions): Promise<Written> {
   const { dataDir, path, key, keys, now, onProgress } = options

@@ -51,7 +51,7 @@ const COMPARED = 'compared'
 
 /**
  * Copies the missing files to where `to` stores files, then reads all of them back and compares their SHA-256. `folder`
- * holds the files on the disk. Skips files that are deleted meanwhile. Throws `CommandError` for one that differs.
+ * holds the files on the disk. Skips files that are deleted during the copy. Throws `CommandError` for one that differs.
  */
 export async function copyFiles(
   from: Files,
@@ -107,7 +107,7 @@ async function forEachKey(
   )
 }
 
-/** Copies a file to a path that the target may move; null when it was deleted meanwhile. */
+/** Copies a file to a path that the target may move; null when it was deleted during the copy. */
 async function fetchCopy(files: Files, key: string, work: string): Promise<string | null> {
   const opened = await files.open(key)
   if (!opened) return null
