@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { type Column, eq, getTableColumns, getTableName } from 'drizzle-orm'
 import { getTableConfig, type SQLiteTable } from 'drizzle-orm/sqlite-core'
 import { sqliteColumns } from '../../src/platform/db/sqlite/columns.ts'
-import type { UserTable } from '../../src/platform/user-table.ts'
+import { byForeignKey, type UserTable } from '../../src/platform/user-table.ts'
 import { buildTables } from '../../src/server/features.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
 
@@ -21,7 +21,7 @@ const USER_COLUMNS = Object.entries(SQLITE_TABLES).flatMap(([name, table]) => {
   const column = keys.find((key) =>
     columns.some((one) => one === getTableColumns(table)[key as never]),
   )
-  const named = column ?? keys.find((key) => /^(userId|appUserId)$/.test(key))
+  const named = column ?? keys.find((key) => /user|owner|member|account|authorId/i.test(key))
   return named === undefined
     ? []
     : [{ name: name as TableName, column: named, isKey: column !== undefined }]
@@ -48,6 +48,13 @@ test('a table that is not deleted, exported or merged says why', async () => {
       expect([name, reason, reason.split(' ').length > 3]).toEqual([name, reason, true])
     }
   }
+})
+
+test('only tables with a foreign key leave their deletion to it', async () => {
+  await using app = await createTestApp()
+  const left = Object.entries(userDataOf(app)).filter(([, one]) => one.deletion === byForeignKey)
+  const keyed = OWNED.map(({ name }) => String(name))
+  expect(left.map(([name]) => name).filter((name) => !keyed.includes(name))).toEqual([])
 })
 
 test('deleting an account leaves no row that names the user', async () => {

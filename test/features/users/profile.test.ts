@@ -1,8 +1,11 @@
 import { expect, test } from 'bun:test'
+import type { TSchema } from 'elysia'
+import { ProfilePatch } from '../../../src/features/users/profile/model.ts'
 import { createTestApp } from '../../support/app.ts'
 import { filesOf } from '../../support/attachments.ts'
 
 const PATH = '/api/user/profile/v1'
+const CHANGES: Record<string, TSchema> = ProfilePatch.properties.profile.anyOf[0].properties
 
 test('a patch changes what it names and leaves the rest', async () => {
   await using app = await createTestApp()
@@ -23,6 +26,17 @@ test('a patch changes what it names and leaves the rest', async () => {
   expect(unchanged.json.response).toEqual(expected)
   expect((await app.ask('GET', PATH, { token })).json.response).toEqual(expected)
 })
+
+test.each(Object.entries(CHANGES).filter(([name]) => name !== 'avatarKey'))(
+  'a patch changes %s',
+  async (name, { examples }) => {
+    await using app = await createTestApp()
+    const { accessToken: token, user } = await app.register()
+    const json = { profile: { [name]: examples?.[0] } }
+    const { profile } = (await app.ask('PATCH', PATH, { token, json })).json.response
+    expect(profile[name]).not.toEqual(user.profile[name])
+  },
+)
 
 test('null restores the start value', async () => {
   await using app = await createTestApp()
