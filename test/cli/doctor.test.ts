@@ -91,6 +91,7 @@ onSqlite('its list is of a data directory')(
       'certificate',
     ]
     for (const name of wrong) expect(stdout).toMatch(new RegExp(`✗ ${name} .*\\n {16}\\S`))
+    expect(stdout).toMatch(/✗ certificate .*ECONNREFUSED/)
     expect(stdout).toContain('Did you mean BACKUP_KEEP?')
     expect(stdout).toMatch(/(3599|360[01]) s off/)
     expect(stdout).not.toContain('secret-password')

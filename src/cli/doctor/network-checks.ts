@@ -1,4 +1,5 @@
 import { lookup } from 'node:dns/promises'
+import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import type { Config } from '../../config.ts'
 import { feedOf } from '../../features/rates/providers.ts'
@@ -131,7 +132,10 @@ function faultOf(reading: Promise<unknown>): Promise<string | null> {
 
 function certificateEnd({ hostname, port }: URL): Promise<Date> {
   const { promise, resolve, reject } = Promise.withResolvers<Date>()
-  const options = { host: hostname, port: Number(port || 443), servername: hostname }
+  const host = hostname.replace(/^\[|\]$/g, '')
+  // Certificates are asked for by name only (RFC 6066).
+  const servername = isIP(host) ? '' : host
+  const options = { host, port: Number(port || 443), servername }
   const socket = connect(options, () => {
     resolve(new Date(socket.getPeerCertificate().valid_to))
     socket.end()
