@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { settled, textOf } from '../support/console-browser.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
 import { postJson } from '../support/requests.ts'
 
 const MANY = 3000
@@ -22,7 +22,7 @@ const world = useConsole()
 browserTest('a failed event has not changed access', async () => {
   const { page, context } = await world.open()
   await page.goto(await subscriptionOfAnn())
-  await settled(page)
+  await waitUntilLoaded(page)
   expect(await textOf(page.locator('.sentence'))).toContain('and will renew')
   const event = await textOf(cancellation(page))
   expect(event).toContain('failed')
@@ -44,7 +44,7 @@ browserTest('replays a failed event found from the overview', async () => {
   expect(await page.getByRole('alert').count()).toBe(0)
   expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
   await page.goto(await subscriptionOfAnn())
-  await settled(page)
+  await waitUntilLoaded(page)
   expect(await textOf(page.locator('.sentence'))).toContain('will not renew (cancelled on')
   const event = await textOf(cancellation(page))
   expect(event).not.toContain('failed')
@@ -84,13 +84,13 @@ independentTest('keeps filters in the address across reloads', async () => {
   const environment = page.getByLabel('Environment')
   const types = async () => new Set(await page.locator('main .list > li > a').allTextContents())
   await page.goto('/console/events')
-  await settled(page)
+  await waitUntilLoaded(page)
   expect((await types()).size).toBeGreaterThan(3)
   await type.selectOption('INITIAL_PURCHASE')
   await environment.selectOption('production')
   await page.waitForURL('**/events?type=INITIAL_PURCHASE&environment=production')
   await page.reload()
-  await settled(page)
+  await waitUntilLoaded(page)
   expect([await type.inputValue(), await environment.inputValue()]).toEqual([
     'INITIAL_PURCHASE',
     'production',
@@ -109,7 +109,7 @@ independentTest('shows an unlisted event type as selected', async () => {
   await deliverMany('RARE', 1)
   const { page, context } = await world.open()
   await page.goto('/console/events?type=RARE')
-  await settled(page)
+  await waitUntilLoaded(page)
   expect(await page.getByLabel('Type').inputValue()).toBe('RARE')
   await context.close()
 })
@@ -118,7 +118,7 @@ browserTest('replays all matches with progress and can be stopped', async () => 
   await deliverMany('MANY', MANY)
   const { page, context } = await world.open()
   await page.goto('/console/events?type=MANY')
-  await settled(page)
+  await waitUntilLoaded(page)
   await page.evaluate(recordStatus)
   const replay = page.getByRole('button', { name: 'Replay all matches' })
   await replay.click()
@@ -139,7 +139,7 @@ browserTest('pages through the log without gaps while events arrive', async () =
   const { page, context } = await world.open()
   await page.clock.install()
   await page.goto('/console/events')
-  await settled(page)
+  await waitUntilLoaded(page)
   const rows = page.locator('main .list > li > a')
   const onePage = await rows.count()
   await page.getByRole('button', { name: 'Load older' }).click()

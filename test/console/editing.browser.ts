@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Dialog, Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { settled, textOf } from '../support/console-browser.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const SETTINGS = '/api/user/app_settings/v1'
 const PLANS = '/api/user/pricing_plans/v1'
@@ -138,7 +138,7 @@ independentTest('asks before discarding unpublished changes', async () => {
   const edited = page.getByLabel('Support email')
   await page.goto('/console')
   await page.getByRole('link', { name: 'Settings' }).click()
-  await settled(page)
+  await waitUntilLoaded(page)
   await edited.fill('changed@example.com')
   await page.getByRole('link', { name: 'People', exact: true }).click()
   expect([asked.splice(0), await edited.inputValue()]).toEqual([['confirm'], 'changed@example.com'])
@@ -198,7 +198,7 @@ independentTest('names the field of an invalid value', async () => {
 
 async function show(page: Page, place: string) {
   await page.goto(`/console/${place}`)
-  await settled(page)
+  await waitUntilLoaded(page)
 }
 
 function press(page: Page, name: string | RegExp) {

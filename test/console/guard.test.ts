@@ -1,11 +1,9 @@
 import { describe, expect, test } from 'bun:test'
-import { join } from 'node:path'
 import { createTestApp, type TestApp } from '../support/app.ts'
 import { type OperatorBrowser, signInOperator } from '../support/operator.ts'
 
 type Role = 'reader' | 'operator' | 'owner'
 
-const CONSOLE = join(import.meta.dir, '../../src/console')
 const SAFE = 'GET'
 const ACCESS = /^(anyone|self|reader|operator|owner)$/
 const MINUTE = 60_000
@@ -66,20 +64,6 @@ test('each route declares who may call it', async () => {
   for (const { name, tags } of routesOf(app)) {
     expect([name, tags[0]]).toEqual([name, expect.stringMatching(ACCESS)])
   }
-})
-
-test('the page of the console uses every route', async () => {
-  await using app = await createTestApp()
-  const sources = [...new Bun.Glob('**/*.{ts,tsx}').scanSync(CONSOLE)]
-  const page = (
-    await Promise.all(sources.map((path) => Bun.file(`${CONSOLE}/${path}`).text()))
-  ).join()
-  const isNamed = (word: string) => new RegExp(`['\`/]${word}['\`/?]`).test(page)
-  const words = routesOf(app).map(({ name, path }) => ({ name, words: path.split('/').slice(3) }))
-  const unused = words.filter(
-    (route) => !route.words.every((word) => word === 'x' || isNamed(word)),
-  )
-  expect(unused.map(({ name }) => name)).toEqual([])
 })
 
 test('only login routes answer without a session', async () => {

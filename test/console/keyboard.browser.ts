@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { independentTest, useConsole } from '../support/console.ts'
-import { settled, textOf } from '../support/console-browser.ts'
+import { textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const MAX_TABS = 60
 
@@ -53,7 +53,7 @@ independentTest('shortcuts open screens and focus their headings', async () => {
 independentTest('j and k move along a list and stop at its ends', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people')
-  await settled(page)
+  await waitUntilLoaded(page)
   const names = await page.locator('main .list > li > a').allTextContents()
   const path: string[] = []
   for (const key of ['j', 'j', 'k', 'k', 'j']) {
@@ -81,7 +81,7 @@ independentTest('? lists the shortcuts, which are off while a dialog is open', a
 independentTest('shortcuts are off in text fields', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/audit')
-  await settled(page)
+  await waitUntilLoaded(page)
   for (const field of [page.getByRole('searchbox'), page.getByLabel(/^Action/)]) {
     await field.focus()
     await page.keyboard.type('/?gpjk')
@@ -115,7 +115,7 @@ independentTest('a dialog traps the focus and returns it', async () => {
   const { page, context } = await world.open()
   const { users } = await world.ask('people?q=carla@example.com')
   await page.goto(`/console/people/${users[0].id}`)
-  await settled(page)
+  await waitUntilLoaded(page)
   await tabTo(page, /^BUTTON Delete .* account$/)
   await page.keyboard.press('Enter')
   await page.getByRole('dialog').waitFor()
@@ -139,7 +139,7 @@ independentTest('a dialog traps the focus and returns it', async () => {
 independentTest('the focus is always visible', async () => {
   const { page, context } = await world.open()
   await page.goto('/console/people')
-  await settled(page)
+  await waitUntilLoaded(page)
   const hidden: string[] = []
   const outline = `(() => {
     const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement)
@@ -156,7 +156,7 @@ independentTest('the focus is always visible', async () => {
 
 async function begin(page: Page) {
   await page.goto('/console')
-  await settled(page)
+  await waitUntilLoaded(page)
 }
 
 /** The tag and text of the focused element. */

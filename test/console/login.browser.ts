@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { Secret, TOTP } from 'otpauth'
 import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { PLAIN_HOST, settled, textOf } from '../support/console-browser.ts'
+import { PLAIN_HOST, textOf, waitUntilLoaded } from '../support/console-browser.ts'
 
 const FIRST = 'homeport operators add your-name'
 
@@ -149,7 +149,7 @@ independentTest('asks for HTTPS when loaded over plain HTTP', async () => {
 
 async function overview(page: Page) {
   await page.getByRole('heading', { name: 'Overview' }).waitFor()
-  await settled(page)
+  await waitUntilLoaded(page)
 }
 
 async function signIn(page: Page, name: string, code = '') {

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import type { Page } from 'playwright-core'
 import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { independentTest, useConsole } from '../support/console.ts'
-import { settled, textOf, tooWideIn, violationsIn } from '../support/console-browser.ts'
+import { findOverflow, textOf, violationsIn, waitUntilLoaded } from '../support/console-browser.ts'
 import { phonePhoto } from '../support/pictures.ts'
 import { postJson } from '../support/requests.ts'
 
@@ -41,11 +41,11 @@ independentTest('shows foreign markup as text on every screen', async () => {
   const wrong: string[] = []
   for (const [path, seen = /./] of places) {
     await page.goto(path)
-    await settled(page)
+    await waitUntilLoaded(page)
     await page.evaluate('for (const one of document.querySelectorAll("details")) one.open = true')
     if (!seen.test(await textOf(page.locator('main')))) wrong.push(`${path} does not show it`)
     if (await hasRun(page)) wrong.push(`${path} runs it`)
-    const tooWide = await tooWideIn(page)
+    const tooWide = await findOverflow(page)
     if (tooWide) wrong.push(`${path} scrolls sideways: ${tooWide}`)
   }
   expect(wrong).toEqual([])
@@ -72,7 +72,7 @@ independentTest('opens an event whose id needs escaping in a URL', async () => {
 independentTest('shows markup in the app name as text before sign-in', async () => {
   const { page, faults, context } = await world.openSignedOut()
   await page.goto('/console')
-  await settled(page)
+  await waitUntilLoaded(page)
   expect(await textOf(page.locator('h1'))).toContain('<img')
   expect(await hasRun(page)).toBe(false)
   expect(violationsIn(faults)).toEqual([])

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { browserTest, useConsole } from '../support/console.ts'
-import { tooWideIn } from '../support/console-browser.ts'
+import { findOverflow } from '../support/console-browser.ts'
 import { type Shown, screensOf, show } from '../support/console-screens.ts'
 
 const AXE = join(import.meta.dir, '..', '..', 'node_modules', 'axe-core', 'axe.min.js')
@@ -48,7 +48,7 @@ browserTest('every screen is accessible in light and dark', async () => {
     for (const width of WIDTHS) {
       if (shown.width !== undefined && shown.width !== width) continue
       await page.setViewportSize({ width, height: 800 })
-      const tooWide = await tooWideIn(page)
+      const tooWide = await findOverflow(page)
       await page.emulateMedia({ colorScheme: 'light' })
       const inLight = await violationsOf(page, { type: 'tag', values: TAGS })
       await page.emulateMedia({ colorScheme: 'dark' })

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { join } from 'node:path'
 import type { Page } from 'playwright-core'
 import { browserTest, independentTest, useConsole } from '../support/console.ts'
-import { settled } from '../support/console-browser.ts'
+import { waitUntilLoaded } from '../support/console-browser.ts'
 
 const BUILT = join(import.meta.dir, '..', '..', 'dist', 'console')
 const MAX_FIRST_LOAD_BYTES = 60_000
@@ -34,12 +34,12 @@ independentTest('loads the chart code on Metrics only', async () => {
   const reply = { contentType: 'application/json', body }
   await page.route('**/console/api/metrics*', (route) => route.fulfill(reply))
   await page.goto('/console')
-  await settled(page)
+  await waitUntilLoaded(page)
   const first = [...scripts]
   for (const link of await page.locator('nav.side a').all()) {
     if ((await link.textContent()) === 'Metrics') continue
     await link.click()
-    await settled(page)
+    await waitUntilLoaded(page)
   }
   expect(scripts).toEqual(first)
   await page.getByRole('link', { name: 'Metrics' }).click()
@@ -61,7 +61,7 @@ browserTest('paints within a second on a slow phone, without layout shifts', asy
   const paints: number[] = []
   for (const place of ['', '', '', '/people', '/events', '/settings']) {
     await page.goto(`/console${place}`)
-    await settled(page)
+    await waitUntilLoaded(page)
     await Bun.sleep(200)
     expect([place, await page.evaluate('shifts')]).toEqual([place, []])
     const paint = `performance.getEntriesByName('first-contentful-paint')[0].startTime`
@@ -82,7 +82,7 @@ async function filesOf(page: Page, path: string): Promise<string[]> {
   }
   page.on('request', collect)
   await page.goto(path)
-  await settled(page)
+  await waitUntilLoaded(page)
   page.off('request', collect)
   const icon = await page.locator('link[rel=icon]').getAttribute('href')
   return [...new Set(['index.html', icon?.split('/').at(-1) ?? '', ...names])]
