@@ -4,6 +4,7 @@ import { isCurrency } from './lib/locale.ts'
 import {
   anyText,
   appLink,
+  externalUrl,
   host,
   httpsOrigin,
   isHostName,
@@ -13,7 +14,6 @@ import {
   mailUrl,
   oneOf,
   origin,
-  outsideUrl,
   postgresUrl,
   s3Url,
   schedule,
@@ -89,7 +89,7 @@ function readNetwork({ read, optional, path, all, isOn, integer, port: readPort 
     tlsCert,
     tlsKey,
     isTls,
-    acmeUrl: read('ACME_URL', LETS_ENCRYPT, OUTSIDE_URL, outsideUrl),
+    acmeUrl: read('ACME_URL', LETS_ENCRYPT, OUTSIDE_URL, externalUrl),
     /** Answers the certificate authority and redirects everything else to https. */
     httpPort: readPort('HTTP_PORT', tlsDomains.length > 0 ? 80 : null),
     port,
@@ -197,7 +197,7 @@ function readBilling({ read, optional, choice }: SettingsReader) {
     webhookSigningSecret: optional('WEBHOOK_SIGNING_SECRET', 'a secret', anyText),
     rcApiKey: optional('RC_API_KEY', 'a key', anyText),
     rcApiUrl: read('RC_API_URL', 'https://api.revenuecat.com', OUTSIDE_URL, (text) =>
-      outsideUrl(text)?.replace(/\/+$/, ''),
+      externalUrl(text)?.replace(/\/+$/, ''),
     ),
     billingSandbox: choice('BILLING_SANDBOX', ['separate', 'ignore'], 'separate'),
   }
@@ -210,7 +210,7 @@ function readRates({ read, optional, choice }: SettingsReader) {
       ['ecb', 'frankfurter', 'openexchangerates', 'off'],
       'ecb',
     ),
-    ratesUrl: optional('RATES_URL', OUTSIDE_URL, outsideUrl),
+    ratesUrl: optional('RATES_URL', OUTSIDE_URL, externalUrl),
     ratesApiKey: optional('RATES_API_KEY', 'a key', anyText),
     ratesBase: read('RATES_BASE', 'USD', 'an ISO 4217 code such as USD', (text) =>
       isCurrency(text.toUpperCase()) ? text.toUpperCase() : undefined,

@@ -5,12 +5,12 @@ import { join } from 'node:path'
 import { calculateJwkThumbprint, exportJWK, generateKeyPair, importJWK, type JWK } from 'jose'
 import { ConfigError } from './config.ts'
 import { makeFolder, writeDurably } from './lib/durable-file.ts'
-import type { KeptText } from './lib/key-ring.ts'
+import type { StoredText } from './lib/key-ring.ts'
 
 /** Generated keys: created on the first start, stored where only this user can read them. */
 export type Secrets = {
   /** The keys that sign access tokens, which rotate: see `lib/key-ring.ts`. */
-  accessTokenKeys: KeptText
+  accessTokenKeys: StoredText
   /** Derives the successor of a refresh token. */
   refreshKey: Buffer
   /** Signs the URLs of private files. */
@@ -20,7 +20,7 @@ export type Secrets = {
   /** Hashes recovery codes, which are too short for an unkeyed hash. */
   recoveryKey: Buffer
   /** The keys for payload encryption, which rotate: see `lib/key-ring.ts`. */
-  encryptionKeys: KeptText
+  encryptionKeys: StoredText
   /** Derives the pseudonyms that replace deleted users in the billing log. */
   pseudonymKey: Buffer
 }
@@ -95,26 +95,26 @@ export async function discardBadSecrets(folder: string, schemaVersion: number) {
   return lost
 }
 
-/** Loads the secrets from `keep` and creates missing ones. Call `checkSecrets` first. */
-export async function loadSecrets(keep: (name: SecretName) => KeptText): Promise<Secrets> {
-  const accessTokenKeys = keep('access-token.jwk')
-  await accessTokenKeys.readOrMake(makeSigningKey)
+/** Loads the secrets from `secretStore` and creates missing ones. Call `checkSecrets` first. */
+export async function loadSecrets(secretStore: (name: SecretName) => StoredText): Promise<Secrets> {
+  const accessTokenKeys = secretStore('access-token.jwk')
+  await accessTokenKeys.readOrCreate(makeSigningKey)
   return {
     accessTokenKeys,
-    refreshKey: await symmetricKey(keep('refresh-token.key')),
-    fileUrlKey: await symmetricKey(keep('file-url.key')),
-    sealKey: await symmetricKey(keep('seal.key')),
-    recoveryKey: await symmetricKey(keep('recovery-code.key')),
-    encryptionKeys: keep('encryption-keys.json'),
-    pseudonymKey: await symmetricKey(keep('pseudonym.key')),
+    refreshKey: await symmetricKey(secretStore('refresh-token.key')),
+    fileUrlKey: await symmetricKey(secretStore('file-url.key')),
+    sealKey: await symmetricKey(secretStore('seal.key')),
+    recoveryKey: await symmetricKey(secretStore('recovery-code.key')),
+    encryptionKeys: secretStore('encryption-keys.json'),
+    pseudonymKey: await symmetricKey(secretStore('pseudonym.key')),
   }
 }
 
 /** A secret in a file of `folder`, for a single process. */
-export function secretFile(folder: string, name: SecretName): KeptText {
+export function secretFile(folder: string, name: SecretName): StoredText {
   const path = join(folder, name)
   return {
-    async readOrMake(make) {
+    async readOrCreate(make) {
       await makeFolder(folder)
       if (!existsSync(path)) await writeDurably(path, await make(), 0o600)
       return readFile(path, 'utf8')
@@ -124,8 +124,8 @@ export function secretFile(folder: string, name: SecretName): KeptText {
   }
 }
 
-async function symmetricKey({ readOrMake }: KeptText): Promise<Buffer> {
-  const hex = await readOrMake(async () => randomBytes(32).toString('hex'))
+async function symmetricKey({ readOrCreate }: StoredText): Promise<Buffer> {
+  const hex = await readOrCreate(async () => randomBytes(32).toString('hex'))
   return Buffer.from(hex.trim(), 'hex')
 }
 

@@ -71,7 +71,7 @@ test('every file belongs to a layer and imports only from its own or a lower one
   expect(files.filter(({ path }) => layerOf(path) < 0).map(({ path }) => path)).toEqual([])
 })
 
-test('features do not know each other', () => {
+test('features do not import each other', () => {
   const featureOf = (path: string) => /^features\/([^/]+)\//.exec(path)?.[1]
   const faults = files.flatMap(({ path, imports }) =>
     imports.own
@@ -82,7 +82,7 @@ test('features do not know each other', () => {
   expect(faults).toEqual([])
 })
 
-test('no import leads back to where it came from', () => {
+test('there are no circular imports', () => {
   const byPath = new Map(files.map((file) => [file.path, file.imports.own]))
   const done = new Set<string>()
   const cycles: string[] = []
@@ -96,7 +96,7 @@ test('no import leads back to where it came from', () => {
   expect(cycles).toEqual([])
 })
 
-test('the client takes nothing but types from the server, and jose alone from others', () => {
+test('the client imports only types from the server, and no package except jose', () => {
   const client = files.filter(({ path }) => path.startsWith('client/'))
   expect(client.length).toBeGreaterThan(5)
   const taken = client.flatMap(({ text }) => [
@@ -106,7 +106,7 @@ test('the client takes nothing but types from the server, and jose alone from ot
   expect([...new Set(foreign)]).toEqual(['jose'])
 })
 
-test('the console takes types from the server, and what it shares with it from lib/', () => {
+test('the console imports only types from the server, and values only from lib/', () => {
   const page = files.filter(({ path }) => path.startsWith('console/'))
   expect(page.length).toBeGreaterThan(20)
   const faults = page.flatMap(({ path, text }) =>
@@ -122,7 +122,7 @@ test('the console takes types from the server, and what it shares with it from l
   expect(reaching.map(({ path }) => path)).toEqual([])
 })
 
-test('bodies are read where sealed ones are opened', () => {
+test('only body.ts reads request bodies', () => {
   const readers = having(/request\.(body|bytes|text|json|formData|arrayBuffer|blob)\b/)
   expect(readers.filter((path) => !/^(client|console)\//.test(path))).toEqual([
     'platform/http/body.ts',
@@ -137,7 +137,7 @@ test('only config.ts reads the environment', () => {
 const SPEAKS_HTTP =
   /(^|\/)(routes|model)\.ts$|\/routes\/|upload\/receive-uploads\.ts$|storage\/serve\.ts$|(^|\/)(admin|feature)\.ts$|settings\/(audience|conditions)\.ts$/
 
-test('no file of a feature but its routes and models knows Elysia, HTTP or the configuration', () => {
+test('only routes and models of a feature use Elysia, HTTP or the configuration', () => {
   const silent = files.filter(({ path }) => path.startsWith('features/') && !SPEAKS_HTTP.test(path))
   expect(silent.length).toBeGreaterThan(50)
   const faults = silent.flatMap(({ path, text, imports }) => [
@@ -157,7 +157,7 @@ test('no routes.ts reaches into the database', () => {
   expect(faults.map(({ path }) => path)).toEqual([])
 })
 
-test('http/ knows no path and no tag of a feature', () => {
+test('http/ contains no feature paths', () => {
   const faults = files.filter(
     ({ path, text }) =>
       path.startsWith('platform/http/') && /\/api\/\w|\/auth\/|features\//.test(text),
@@ -165,7 +165,7 @@ test('http/ knows no path and no tag of a feature', () => {
   expect(faults.map(({ path }) => path)).toEqual([])
 })
 
-test('no engine shows outside of db/', () => {
+test('only db/ contains engine-specific code', () => {
   const own =
     /bun:sqlite|drizzle-orm\/(?!sql)|\bPRAGMA\b|\bVACUUM\b|excluded\.|(?<!Math\.)\bmax\(0,|SQLITE_|sql<|sql`\$\{sql\./
   const faults = having(own).filter((path) => !path.startsWith('platform/db/'))
@@ -195,7 +195,7 @@ test('tables are named only in schema.ts files, and every feature is listed', ()
   }
 })
 
-test('what is exported is used elsewhere', () => {
+test('there are no unused exports', () => {
   const tests = [
     ...testFiles(),
     ...[...new Bun.Glob('scripts/*.ts').scanSync(ROOT), 'drizzle/postgres/tables.cjs'].map(

@@ -174,7 +174,7 @@ const NEEDED: Record<string, Record<string, string>> = {
   APPLE_PRIVATE_KEY: { APPLE_TEAM_ID: 'team', APPLE_KEY_ID: 'key' },
 }
 
-test('every variable that is read stands in the grid', () => {
+test('the table lists every variable that is read', () => {
   const names = new Set<string>()
   const recorder = new Proxy({} as Record<string, string>, {
     get(_, name) {
@@ -234,7 +234,7 @@ test.each([
   expect(readConfig({}, { APP_LINK_URL }).appLinkUrl).toBe(begin)
 })
 
-test('names that are nearly ours are taken for misspelt, others for foreign', () => {
+test('reports near misses as misspelled variables and ignores unrelated ones', () => {
   const given = ['SMTP_URI', 'DATADIR', 'homeport_base_url', 'WEBHOOK_TOKENS', 'TRUSTED_PROXYS']
   const foreign = ['HOME', 'POST', 'HOSTNAME', 'NODE_ENV', 'DATABASE', 'BASH_ENV', 'LOGNAME']
   const environment = Object.fromEntries([...given, ...foreign].map((name) => [name, 'x']))

@@ -11,7 +11,7 @@ import { readBody, readJson } from '../platform/http/body.ts'
 import { decodedHeader } from '../platform/http/request-headers.ts'
 import { pathOf, targetOf } from '../platform/http/request-url.ts'
 import type { Services } from '../server/services.ts'
-import { carryOut, currentUser, type ServiceCommand } from './command.ts'
+import { currentUser, executeCommand, type ServiceCommand } from './command.ts'
 
 /** The reply of the server to a command over its socket. */
 type Answer =
@@ -47,7 +47,7 @@ export async function serveCommands(services: Services, commands: ServiceCommand
         const user = decodedHeader(request.headers.get(USER))
         const outcome =
           part === 'work'
-            ? await carryOut(command, services, input, user)
+            ? await executeCommand(command, services, input, user)
             : await command.risk?.(services, input)
         return Response.json({ outcome: outcome ?? null })
       } catch (error) {

@@ -18,7 +18,7 @@ export type ServiceCommand = DataCommand<Services>
 export type Command = ServiceCommand | LocalCommand
 
 /** Carries a command out, and records its changes in the log and the audit log under the name `user`. */
-export async function carryOut(
+export async function executeCommand(
   command: ServiceCommand,
   services: Services,
   input: unknown,

@@ -1,5 +1,5 @@
 import { CommandError } from '../lib/command.ts'
-import type { KeptText } from '../lib/key-ring.ts'
+import type { StoredText } from '../lib/key-ring.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { SecretName } from '../secrets.ts'
 import type { Tables } from '../server/features.ts'
@@ -14,7 +14,7 @@ export type Engine = {
   migrated: string[]
   /** Lost secrets that were replaced, and what that breaks. */
   replaced: { name: SecretName; breaks: string }[]
-  keep: (name: SecretName) => KeptText
+  secretStore: (name: SecretName) => StoredText
 } & AsyncDisposable
 
 /** Throws `CommandError` when opening the database would change its schema although it must not. */

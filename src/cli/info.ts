@@ -63,7 +63,7 @@ export const health: LocalCommand = {
     const answer = await askServer(config(), readinessCommand, null, 'work')
     if (answer === null) {
       if (json) console.log(JSON.stringify({ server: 'not running' }))
-      process.stderr.write(`No server runs on ${config().dataDir}.\n`)
+      process.stderr.write(`No server is running on ${config().dataDir}.\n`)
       return EXIT.failed
     }
     const parts = answer.outcome as Awaited<ReturnType<Services['readiness']>>

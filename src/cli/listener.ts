@@ -20,7 +20,7 @@ import type { Certificate } from './tls/certificate.ts'
 
 type App = ReturnType<typeof createApp>
 
-/** Above all our own limits, so that we answer a body that is too large and not Bun. */
+/** Above all our own limits, so that we refuse a body that is too large, not Bun. */
 const MAX_BODY_BYTES = 128 * 1024 * 1024
 /** The runtime's maximum. */
 const MAX_IDLE_SECONDS = 255
@@ -129,17 +129,17 @@ export function createListener(config: Config, log: Log) {
     }
   }
 
-  /** Lets requests in flight finish, or cuts them off when `again` resolves. */
-  async function stop(again: Promise<unknown>) {
+  /** Lets requests in flight finish, or cuts them off when `secondSignal` resolves. */
+  async function stop(secondSignal: Promise<unknown>) {
     await forwarded?.stop()
-    await Promise.all([...sockets].map((socket) => drain(socket.server(), again, log)))
+    await Promise.all([...sockets].map((socket) => drain(socket.server(), secondSignal, log)))
   }
 
   /** Forwards new requests to the next process, and returns when no request of ours needs the data. */
-  async function handOver(again: Promise<unknown>) {
+  async function handOver(secondSignal: Promise<unknown>) {
     const forward = createForward(config)
     let isStopped = false
-    void again.then(() => {
+    void secondSignal.then(() => {
       isStopped = true
     })
     const forwardedStops = forwarded?.stop()

@@ -8,8 +8,8 @@ import { loadSecrets, type SecretName } from '../secrets.ts'
 import { readPegs, seed } from '../server/seed.ts'
 import { createServices, type Services, type ServicesDeps } from '../server/services.ts'
 import type { HostState } from '../usecases/monitoring/host-state.ts'
+import { createBackupState } from './backup/jobs.ts'
 import { finishRestore } from './backup/replace-data.ts'
-import { createBackupState } from './backup/timers.ts'
 import { asCommandError, lockData } from './data-directory.ts'
 import type { SchemaChange } from './engine.ts'
 import { DatabaseUnreachable, openPostgres } from './open-postgres.ts'
@@ -35,7 +35,7 @@ type Overrides = Pick<
   | 'servingSince'
   | 'backups'
   | 'liveLines'
-  | 'timerRuns'
+  | 'jobRuns'
 > &
   Partial<Pick<HostState, 'certificate'>>
 
@@ -83,9 +83,9 @@ async function openLocked(
     db,
     log,
     pegs: await readPegs(),
-    secrets: await loadSecrets(engine.keep),
+    secrets: await loadSecrets(engine.secretStore),
     imageCommand: programCommand('image-worker', nativeDir, String(dataOwner)),
-    host: { certificate, backup: createBackupState(config, given.timerRuns) },
+    host: { certificate, backup: createBackupState(config, given.jobRuns) },
     ...given,
   })
   opening.defer(() => services.imageQueue.stop())

@@ -34,17 +34,21 @@ type Connecting = {
 
 /** Connects to the server of `DATABASE_URL`, and creates or migrates its schema. */
 export async function openPostgres(config: Config, schema: SchemaChange): Promise<Engine> {
-  const { db, migrated, keep, close } = await connectPostgres(config.databaseUrl ?? '', config, {
-    connections: config.databasePool,
-    schema,
-  })
+  const { db, migrated, secretStore, close } = await connectPostgres(
+    config.databaseUrl ?? '',
+    config,
+    {
+      connections: config.databasePool,
+      schema,
+    },
+  )
   if (await db.isCopyUnfinished()) {
     await close()
     throw new CommandError(
       `The copy into ${db.place} is unfinished: repeat the interrupted "homeport db copy" or "homeport restore".`,
     )
   }
-  return { db, migrated, replaced: [], keep, [Symbol.asyncDispose]: close }
+  return { db, migrated, replaced: [], secretStore, [Symbol.asyncDispose]: close }
 }
 
 /**
@@ -67,8 +71,8 @@ export async function connectPostgres(
     const sealKey = createHash('sha256')
       .update(secretKey ?? '')
       .digest()
-    const { keep, stop } = createSharedSecrets(pools.changes, sealKey)
-    return { db, pools, migrated, keep, close }
+    const { secretStore, stop } = createSharedSecrets(pools.changes, sealKey)
+    return { db, pools, migrated, secretStore, close }
 
     async function close() {
       stop()

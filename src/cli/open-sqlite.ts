@@ -56,7 +56,7 @@ export async function openSqlite(
     migrated,
     replaced,
     // A start refuses secrets without a database, so create the database first.
-    keep: (name: SecretName) => secretFile(secrets, name),
+    secretStore: (name: SecretName) => secretFile(secrets, name),
     async [Symbol.asyncDispose]() {
       await db.stopWriting('closing')
       await db.close()

@@ -1,13 +1,13 @@
 import type { Config } from '../config.ts'
 import { EXIT } from '../lib/command.ts'
+import { type JobRun, startJobs } from '../lib/jobs.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import type { Log } from '../lib/log.ts'
 import { onQuietAfterLoad } from '../lib/quiet-time.ts'
-import { startTimers, type TimerRun } from '../lib/timer.ts'
 import type { Services } from '../server/services.ts'
 import { holdCommand } from './backup/backup.ts'
 import { createConsoleBackups } from './backup/console-backups.ts'
-import { backupTimers, warnOfTarget } from './backup/timers.ts'
+import { backupJobs, warnOfTarget } from './backup/jobs.ts'
 import { serveCommands } from './command-socket.ts'
 import { dataCommands } from './data-commands.ts'
 import { addDemoData } from './demo.ts'
@@ -22,19 +22,19 @@ import { announce } from './server-log.ts'
 import { createHandover, findServer, requireOpenable, takeOver } from './service/handover.ts'
 import type { createNotifier } from './service/notify.ts'
 import { recordService } from './service/service-record.ts'
-import { snapshotTimers } from './snapshots.ts'
+import { snapshotJobs } from './snapshots.ts'
 import type { Certificate } from './tls/certificate.ts'
 import { loadCertificate, startTls, type Tls } from './tls/tls.ts'
 
 /** After these faults the server stops writing. */
 const FAULTS = new Map([
-  ['disk', 'the disk did not keep what was written: check it, for example with "dmesg"'],
+  ['disk', 'the disk lost data that was written: check it, for example with "dmesg"'],
   ['damage', 'the database is damaged: restore it from a backup'],
 ])
 /** How long we wait for a database server that starts at the same time. */
 const DATABASE_START_MS = 30_000
 
-/** What remains for the whole process, even after a hand-over. */
+/** State that lives as long as the process, even after a hand-over. */
 type ServerProcess = {
   config: Config
   log: Log
@@ -78,10 +78,10 @@ export async function runServer(
   const certificate = config.isTls
     ? () => ({ isFailing: tls?.isFailing() ?? false, validTo: tls?.validTo() ?? null })
     : null
-  const timerRuns = new Map<string, TimerRun | null>()
+  const jobRuns = new Map<string, JobRun | null>()
   const servingSince = new Date()
   const backups = createConsoleBackups(config)
-  const live = { servingSince, certificate, liveLines, timerRuns, backups }
+  const live = { servingSince, certificate, liveLines, jobRuns, backups }
   const startedAt = performance.now()
   const isWaiting = () =>
     !signals.isStopping() &&
@@ -110,17 +110,17 @@ export async function runServer(
   )
   // A network disk may take long to answer.
   void warnOfTarget(config, log)
-  const stopTimers = startTimers(
-    [...services.jobs, ...backupTimers(config, log), ...snapshotTimers(config)],
+  const stopJobs = startJobs(
+    [...services.jobs, ...backupJobs(config, log), ...snapshotJobs(config)],
     {
       log,
-      claim: services.db.claimTimer,
-      runs: timerRuns,
+      claim: services.db.claimJob,
+      runs: jobRuns,
       readLastKnown: services.recorder.newestAt,
       readSkew: services.db.clockSkew,
     },
   )
-  stack.defer(stopTimers)
+  stack.defer(stopJobs)
   stack.defer(onQuietAfterLoad(() => releaseMemory(services)))
   stack.defer(() => commands.stop(true))
   let isHandedOver = false
@@ -148,7 +148,7 @@ export async function runServer(
   if (reason === 'handover') {
     isHandedOver = true
     await stack.disposeAsync()
-    if (!(await Promise.race([handover.isServed(), signals.first]))) return 'returning'
+    if (!(await Promise.race([handover.waitForSuccessor(), signals.first]))) return 'returning'
     await listener.linger(signals.first)
     return EXIT.done
   }

@@ -7,7 +7,7 @@ import { createLog } from '../lib/log.ts'
 import { DatabaseRefusal } from '../platform/db/postgres/migrate.ts'
 import { openingFault } from '../platform/db/sqlite/storage-error.ts'
 import { ArchiveError } from './backup/archive.ts'
-import { type Command, carryOut, currentUser, type ServiceCommand } from './command.ts'
+import { type Command, currentUser, executeCommand, type ServiceCommand } from './command.ts'
 import { askServer } from './command-socket.ts'
 import { commands } from './commands.ts'
 import { requireData } from './data-directory.ts'
@@ -75,7 +75,7 @@ async function perform(
   await using data = await openData(config, createLog('error'), {}, { schema: 'none' })
   const outcome =
     part === 'work'
-      ? await carryOut(command, data.services, input, currentUser())
+      ? await executeCommand(command, data.services, input, currentUser())
       : await command.risk?.(data.services, input)
   // As over the socket, so that both ways print the same.
   return JSON.parse(JSON.stringify(outcome ?? null))

@@ -31,7 +31,7 @@ export const serve: LocalCommand = {
     try {
       let outcome = await runServer(server, isSuccessor ? 'successor' : 'first', demo === true)
       while (outcome === 'returning') {
-        log.error('the next process ended before it served: this one serves again')
+        log.error('the new process ended before it was serving: this one resumes serving')
         outcome = await runServer(server, 'returning', false)
       }
       return outcome

@@ -1,5 +1,5 @@
 import { type Config, ConfigError } from '../config.ts'
-import { exposedStore } from '../features/attachments/storage/file-settings.ts'
+import { describeInsecureStore } from '../features/attachments/storage/file-settings.ts'
 import type { LiveLines } from '../lib/live-lines.ts'
 import { createLog, type Log } from '../lib/log.ts'
 import { createLogFile, type LogFileLimits } from '../lib/log-file.ts'
@@ -13,12 +13,12 @@ export async function createServerLog(config: Config, live: LiveLines): Promise<
   const base = instance === null ? null : { instance }
   if (logFile !== null) {
     const file = openLogFile(logFile, { fullBytes, kept })
-    return createLog(logLevel, live.behind(createLogOutput(file)), base)
+    return createLog(logLevel, live.tee(createLogOutput(file)), base)
   }
-  if (!isTextLog(config)) return createLog(logLevel, live.behind(createLogOutput(1)), base)
+  if (!isTextLog(config)) return createLog(logLevel, live.tee(createLogOutput(1)), base)
   const { createTextFormat } = await import('../lib/text-log.ts')
   const hasColors = process.stdout.isTTY && config.logColors
-  return createLog(logLevel, live.behind(createLogOutput(1, createTextFormat(hasColors))))
+  return createLog(logLevel, live.tee(createLogOutput(1, createTextFormat(hasColors))))
 }
 
 /** Warns about the configuration, and then logs where the server listens. */
@@ -28,7 +28,7 @@ export function announce(config: Config, { url, hostname, port }: Bun.Server<unk
     log.warn(`${name} is not a known variable: did you mean ${meant}?`)
   }
   for (const sentence of describeOpenFolders(config)) log.warn(sentence)
-  const exposed = exposedStore(config)
+  const exposed = describeInsecureStore(config)
   if (exposed !== null) log.warn(exposed)
   if (smtpUrl === null) log.warn('SMTP_URL is not set: e-mails are written to DATA_DIR/outbox')
   if (!rateLimits) log.warn('RATE_LIMITS is off: passwords can be guessed without limit')

@@ -111,16 +111,16 @@ const DRAIN_TIMEOUT_MS = 10_000
 /** Leaves time for what follows a reply, such as its log line. */
 const AFTER_REPLIES_MS = 5
 
-/** Lets requests in flight finish. Cuts them off after `limit` ms, or when `again` resolves. */
+/** Lets requests in flight finish. Cuts them off after `limit` ms, or when `secondSignal` resolves. */
 export async function drain(
   server: Bun.Server<unknown>,
-  again: Promise<unknown>,
+  secondSignal: Promise<unknown>,
   log: Log,
   limit = DRAIN_TIMEOUT_MS,
 ) {
   const graceful = server.stop().then(() => 'done')
   const timeout = Bun.sleep(limit).then(() => 'timeout')
-  const outcome = await Promise.race([graceful, timeout, again.then(() => 'second signal')])
+  const outcome = await Promise.race([graceful, timeout, secondSignal.then(() => 'second signal')])
   if (outcome !== 'done') {
     log.warn({ outcome }, 'requests in flight were cut off')
     await server.stop(true)

@@ -5,8 +5,8 @@ import type { Config } from '../config.ts'
 import { CommandError, UsageError } from '../lib/command.ts'
 import { renameDurably, syncPath } from '../lib/durable-file.ts'
 import { DAY_MS } from '../lib/durations.ts'
+import type { Job } from '../lib/jobs.ts'
 import { timeStamp } from '../lib/time-stamp.ts'
-import type { Timer } from '../lib/timer.ts'
 import { takeLock } from '../platform/db/sqlite/lock.ts'
 import { absorbLog } from '../platform/db/sqlite/open.ts'
 import { databasePath } from './open-sqlite.ts'
@@ -45,7 +45,7 @@ export async function findSnapshot(config: Config, name: string | null): Promise
 }
 
 /**
- * Replaces the database, which no server may use, by a copy of a snapshot. Returns where the old database was moved;
+ * Replaces the database, which no server may use, with a copy of a snapshot. Returns where the old database was moved;
  * null when there was none.
  */
 export async function returnToSnapshot(
@@ -79,13 +79,13 @@ export async function returnToSnapshot(
   return hasDatabase ? aside : null
 }
 
-export function snapshotTimers(config: Config): Timer[] {
+export function snapshotJobs(config: Config): Job[] {
   return [
     {
       name: 'old snapshots',
       schedule: ['50 3 * * *'],
       run,
-      isEverywhere: true,
+      runsOnEveryInstance: true,
       deletesByAge: true,
     },
   ]

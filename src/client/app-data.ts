@@ -75,7 +75,7 @@ export type CurrencyRates = {
   updatedAt: string
 }
 
-/** How often each kind of content was edited: read it again when its number has grown. */
+/** A version counter per kind of content: read the content again when its number has increased. */
 export type ContentVersions = { appSetting: number; faqs: number }
 
 /** A question with its answer, in one language. */

@@ -33,7 +33,7 @@ const LOGOUT = '/api/auth/logout/v1'
 const PROFILE = '/api/user/profile/v1'
 const SIGNED_OUT = 'Signed out on this device.'
 
-/** Every way to get a session, where guests keep their data, and to end it. */
+/** Starts sessions, keeping a guest's data, and ends them. */
 export function createAuth(deps: AuthDeps) {
   const { call, calls, session, runCall, exchangeRefreshToken, exclusively, now } = deps
   const { asUser, perform, withToken } = calls
@@ -54,8 +54,8 @@ export function createAuth(deps: AuthDeps) {
 
   /** The function of a route that answers with a session. */
   function signInAt<P extends string>(path: P & PathOf<'post', P>): RouteFunction<'post', P> {
-    return (...given) =>
-      perform(given, ['json'], async (content) =>
+    return (...args) =>
+      perform(args, ['json'], async (content) =>
         keepSession<P>(await call('post', path, null, content)),
       )
   }
@@ -69,8 +69,8 @@ export function createAuth(deps: AuthDeps) {
     path: P & PathOf<'post', P>,
     { guestsOnly = false, keepsGuestId = false } = {},
   ): RouteFunction<'post', P> {
-    return (...given) =>
-      perform(given, ['json'], async (content) => {
+    return (...args) =>
+      perform(args, ['json'], async (content) => {
         const sender = await findSender(content, guestsOnly)
         const envelope = await call('post', path, sender?.token ?? null, content)
         const guest = keepsGuestId && sender?.user.loginType === 'guest' ? sender.user : null

@@ -22,8 +22,8 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
     path: P & PathOf<M, P>,
     ...place: InputPlace<M, P>
   ): RouteFunction<M, P> {
-    return (...given) =>
-      perform(given, place, async (content) =>
+    return (...args) =>
+      perform(args, place, async (content) =>
         dataOf<M, P>(await withToken((token) => call(method, path, token, content))),
       )
   }
@@ -33,19 +33,17 @@ export function createCalls({ call, session, runCall }: CallsDeps) {
     path: P & PathOf<M, P>,
     ...place: InputPlace<M, P>
   ): RouteFunction<M, P> {
-    return (...given) =>
-      perform(given, place, async (content) =>
-        dataOf<M, P>(await call(method, path, null, content)),
-      )
+    return (...args) =>
+      perform(args, place, async (content) => dataOf<M, P>(await call(method, path, null, content)))
   }
 
-  /** Does the work of a function that was called with `given`: its input, if it has a `place`, and its options. */
+  /** Runs the client function that was called with `args`: its input, if it has a `place`, and its options. */
   async function perform<T>(
-    given: unknown[],
+    args: unknown[],
     [place]: ('json' | 'query')[],
     work: (content: Call) => Promise<T>,
   ): Promise<T> {
-    const [input, options] = place ? given : [undefined, ...given]
+    const [input, options] = place ? args : [undefined, ...args]
     if (place === 'json' && (typeof input !== 'object' || input === null)) {
       throw new TypeError('The first argument must be an object with the input of the call.')
     }

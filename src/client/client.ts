@@ -9,7 +9,7 @@ import { type AppOnDevice, contextHeaders } from './context-headers.ts'
 import { DEFAULT_TIMEOUT_MS, type RunCall, withDeadline } from './deadline.ts'
 import { formOf } from './form.ts'
 import { addressOf, openTransport } from './open-transport.ts'
-import type { InputOf, ReplyOf, Tied } from './routes.ts'
+import type { InputOf, ReplyOf, SameAsRoutes } from './routes.ts'
 import { createSessionKeeper } from './session.ts'
 import type { CallOptions } from './shared-types.ts'
 import { inMemory, type Storage } from './storage.ts'
@@ -165,7 +165,7 @@ export function createClient(options: ClientOptions): Client {
     readContentVersions: withoutToken('get', '/api/user/content_version/v1'),
     readFaqs: withoutToken('get', '/api/user/faqs/v1', 'query'),
   }
-  return functions satisfies Tied<Client, typeof functions>
+  return functions satisfies SameAsRoutes<Client, typeof functions>
 
   async function uploadAttachments(
     upload: Upload,

@@ -30,7 +30,7 @@ const MAX_TIMER_MS = 2 ** 31 - 1
 export const DEFAULT_TIMEOUT_MS = 30_000
 
 /**
- * Runs the `work` of one call. When the caller cancels it or the time is over, it fails at once, whatever it waits
+ * Runs the `work` of one call. If the caller cancels it or it times out, it fails at once, whatever it is waiting
  * for: a request, a retry, a refresh or the storage. Fails with an ApiError only.
  */
 export function withDeadline<T>(

@@ -61,7 +61,7 @@ export type RouteFunction<M extends Method, P extends string> = (
   ...given: [...InputOf<M, P>, options?: CallOptions | undefined]
 ) => Promise<ReplyOf<M, P>>
 
-/** The same fields, spelled out: an intersection counts as the object that it makes. */
+/** Flattens intersections into plain objects, so that equal shapes compare as equal. */
 type Flat<T> = T extends (...args: never) => unknown
   ? T
   : T extends object
@@ -75,8 +75,8 @@ type Shape<F> = F extends (...args: infer Input) => infer Output
   ? Flat<[{ [At in keyof Input]: Input[At] }, Awaited<Output>]>
   : F
 
-/** The names of the functions that take or return anything else in `Made` than `Written` says, by one field. */
-type Drifted<Written, Made> = {
+/** The names of functions whose input or output differs between `Written` and `Made`. */
+type Mismatched<Written, Made> = {
   [K in keyof (Written & Made)]: K extends keyof Written & keyof Made
     ? Same<Shape<Written[K]>, Shape<Made[K]>> extends true
       ? never
@@ -84,7 +84,7 @@ type Drifted<Written, Made> = {
     : K
 }[keyof (Written & Made)]
 
-/** Ties the hand-written types of functions to those that their routes give them in `Made`. */
-export type Tied<Written, Made> = [Drifted<Written, Made>] extends [never]
+/** Checks that the hand-written function types match those derived from the routes, in `Made`. */
+export type SameAsRoutes<Written, Made> = [Mismatched<Written, Made>] extends [never]
   ? Made
-  : { theServerDiffersIn: Drifted<Written, Made> & string }
+  : { theServerDiffersIn: Mismatched<Written, Made> & string }

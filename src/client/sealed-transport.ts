@@ -37,7 +37,7 @@ export function createSealedTransport(deps: SealedTransportDeps): Send {
   return sendSealed
 
   /**
-   * If the server has another key or another time, the request is sealed again, once for each. The server says so in
+   * If the server's key or clock differs, the request is sealed again, once for each. The server reports this in
    * a plain reply, which an intermediary could forge about a request that was executed: so every attempt has the same
    * id, and only a sealed reply is trusted for the time.
    */

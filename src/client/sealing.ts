@@ -19,7 +19,7 @@ export type Content = {
 type Expectation = { jti: string; replyKey: Uint8Array }
 
 const NEWLINE = 10
-const OPENING = {
+const DECRYPT_OPTIONS = {
   keyManagementAlgorithms: ['dir'],
   contentEncryptionAlgorithms: ['A256GCM'],
   maxDecompressedLength: 0,
@@ -66,7 +66,7 @@ export async function openReply(
   { jti, replyKey }: Expectation,
 ): Promise<{ contentType: string | null; body: Uint8Array; sealedAt: number }> {
   try {
-    const { plaintext, protectedHeader } = await compactDecrypt(message, replyKey, OPENING)
+    const { plaintext, protectedHeader } = await compactDecrypt(message, replyKey, DECRYPT_OPTIONS)
     const end = plaintext.indexOf(NEWLINE)
     const line = JSON.parse(new TextDecoder().decode(plaintext.subarray(0, end)))
     const isReply =

@@ -7,7 +7,7 @@ import type { Session, SignInResult } from './users.ts'
 
 type SessionDeps = {
   storage: Storage
-  /** Keeps the tokens of servers apart that share the storage. */
+  /** Keeps apart the tokens of servers that share the storage. */
   baseUrl: string
   /** Runs one task at a time across all tabs that share the storage. */
   exclusively: <T>(work: () => Promise<T>) => Promise<T>
@@ -19,7 +19,7 @@ type SessionDeps = {
 }
 
 /** Sessions kept by earlier versions lack `userId`, `isGuest` and `baseUrl`. */
-type Kept = {
+type StoredSession = {
   accessToken: string
   refreshToken: string
   expiresAt: number
@@ -43,14 +43,14 @@ export type SessionKeeper = ReturnType<typeof createSessionKeeper>
 export function createSessionKeeper(deps: SessionDeps) {
   const { baseUrl, exclusively, exchangeRefreshToken, onChange, now } = deps
   const slot = createSlot(deps.storage, KEY)
-  let refreshing: Promise<Kept> | null = null
+  let refreshing: Promise<StoredSession> | null = null
   let ending = Promise.resolve()
   return { keep, read, readFresh, renew, forget }
 
   async function keep(
     { accessToken, refreshToken, expiresIn, user }: Session,
     reason: AuthChangeReason,
-  ): Promise<Kept> {
+  ): Promise<StoredSession> {
     const expiresAt = now() + expiresIn * 1000
     const isGuest = user.loginType === 'guest'
     const kept = { accessToken, refreshToken, expiresAt, userId: user._id, isGuest, baseUrl }
@@ -60,7 +60,7 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /** The kept session; null if no user is signed in. */
-  async function read(): Promise<Kept | null> {
+  async function read(): Promise<StoredSession | null> {
     const { isOurs, kept } = await open()
     return isOurs && typeof kept?.refreshToken === 'string' ? kept : null
   }
@@ -77,14 +77,14 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /** A session whose access token has not expired by our clock. Throws `unauthenticated` if no user is signed in. */
-  async function readFresh(): Promise<Kept> {
+  async function readFresh(): Promise<StoredSession> {
     const kept = await read()
     if (kept === null) throw notSignedIn()
     return kept.expiresAt - EXPIRY_MARGIN_MS > now() ? kept : renew(kept.accessToken)
   }
 
   /** A session with another access token than `spent`; concurrent callers share it. */
-  function renew(spent: string): Promise<Kept> {
+  function renew(spent: string): Promise<StoredSession> {
     refreshing ??= exclusively(() => refresh(spent)).finally(() => {
       refreshing = null
     })
@@ -98,8 +98,8 @@ export function createSessionKeeper(deps: SessionDeps) {
   }
 
   /**
-   * The server has refused to refresh the session of a token: forgets it once, however many callers report it, unless
-   * another session has replaced it.
+   * Forgets a session that the server refused to refresh: once, however many callers report it, and only if no
+   * other session has replaced it.
    */
   function end(refused: string): Promise<void> {
     ending = ending
@@ -110,7 +110,7 @@ export function createSessionKeeper(deps: SessionDeps) {
     return ending
   }
 
-  async function refresh(spent: string): Promise<Kept> {
+  async function refresh(spent: string): Promise<StoredSession> {
     for (const delay of [...RETRY_DELAYS_MS, null]) {
       const kept = await read()
       if (kept === null) throw notSignedIn()
@@ -127,15 +127,15 @@ export function createSessionKeeper(deps: SessionDeps) {
     throw notSignedIn()
   }
 
-  async function exchange({ refreshToken, userId }: Kept): Promise<Kept> {
+  async function exchange({ refreshToken, userId }: StoredSession): Promise<StoredSession> {
     const session = await exchangeRefreshToken(refreshToken)
-    // The user may have signed out meanwhile, or another user in.
+    // In the meantime the user may have signed out, or another user signed in.
     if ((await read())?.refreshToken === refreshToken) return keep(session, 'refreshed')
     return { ...session, expiresAt: 0, ...(userId === undefined ? {} : { userId }) }
   }
 
   /** The session that another process has kept since; without one the session has ended. */
-  async function readOther(spent: string, refusal: unknown): Promise<Kept> {
+  async function readOther(spent: string, refusal: unknown): Promise<StoredSession> {
     await end(spent)
     const kept = await read()
     if (kept === null) throw refusal

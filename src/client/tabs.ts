@@ -109,14 +109,14 @@ export function createAuthChanges(name: string | null, readExpiry: () => Promise
   }
 
   /** Notifies listeners once the storage shows the change, unless a newer message arrives first. */
-  async function receive(news: SessionState) {
-    latest = news
+  async function receive(incoming: SessionState) {
+    latest = incoming
     for (const delay of READ_DELAYS_MS) {
       if (delay > 0) await sleep(delay)
       const expiresAt = await readExpiry().catch(() => undefined)
-      if (latest !== news) return
-      if (expiresAt !== news.expiresAt) continue
-      if (expiresAt !== null || wasSignedIn) notify(news)
+      if (latest !== incoming) return
+      if (expiresAt !== incoming.expiresAt) continue
+      if (expiresAt !== null || wasSignedIn) notify(incoming)
       return
     }
   }

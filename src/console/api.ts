@@ -2,7 +2,7 @@ import { signal } from '@preact/signals'
 
 const API = '/console/api/'
 /** The server asks for a new proof after 10 minutes; a download must not run into that. */
-const PROOF_IS_FRESH_MS = 9 * 60_000
+const PROOF_MAX_AGE_MS = 9 * 60_000
 
 /** A refusal or fault that the server answered with, or status 0 when it could not be reached. */
 export class ApiError extends Error {
@@ -47,7 +47,7 @@ export function send<T>(path: string, body: unknown = {}): Promise<T> {
 }
 
 /** Sends a request whose reply reports progress, line by line, before its result. */
-export async function sendLong<Progress, T>(
+export async function sendWithProgress<Progress, T>(
   path: string,
   body: unknown,
   onProgress: (progress: Progress) => void,
@@ -82,7 +82,7 @@ export async function openInTab(path: string) {
 
 async function prove(): Promise<boolean> {
   const { provenAt, now } = await read<{ provenAt: string; now: string }>('me')
-  const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_IS_FRESH_MS
+  const isFresh = Date.parse(now) - Date.parse(provenAt) < PROOF_MAX_AGE_MS
   return isFresh || ((await askForProof.value?.()) ?? false)
 }
 

@@ -8,18 +8,18 @@ type Actions = { focusSearch: () => void; showHelp: () => void }
 
 /** Listens for shortcuts, except while the operator is typing. Returns a function that stops it. */
 export function startKeys({ focusSearch, showHelp }: Actions): () => void {
-  let pressedGoAt = Number.NEGATIVE_INFINITY
+  let goPressedAt = Number.NEGATIVE_INFINITY
   addEventListener('keydown', onKey)
   return () => removeEventListener('keydown', onKey)
 
   function onKey(event: KeyboardEvent) {
-    const isForOthers = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
-    if (isForOthers || document.querySelector('dialog[open]')) return
-    const isSecond = performance.now() - pressedGoAt < PAIR_TIMEOUT_MS
-    pressedGoAt = Number.NEGATIVE_INFINITY
+    const isNotOurs = event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)
+    if (isNotOurs || document.querySelector('dialog[open]')) return
+    const isSecond = performance.now() - goPressedAt < PAIR_TIMEOUT_MS
+    goPressedAt = Number.NEGATIVE_INFINITY
     const target = SCREENS.find(({ key }) => key === event.key)
     if (isSecond && target) go(linkTo(target.path))
-    else if (event.key === 'g') pressedGoAt = performance.now()
+    else if (event.key === 'g') goPressedAt = performance.now()
     else if (event.key === '/') focusSearch()
     else if (event.key === '?') showHelp()
     else if (event.key === 'j') moveFocus(1)

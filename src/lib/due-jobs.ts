@@ -7,18 +7,18 @@ export type Clocks = { wall: () => number; steady: () => number; lastKnown: numb
 
 type Scheduled = { schedule: string[]; deletesByAge?: boolean }
 
-/** How long the clock must keep a jump of more than a day before it is believed. */
+/** How long the clock must keep a new time more than a day ahead before it is trusted. */
 const BELIEVED_AFTER = HOUR_MS
 /** A smaller difference is a busy process, not a change of the clock. */
 const JUMP = 2 * 60 * 1000
 
 /**
- * `take` returns the timers that became due since the last call by the wall clock, including those it jumped over.
- * After a jump of more than a day, timers that delete by age wait until the clock has kept the new time for an hour:
+ * `take` returns the jobs that became due since the last call by the wall clock, including those it jumped over.
+ * After a jump of more than a day, jobs that delete by age wait until the clock has kept the new time for an hour:
  * a wrong year would delete everything. The same holds for a start more than a day after `lastKnown`. `jump` is in
  * ms; 0 for none.
  */
-export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks) {
+export function createDueJobs<T extends Scheduled>(jobs: T[], clocks: Clocks) {
   let wallBefore = clocks.wall()
   let steadyBefore = clocks.steady()
   const isLongAgo = clocks.lastKnown !== null && wallBefore - clocks.lastKnown > DAY_MS
@@ -31,12 +31,12 @@ export function createDueTimers<T extends Scheduled>(timers: T[], clocks: Clocks
     const jump = wall - wallBefore - (steady - steadyBefore)
     if (jump > DAY_MS) doubtedUntil = steady + BELIEVED_AFTER
     if (jump < -JUMP) waiting.clear()
-    const due = timers.filter((timer) => isDue(timer, wallBefore, wall))
+    const due = jobs.filter((job) => isDue(job, wallBefore, wall))
     wallBefore = wall
     steadyBefore = steady
     if (steady < doubtedUntil) {
-      for (const timer of due) if (timer.deletesByAge) waiting.add(timer)
-      return { due: due.filter((timer) => !timer.deletesByAge), jump: asJump(jump) }
+      for (const job of due) if (job.deletesByAge) waiting.add(job)
+      return { due: due.filter((job) => !job.deletesByAge), jump: asJump(jump) }
     }
     const all = new Set([...due, ...waiting])
     waiting.clear()

@@ -44,14 +44,14 @@ async function withFile<T>(
 ): Promise<T> {
   const file = await open(path, flags, mode)
   try {
-    return await namingPath(path, () => use(file))
+    return await addPathToErrors(path, () => use(file))
   } finally {
     await file.close()
   }
 }
 
 /** Errors of an open file do not name it: this adds the path. */
-export async function namingPath<T>(path: string, work: () => Promise<T>): Promise<T> {
+export async function addPathToErrors<T>(path: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
   } catch (error) {

@@ -1,4 +1,4 @@
-import { type Clocks, createDueTimers } from './due-timers.ts'
+import { type Clocks, createDueJobs } from './due-jobs.ts'
 import { MINUTE_MS } from './durations.ts'
 import type { Log } from './log.ts'
 
@@ -12,7 +12,7 @@ const MAX_SKEW = MINUTE_MS
 const DOUBTED =
   'the clock is more than a day ahead of the last recorded time: deleting by age waits for an hour'
 
-export type Timer = {
+export type Job = {
   name: string
   /** Cron expressions in UTC. */
   schedule: string[]
@@ -20,22 +20,22 @@ export type Timer = {
   /** Whether to run at the start, such as when a run was missed while the server was down. */
   isDueAtStart?: () => Promise<boolean>
   /** Whether it runs on every instance; otherwise one instance runs it for all. */
-  isEverywhere?: boolean
+  runsOnEveryInstance?: boolean
   /** Whether it deletes by age: then it waits while the clock is in doubt. */
   deletesByAge?: boolean
   /** Each run waits a random time of up to this many ms, so that not all servers ask a provider at once. */
   jitter?: number
 }
 
-/** The last run of a timer since the start of this process; `error` is null after a success. */
-export type TimerRun = { at: Date; ms: number; error: string | null }
+/** The last run of a job since the start of this process; `error` is null after a success. */
+export type JobRun = { at: Date; ms: number; error: string | null }
 
-type TimersDeps = {
+type JobsDeps = {
   log: Log
-  /** Whether this instance is the one that runs a timer due at a minute. */
+  /** Whether this instance is the one that runs a job due at a minute. */
   claim: (name: string, slot: Date) => Promise<boolean>
-  /** Receives the last run of each timer. */
-  runs: Map<string, TimerRun | null>
+  /** Receives the last run of each job. */
+  runs: Map<string, JobRun | null>
   /** The newest time recorded before the start; null when none was. */
   readLastKnown: () => Promise<Date | null>
   /** How far `wall` is ahead of the clock that all instances share, in ms; null without one. */
@@ -45,20 +45,20 @@ type TimersDeps = {
 }
 
 /**
- * Runs timers until the returned function is called, which aborts current runs and waits for them.
- * A run that throws is logged and harms no other; runs of one timer never overlap.
+ * Runs jobs until the returned function is called, which aborts current runs and waits for them.
+ * A run that throws is logged and harms no other; runs of one job never overlap.
  */
-export function startTimers(
-  timers: Timer[],
-  { log, claim, runs, readLastKnown, readSkew, clocks = SYSTEM_CLOCKS }: TimersDeps,
+export function startJobs(
+  jobs: Job[],
+  { log, claim, runs, readLastKnown, readSkew, clocks = SYSTEM_CLOCKS }: JobsDeps,
 ): () => Promise<void> {
   const stopping = new AbortController()
   const running = new Map<string, Promise<void>>()
   let isSkewed = false
   void watchTime()
-  for (const timer of timers) {
-    runs.set(timer.name, null)
-    void catchUp(timer)
+  for (const job of jobs) {
+    runs.set(job.name, null)
+    void catchUp(job)
   }
 
   return async () => {
@@ -69,15 +69,15 @@ export function startTimers(
   /** Reads the clock every minute: a timeout until tomorrow would not notice a clock that jumps ahead. */
   async function watchTime() {
     const lastKnown = await lastKnownTime()
-    const dueTimers = createDueTimers(timers, { ...clocks, lastKnown })
-    if (dueTimers.isClockDoubted()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, DOUBTED)
+    const dueJobs = createDueJobs(jobs, { ...clocks, lastKnown })
+    if (dueJobs.isClockDoubted()) log.warn({ lastKnown: new Date(lastKnown ?? 0) }, DOUBTED)
     while (!stopping.signal.aborted) {
       await pause(MINUTE_MS - (clocks.wall() % MINUTE_MS), stopping.signal)
-      const { due, jump } = dueTimers.take()
+      const { due, jump } = dueJobs.take()
       if (jump !== 0) log.warn({ seconds: Math.round(jump / 1000) }, 'the clock jumped')
       const mayDelete = await agreesWithOthers()
-      for (const timer of due) {
-        if (mayDelete || !timer.deletesByAge) void start(timer, timer.jitter ?? 0)
+      for (const job of due) {
+        if (mayDelete || !job.deletesByAge) void start(job, job.jitter ?? 0)
       }
     }
   }
@@ -109,34 +109,34 @@ export function startTimers(
     }
   }
 
-  async function catchUp(timer: Timer) {
+  async function catchUp(job: Job) {
     try {
-      if (await timer.isDueAtStart?.()) await start(timer, 0)
+      if (await job.isDueAtStart?.()) await start(job, 0)
     } catch (err) {
-      log.error({ timer: timer.name, err }, 'a timer could not be caught up')
+      log.error({ job: job.name, err }, 'a missed job could not be run')
     }
   }
 
-  function start(timer: Timer, jitter: number): Promise<void> {
-    const already = running.get(timer.name)
+  function start(job: Job, jitter: number): Promise<void> {
+    const already = running.get(job.name)
     if (already || stopping.signal.aborted) return already ?? Promise.resolve()
-    const run = runOnce(timer, jitter).finally(() => running.delete(timer.name))
-    running.set(timer.name, run)
+    const run = runOnce(job, jitter).finally(() => running.delete(job.name))
+    running.set(job.name, run)
     return run
   }
 
-  async function runOnce({ name, run, isEverywhere }: Timer, jitter: number) {
+  async function runOnce({ name, run, runsOnEveryInstance }: Job, jitter: number) {
     const at = new Date()
     const recordRun = (error: string | null) =>
       runs.set(name, { at, ms: Date.now() - at.getTime(), error })
     try {
-      if (!isEverywhere && !(await claim(name, minuteOf(at)))) return
+      if (!runsOnEveryInstance && !(await claim(name, minuteOf(at)))) return
       await pause(Math.random() * jitter, stopping.signal)
       if (!stopping.signal.aborted) await run(stopping.signal)
       recordRun(null)
     } catch (err) {
       if (stopping.signal.aborted) return
-      log.error({ timer: name, err }, 'a timer failed')
+      log.error({ job: name, err }, 'a job failed')
       recordRun(err instanceof Error ? err.message : 'unknown')
     }
   }

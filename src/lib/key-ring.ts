@@ -18,9 +18,9 @@ export type KeyRing = Awaited<ReturnType<typeof createKeyRing>>
 export type PublicKey = Record<'kty' | 'crv' | 'x' | 'y' | 'kid' | 'use' | 'alg', string>
 
 /** Storage for a secret text: a file, or a row that several instances share. */
-export type KeptText = {
+export type StoredText = {
   /** Returns the stored text, or stores and returns what `make` creates. */
-  readOrMake: (make: () => Promise<string>) => Promise<string>
+  readOrCreate: (make: () => Promise<string>) => Promise<string>
   /** Replaces the text that this instance last read or wrote. Throws `conflict` when it has changed since. */
   replace: (text: string) => Promise<void>
   /** Calls `changed` with the text when another instance replaces it. */
@@ -28,7 +28,7 @@ export type KeptText = {
 }
 
 type KeyRingDeps = {
-  kept: KeptText
+  kept: StoredText
   use: 'sig' | 'enc'
   alg: 'ES256' | 'ECDH-ES'
   /** How long a key is accepted after its successor has come into use, in ms. */
@@ -48,7 +48,7 @@ export async function createKeyRing({ kept, use, alg, acceptedAfter, now }: KeyR
   })
   const imported = new Map<string, ReturnType<typeof importJWK>>()
   const first = async () => JSON.stringify([await makeKey(alg, now().getTime())])
-  let keys = storedIn(await kept.readOrMake(first))
+  let keys = storedIn(await kept.readOrCreate(first))
   kept.watch((text) => take(storedIn(text)))
   return { find, findJwk, findPublic, isAccepted, current, published, list, rotate, sweep }
 

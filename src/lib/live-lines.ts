@@ -9,10 +9,10 @@ export function createLiveLines() {
   const ring: string[] = []
   const readers = new Map<(line: string) => void, () => void>()
   let next = 0
-  return { behind, last, follow, close }
+  return { tee, last, follow, close }
 
   /** A stream that keeps each line before it writes it to `stream`. */
-  function behind(stream: DestinationStream): DestinationStream {
+  function tee(stream: DestinationStream): DestinationStream {
     return {
       write(line) {
         ring[next] = line

@@ -30,7 +30,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
   let argon2: Promise<Argon2> | null = null
   /** The prefix of hashes with the current cost. */
   const current = `$argon2id$v=19$m=${memoryCost},t=${timeCost},p=1$`
-  const takePlace = createFairQueue({ ...QUEUE, queueLimit })
+  const acquireSlot = createFairQueue({ ...QUEUE, queueLimit })
   const decoy = `${current}${randomBase64()}$${randomBase64()}`
   const hasher: Hasher = { hash: hashNow, verify: verifyNow }
   return { inTurn, hash, isOutdated }
@@ -40,7 +40,7 @@ export function createPasswords(cost: PasswordCost, log: Log, queueLimit = QUEUE
    * that is refused here never began.
    */
   async function inTurn<T>(holders: string[], work: (hasher: Hasher) => Promise<T>): Promise<T> {
-    using _place = await takePlace(holders, 1, AbortSignal.timeout(MAX_WAIT))
+    using _place = await acquireSlot(holders, 1, AbortSignal.timeout(MAX_WAIT))
     return await work(hasher)
   }
 

@@ -74,13 +74,13 @@ export function httpsOrigin(host: string, port: number): string {
 }
 
 /** Outside services need https; plain http is only accepted on this machine, for tests and proxies. */
-export function outsideUrl(text: string): string | undefined {
+export function externalUrl(text: string): string | undefined {
   const url = URL.parse(text)
-  return url && isPrivateOnTheWay(url) ? url.href : undefined
+  return url && isSecureInTransit(url) ? url.href : undefined
 }
 
 /** Whether traffic to a URL is encrypted or stays on this machine. */
-export function isPrivateOnTheWay({ protocol, hostname }: URL): boolean {
+export function isSecureInTransit({ protocol, hostname }: URL): boolean {
   const isLoopback = ['127.0.0.1', '[::1]', 'localhost'].includes(hostname)
   return protocol === 'https:' || (protocol === 'http:' && isLoopback)
 }

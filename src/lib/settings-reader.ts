@@ -21,7 +21,7 @@ export function createSettingsReader(env: (name: string) => string | undefined) 
     if (text === undefined) return fallback
     const value = text.trim() === '' ? undefined : parse(text.trim())
     if (value !== undefined) return value
-    faults.push(`${name} must be ${expected}${text.trim() === '' ? ', it is empty' : ''}`)
+    faults.push(`${name} must be ${expected}${text.trim() === '' ? ', but is empty' : ''}`)
     return fallback
   }
 

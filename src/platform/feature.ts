@@ -1,9 +1,9 @@
 import type { AnyElysia, TSchema } from 'elysia'
 import type { Config } from '../config.ts'
 import type { DataCommand } from '../lib/command.ts'
+import type { Job } from '../lib/jobs.ts'
 import type { Log } from '../lib/log.ts'
 import type { Passwords } from '../lib/passwords.ts'
-import type { Timer } from '../lib/timer.ts'
 import type { Secrets } from '../secrets.ts'
 import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
@@ -15,7 +15,7 @@ import type { Sentences } from './http/translator.ts'
 import type { Limits } from './limits/limits.ts'
 import type { UserTable } from './user-table.ts'
 
-/** One noun of the product. `server/features.ts` lists the features. */
+/** One area of the product, such as billing. `server/features.ts` lists the features. */
 export type Feature = Declarations & {
   /** `needs` are services of other features. */
   create: (platform: never, needs: never) => FeatureParts
@@ -41,7 +41,7 @@ export type FeatureParts = {
   services: object
   routes?: (context: RouteContext) => AnyElysia
   consoleRoutes?: (context: ConsoleContext) => AnyElysia
-  jobs?: Timer[]
+  jobs?: Job[]
   /** By table name: every table with a column that names a user. */
   userData?: Record<string, UserTable>
 }

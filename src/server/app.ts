@@ -28,9 +28,9 @@ import type { Services } from './services.ts'
 const description = `Sign in under \`/api/auth\` and send the access token as \`Authorization: Bearer <token>\`.
 Every reply is \`{ code, response }\` or \`{ code, message }\`, every failure \`{ code, message, requestId, details? }\`.
 Every request takes the headers \`env\`, \`device\`, \`timezone\` and \`Accept-Language\`, which \`x-common-headers\` describes: set them once, as default headers of your client.
-With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas are then what is inside.`
+With a header \`env\` other than \`test\` requests and replies are sealed (JWE); these schemas then describe the sealed content.`
 
-/** The whole HTTP surface, in the order in which a request meets it. */
+/** All routes and hooks, in the order in which they handle a request. */
 export function createApp(services: Services) {
   const {
     log,
@@ -44,8 +44,8 @@ export function createApp(services: Services) {
     now,
   } = services
   const { isTls } = config
-  // It looks for the path behind as many characters as `http://` has, or with the short cut four more, which is
-  // behind `https://` and three: `host` refuses shorter ones there, or another path than we judge would be routed.
+  // Elysia finds the path by skipping the length of `http://`, or four characters more with `standardHostname`:
+  // `https://` plus three. `host` refuses shorter hosts, which would route a different path from the one we check.
   const app = new Elysia({ normalize: false, handler: { standardHostname: isTls } })
   const translator = createTranslator(translations)
   const api = createApi(services, translator)
@@ -53,7 +53,7 @@ export function createApp(services: Services) {
   const uploadPath = ATTACHMENTS_PATH
   const server = config.baseUrl ?? '/'
   const isConsoleHere = config.console && config.consolePort === null
-  const hasOperators = services.operators.accounts.exist
+  const hasOperators = services.operators.accounts.hasAny
   return app
     .use(errors({ log, allowedMethods: (path) => allowedMethodsOf(app, path), translator }))
     .use(observe({ log, metrics, isTls }))

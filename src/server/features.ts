@@ -19,7 +19,7 @@ import { closedObject } from '../platform/http/envelope.ts'
 import { createUserData } from '../usecases/user-data.ts'
 import { type createPlatform, platformDeclarations } from './platform.ts'
 
-/** Every feature: what it declares. `createFeatures` gives each what it needs of others. */
+/** All features, with their declarations. `createFeatures` passes each the services of others that it needs. */
 const FEATURES = [
   platformDeclarations,
   settingsFeature,
@@ -39,7 +39,7 @@ export type FeaturesDeps = {
   pegs: Peg[]
   /** The command line of the image worker. */
   imageCommand: string[]
-  /** The identity providers, and how folding is cut; only tests pass others. */
+  /** The identity providers, and the batch sizes of folding; set only by tests. */
   providers?: IdentityProviders
   appleUrl?: string
   foldingSizes?: FoldingSizes
@@ -47,7 +47,7 @@ export type FeaturesDeps = {
 
 type ServerPlatform = Awaited<ReturnType<typeof createPlatform<OpenDb<Tables>>>>
 
-/** Creates every feature, in the order in which requests meet their routes. */
+/** Creates every feature, in the order in which their routes are matched. */
 export function createFeatures(platform: ServerPlatform, given: FeaturesDeps) {
   const accounts = createAccounts(platform)
   const existingUsers = accounts.filterExisting
@@ -131,13 +131,13 @@ export const UserExport = closedObject(
 /** The commands that operators type. */
 export const commands = FEATURES.flatMap<Command>((feature) => feature.commands)
 
-/** What users are told, by language. */
+/** Translations of user-facing messages, by language. */
 export const translations = { de: merged(declared.map(({ translations }) => translations?.['de'])) }
 
 /** The tags of the routes, with their descriptions in the OpenAPI document. */
 export const tags = merged(declared.map((feature) => feature.tags))
 
-/** Paths that take plain requests where payloads must be encrypted: pages, the webhook, what holds no secret. */
+/** Paths that take plain requests where payloads must be encrypted: pages, the webhook and routes without secrets. */
 export const plainPaths = declared.flatMap((feature) => feature.plainPaths ?? [])
 
 function merged<Value>(records: (Record<string, Value> | undefined)[]): Record<string, Value> {

@@ -4,10 +4,10 @@ import { ACCESS_TOKEN_TTL_SECONDS } from '../features/users/sessions/tokens.ts'
 import type { PasswordCost } from '../lib/argon2.ts'
 import { DAY_MS } from '../lib/durations.ts'
 import { newId } from '../lib/ids.ts'
+import type { Job } from '../lib/jobs.ts'
 import { createKeyRing } from '../lib/key-ring.ts'
 import type { Log } from '../lib/log.ts'
 import { createPasswords, PASSWORD_COSTS } from '../lib/passwords.ts'
-import type { Timer } from '../lib/timer.ts'
 import type { Columns, UsersTable } from '../platform/db/columns.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import { keyCommands } from '../platform/encryption/commands.ts'
@@ -31,7 +31,7 @@ import { publicUrl } from '../platform/public-url.ts'
 import { publicationTables } from '../platform/publications/schema.ts'
 import type { Secrets } from '../secrets.ts'
 
-/** What the platform declares beside the features. */
+/** The platform's own declarations. */
 export const platformDeclarations = {
   tables: (columns: Columns, users: UsersTable) => ({
     ...publicationTables(columns),
@@ -50,7 +50,7 @@ export type PlatformDeps<Database> = {
   db: Database
   log: Log
   now?: () => Date
-  /** What passwords cost and how many wait for their turn; only tests pass others. */
+  /** The cost of password hashing and the length of its queue; set only by tests. */
   passwordCost?: PasswordCost
   passwordQueueLimit?: number
 }
@@ -58,7 +58,7 @@ export type PlatformDeps<Database> = {
 /** Apps pin the key that they encrypt for, and are updated slowly: 30 days. */
 const ENCRYPTION_KEY_GRACE_MS = 30 * DAY_MS
 
-/** Creates what the features share. */
+/** Creates the services that all features share. */
 export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb & EncryptionDb>(
   deps: PlatformDeps<Database>,
 ) {
@@ -84,7 +84,7 @@ export async function createPlatform<Database extends OpenDb<unknown> & LimitsDb
   const replayGuard = createReplayGuard({ db, now })
   const addressOf = createAddressOf({ trusted, log })
   const isFromProxy = createProxyCheck(trusted)
-  const jobs: Timer[] = [
+  const jobs: Job[] = [
     {
       name: 'sealed requests',
       schedule: ['*/10 * * * *'],

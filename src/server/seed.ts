@@ -4,7 +4,7 @@ import type { Peg } from '../features/rates/table.ts'
 import { asset } from '../lib/asset-path.ts'
 import type { Services } from './services.ts'
 
-/** Fills an empty database with what the app can start with. Does nothing to one that was filled before. */
+/** Fills an empty database with the initial content. Does nothing if it already has content. */
 export async function seed({ db, settings, plans, content, rates }: Services) {
   if ((await db.read.$count(db.tables.contentVersions)) > 0) return
   const [firstSettings, firstPlans, faqs, { publishedAt, ...set }] = await Promise.all([
@@ -14,7 +14,7 @@ export async function seed({ db, settings, plans, content, rates }: Services) {
     readSeed('rates') as Promise<Omit<RateSet, 'publishedAt'> & { publishedAt: string }>,
   ])
   await db.write(async (tx) => {
-    // Another instance may have filled it meanwhile.
+    // Another instance may have filled it in the meantime.
     if ((await tx.$count(db.tables.contentVersions)) > 0) return
     await settings.seed(tx, firstSettings)
     await plans.seed(tx, firstPlans)

@@ -1,5 +1,5 @@
+import type { Job, JobRun } from '../lib/jobs.ts'
 import { createLiveLines, type LiveLines } from '../lib/live-lines.ts'
-import type { Timer, TimerRun } from '../lib/timer.ts'
 import type { OpenDb } from '../platform/db/db.ts'
 import type { Backups } from '../usecases/admin/backups.ts'
 import { type HostState, NO_HOST_STATE } from '../usecases/monitoring/host-state.ts'
@@ -13,17 +13,17 @@ export type ServicesDeps = PlatformDeps<OpenDb<Tables>> &
     /** When the server that runs on these services started; null for a command without one. */
     servingSince?: Date | null
     host?: HostState
-    /** The end of the log, where a server writes one. */
+    /** The last log lines, if a server writes a log. */
     liveLines?: LiveLines
-    /** Backups as the console makes them; null where none are written. */
+    /** Backups for the console; null without a server. */
     backups?: Backups | null
-    /** How the jobs of the server ran last. */
-    timerRuns?: Map<string, TimerRun | null>
+    /** The last run of each of the server's jobs. */
+    jobRuns?: Map<string, JobRun | null>
   }
 
 export type Services = Awaited<ReturnType<typeof createServices>>
 
-/** Creates the platform, the features on it, and what watches both. */
+/** Creates the platform, the features and the monitoring of both. */
 export async function createServices(deps: ServicesDeps) {
   const { secrets: _secrets, ...platform } = await createPlatform(deps)
   const { parts, services } = createFeatures({ ...platform, secrets: deps.secrets }, deps)
@@ -42,11 +42,11 @@ export async function createServices(deps: ServicesDeps) {
     host: deps.host ?? NO_HOST_STATE,
   })
   // The newest sample is the last known time: a clock in doubt must not write one.
-  const samples: Timer = {
+  const samples: Job = {
     name: 'samples',
     schedule: ['* * * * *'],
     run: monitoring.recorder.flush,
-    isEverywhere: true,
+    runsOnEveryInstance: true,
     deletesByAge: true,
   }
   return {
@@ -57,7 +57,7 @@ export async function createServices(deps: ServicesDeps) {
     jobs: [...parts.flatMap(({ jobs = [] }) => jobs), ...platform.jobs, samples],
     checkSession: users.sessions.check,
     liveLines: deps.liveLines ?? createLiveLines(),
-    timerRuns: deps.timerRuns ?? new Map<string, TimerRun | null>(),
+    jobRuns: deps.jobRuns ?? new Map<string, JobRun | null>(),
     backups: deps.backups ?? null,
   }
 }

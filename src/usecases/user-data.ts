@@ -2,7 +2,7 @@ import type { Db, Tx } from '../platform/db/db.ts'
 import type { UserTable } from '../platform/user-table.ts'
 
 /**
- * Deletes, exports and merges what a user has in every table. `listTables` names users first and what refers to them
+ * Deletes, exports and merges a user's data in all tables. `listTables` lists users first and tables that refer to them
  * after: deletion and merging go backwards.
  */
 export function createUserData(db: Db<unknown>, listTables: () => UserTable[]) {

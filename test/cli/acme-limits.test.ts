@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createAcme } from '../../src/cli/tls/acme.ts'
 
-test('of an endless answer of a certificate authority no more is taken than a certificate needs', async () => {
+test('an endless reply from a certificate authority is read only up to a limit', async () => {
   let sent = 0
   const { promise: ended, resolve } = Promise.withResolvers<void>()
   const chunk = Buffer.alloc(2 ** 20, 32)

@@ -44,7 +44,7 @@ test('a backup is encrypted with the key of its command, else with that of the s
   ])
 }, 30_000)
 
-test('without its server a backup asks for a passphrase that it cannot know', async () => {
+test('with the server stopped, a backup asks for a passphrase it cannot read', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   const { recipient } = await makeKey()

@@ -3,7 +3,7 @@ import { mkdtemp, readdir, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { removeOldBackups } from '../../src/cli/backup/backups.ts'
-import { backupTimers, createBackupState } from '../../src/cli/backup/timers.ts'
+import { backupJobs, createBackupState } from '../../src/cli/backup/jobs.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
@@ -28,7 +28,7 @@ async function withBackups(...hoursAgo: number[]) {
     {},
     { DATA_DIR: folder, BACKUP_DIR: folder, BACKUP_SCHEDULE: '0 * * * *' },
   )
-  const isDueAtStart = () => backupTimers(config, log)[0]?.isDueAtStart?.()
+  const isDueAtStart = () => backupJobs(config, log)[0]?.isDueAtStart?.()
   return {
     folder,
     config,
@@ -37,7 +37,7 @@ async function withBackups(...hoursAgo: number[]) {
   }
 }
 
-test('a backup that was missed is due at the start, and a fault when it is hours late', async () => {
+test('a missed backup is due at startup, and reported when it is hours overdue', async () => {
   for (const [hours, isDue, isFault] of [
     [0, false, false],
     [2, true, false],
@@ -58,7 +58,7 @@ test('a run that failed is a fault until a newer backup is there', async () => {
   expect(await faultAfter(Date.now() - HOUR)).toBeNull()
 })
 
-test('backups of a clock that was ahead neither hide that none is written nor drive out others', async () => {
+test('backups dated in the future neither hide missing backups nor displace others', async () => {
   await using made = await withBackups(-365 * 24, 8, 32)
   const { fault, newestAt } = await createBackupState(made.config)()
   expect([fault !== null, Date.now() - Number(newestAt) > DAY / 4]).toEqual([true, true])
@@ -66,7 +66,7 @@ test('backups of a clock that was ahead neither hide that none is written nor dr
   expect(await readdir(made.folder)).toHaveLength(2)
 })
 
-test('a schedule whose folder takes no files is failing from the start', async () => {
+test('a schedule with an unwritable directory is reported as failing at startup', async () => {
   const environment = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_DIR: '/proc/nope' }
   await using homeport = await installExecutable()
   await homeport.run(['init'])

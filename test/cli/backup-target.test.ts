@@ -43,8 +43,8 @@ test('a backup replaces nothing but a regular file, and that only when it is con
     ['mine.txt', 'Add --yes'],
     ['link', 'symbolic link'],
     ['dangling', 'symbolic link'],
-    ['pipe', 'no regular file'],
-    ['/dev/null', 'no regular file'],
+    ['pipe', 'not a regular file'],
+    ['/dev/null', 'not a regular file'],
   ]
   for (const [out, reason] of refused) {
     const yes = reason === 'Add --yes' ? [] : ['--yes']
@@ -109,20 +109,20 @@ onSqlite('its data directory is gathered first')(
     expect(await readdir(join(folder, 'data', 'backups'))).toEqual([])
     expect(await run(['backup', '--out', 'good.tar'])).toMatchObject({ exitCode: 0 })
     expect(limited(2, 'restore', 'good.tar', '--yes')).toEqual(full)
-    const noCopy = [1, expect.stringMatching(/^No copy of the database fits into .*\n$/)]
+    const noCopy = [1, expect.stringMatching(/^The database cannot be copied to .*\n$/)]
     expect(limited(0.1, 'backup')).toEqual(noCopy)
   },
   30_000,
 )
 
-test('a file that is no backup, a folder and an empty option are called that', async () => {
+test('reports a file that is not a backup, a directory and an empty option', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await run(['init'])
   await Bun.write(join(folder, 'page.html'), '<html>Not found</html>')
   const refused: [args: string[], exitCode: number, message: string][] = [
-    [['restore', '--verify', '/etc/passwd'], 1, 'It is not a homeport backup: choose a file'],
-    [['restore', '--verify', 'page.html'], 1, 'It is not a homeport backup: choose a file'],
+    [['restore', '--verify', '/etc/passwd'], 1, 'This is not a homeport backup: choose a file'],
+    [['restore', '--verify', 'page.html'], 1, 'This is not a homeport backup: choose a file'],
     [['restore', '--verify', '.'], 2, 'is not a file'],
     [['backup', '--out='], 2, '--out is empty'],
     [['backup', '--data-dir='], 2, '--data-dir is empty'],

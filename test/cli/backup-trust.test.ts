@@ -25,8 +25,8 @@ onDisk(
     const foreign = await makeBackup(other)
     await makeUnsigned(path, join(homeport.folder, 'unsigned.tar'))
     for (const [file, reason] of [
-      [foreign, 'It was not signed by this installation. If'],
-      ['unsigned.tar', 'It was written by a version that did not sign backups. If'],
+      [foreign, 'The backup was not signed by this installation. If'],
+      ['unsigned.tar', 'The backup was written by a version that did not sign backups. If'],
     ] as const) {
       expect(await restore(homeport, file)).toEqual([1, expect.stringContaining(reason)])
       const { stdout } = await homeport.run(['restore', '--verify', file])
@@ -69,7 +69,7 @@ onDisk(
 )
 
 onDisk(
-  'what has a passphrase is from who knows it; what has a recipient may be from anybody',
+  'trusts an archive encrypted with the passphrase, but not one for a recipient',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
@@ -97,14 +97,14 @@ onDisk(
 )
 
 onDisk(
-  'a backup that is not encrypted is refused where backups are, without --trust',
+  'refuses an unencrypted backup without --trust if backups are encrypted',
   async () => {
     await using homeport = await installExecutable()
     const path = await makeBackup(homeport)
     const BACKUP_KEY = await identityToRecipient(await generateIdentity())
     const run = (environment: Record<string, string>, ...options: string[]) =>
       homeport.run(['restore', path, '--yes', ...options], environment)
-    const refusal = expect.stringContaining('It is not encrypted, although backups')
+    const refusal = expect.stringContaining('The backup is not encrypted, although')
     expect(await run({ BACKUP_KEY })).toMatchObject({ exitCode: 1, stderr: refusal })
     // Also where only the service is configured so.
     await (await homeport.start({ BACKUP_KEY })).stop()
@@ -130,7 +130,7 @@ onDisk(
       await repack(path, changed, change)
       expect(await restore(homeport, changed, '--trust')).toEqual([
         1,
-        'It was changed after it was written: use another backup.\n',
+        'The backup was changed after it was written: use another one.\n',
       ])
     }
     await repack(path, changed, (entries) =>
@@ -150,7 +150,7 @@ onDisk(
     const file = { name: 'files/a/x', path }
     const archive = packArchive(about, [file, file], [], () => {})
     await Bun.write(join(homeport.folder, 'twice.tar'), new Response(archive))
-    const damaged = 'It is damaged or incomplete: use another backup.\n'
+    const damaged = 'The backup is damaged or incomplete: use another one.\n'
     expect(await restore(homeport, 'twice.tar', '--trust')).toEqual([1, damaged])
   },
   30_000,
@@ -203,7 +203,7 @@ test('sizes that an archive claims are judged before they are read', async () =>
       env: { BACKUP_KEY: 'correct horse' },
       stdio: ['ignore', 'ignore', 'pipe'],
     })
-    expect(await child.stderr.text()).toMatch(/^It.*\n$/)
+    expect(await child.stderr.text()).toMatch(/^\S.*: use another (backup|one)\.\n$/)
     expect(await child.exited).toBe(1)
     return (child.resourceUsage()?.maxRSS ?? 0) / MB
   }

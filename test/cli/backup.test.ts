@@ -4,8 +4,8 @@ import { cp, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { generateIdentity, identityToRecipient } from 'age-encryption'
+import { backupJobs } from '../../src/cli/backup/jobs.ts'
 import { finishRestore } from '../../src/cli/backup/replace-data.ts'
-import { backupTimers } from '../../src/cli/backup/timers.ts'
 import { readConfig } from '../../src/config.ts'
 import { createLog } from '../../src/lib/log.ts'
 import { takeLock } from '../../src/platform/db/sqlite/lock.ts'
@@ -93,7 +93,7 @@ test('20: a backup that is killed leaves no file that has the name of one', asyn
   expect(await readdir(join(homeport.folder, 'data'))).not.toContain('backup.tmp')
 }, 20_000)
 
-test('22: what is no backup of ours is refused in one line', async () => {
+test('22: refuses a file that is not a Homeport backup with one line', async () => {
   await using homeport = await installExecutable()
   const { run, folder } = homeport
   await makeBackup(homeport)
@@ -130,7 +130,7 @@ test('a backup for a recipient can be read with the secret key alone', async () 
   }
 }, 20_000)
 
-onSqlite('a timer takes its configuration from the directory')(
+onSqlite('a job takes its configuration from the directory')(
   'BACKUP_SCHEDULE keeps the newest backups and touches nothing else in their folder',
   async () => {
     await using homeport = await installExecutable()
@@ -144,8 +144,8 @@ onSqlite('a timer takes its configuration from the directory')(
       BACKUP_SCHEDULE: '0 2 * * *',
       BACKUP_KEEP: '2',
     }
-    const [timer] = backupTimers(readConfig({}, env), createLog('silent'))
-    await timer?.run(new AbortController().signal)
+    const [job] = backupJobs(readConfig({}, env), createLog('silent'))
+    await job?.run(new AbortController().signal)
     const names = (await readdir(folder)).toSorted()
     expect(names).toEqual([
       'homeport-20260103T000000Z.tar',

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { asker, postJson } from '../support/requests.ts'
+import { postJson, requesterFor } from '../support/requests.ts'
 import { routes } from '../support/routes.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -23,10 +23,10 @@ const ENV = {
   LOG_LEVEL: 'debug',
 }
 
-test('143: what is secret, and what anybody sends, is in no line of the log and in no metric', async () => {
+test('143: neither secrets nor user input appear in the log or in metrics', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start(ENV)
-  const ask = asker(server)
+  const ask = requesterFor(server)
   const email = `ann@${CANARY}.example`
   const registered = await postJson(server, '/api/auth/register/v1', {
     email,

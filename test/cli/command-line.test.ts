@@ -34,7 +34,7 @@ test('every command takes --yes and --json', async () => {
   expect(taken).toEqual(commands.map(({ name }) => name))
 })
 
-test('what ends sessions or takes an account asks first', async () => {
+test('commands that end sessions or remove an account ask for confirmation', async () => {
   const asking = commands.filter((command) => 'risk' in command).map(({ name }) => name)
   for (const name of ['user sign-out', 'user delete', 'operators remove', 'operators reset'])
     expect(asking).toContain(name)
@@ -63,7 +63,7 @@ test('what ends sessions or takes an account asks first', async () => {
   )
 }, 30_000)
 
-test('whoever types is named as the machine knows them', () => {
+test('names the local user who runs a command', () => {
   expect(userName(0)).toBe('root')
   expect(userName(4_000_000_000)).toBe('user 4000000000')
 })

@@ -14,7 +14,7 @@ const KEYS = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret' }
 beforeAll(buildExecutable, 60_000)
 
 onPostgres(
-  'data is copied to a server and back, and what stays behind is not started by mistake',
+  'copies data to a server and back, and refuses to start on the copied source',
   async () => {
     await using homeport = await installExecutable()
     await using database = await createTestDatabase({ isEmpty: true })
@@ -122,7 +122,7 @@ onPostgres(
 )
 
 onPostgres(
-  'a copy is done once: again it says so, and what stayed behind is copied nowhere else',
+  'refuses to repeat a finished copy, or to copy its source anywhere else',
   async () => {
     await using homeport = await installExecutable()
     await using elsewhere = await createTestDatabase({ isEmpty: true })

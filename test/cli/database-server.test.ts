@@ -9,7 +9,7 @@ const onPostgres = test.skipIf(!isOnPostgres)
 beforeAll(buildExecutable, 60_000)
 
 onPostgres(
-  'a server that cannot be used is told in one sentence, without its password',
+  'reports an unusable database server in one sentence, without its password',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])

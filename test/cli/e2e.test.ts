@@ -9,14 +9,21 @@ import { isOnPostgres, onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { heicOf } from '../support/heic.ts'
 import { phonePhoto } from '../support/pictures.ts'
-import { asker, deliver, postJson, register, signIn, uploadText } from '../support/requests.ts'
+import {
+  deliver,
+  postJson,
+  register,
+  requesterFor,
+  signIn,
+  uploadText,
+} from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
 test('the executable alone in an empty folder answers all eleven endpoints', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
-  const ask = asker(server)
+  const ask = requesterFor(server)
   const session = await register(server, 'ann@example.com')
   const authorization = `Bearer ${session.accessToken}`
 
@@ -72,7 +79,7 @@ test('the executable decodes HEIC, and does not name the folder that it was buil
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
-  const { status, body } = await asker(server)(
+  const { status, body } = await requesterFor(server)(
     'POST',
     '/api/user/attachments/v1?type=publicAsset&targetType=webp',
     { headers: { authorization: `Bearer ${accessToken}` }, body: heicOf({ turns: 3 }) },

@@ -47,7 +47,7 @@ test('a process whose successor fails after the hand-over serves again', async (
   expect(await server.process.exited).toBe(0)
 }, 30_000)
 
-test('a restart to a file that is no program says that the old one serves on', async () => {
+test('a restart to a file that is not a program keeps the old process and says so', async () => {
   await using homeport = await installExecutable()
   const server = await homeport.start()
   const file = join(homeport.folder, 'homeport')

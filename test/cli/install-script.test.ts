@@ -11,7 +11,7 @@ const RELEASE = { version: '9.0.0', commit: 'abcdefabcdef', date: '2030-01-01T00
 
 type Releases = Awaited<ReturnType<typeof startReleaseServer>>
 
-test('the install script takes what is for this machine', async () => {
+test('the install script installs the build for this platform', async () => {
   await using releases = await publish(newReleaseKey())
   const { prefix, said, failed, exitCode } = await install(releases)
   expect([exitCode, failed, said]).toEqual([0, '', '9.0.0\n'])

@@ -4,18 +4,18 @@ import { join } from 'node:path'
 import { onSqlite } from '../support/databases.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
 import { phonePhoto } from '../support/pictures.ts'
-import { asker, deliver, register, uploadText } from '../support/requests.ts'
+import { deliver, register, requesterFor, uploadText } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('commands are carried out by the running server, and without one all the same', async () => {
+test('commands run inside the server, or on their own if no server runs', async () => {
   await using homeport = await installExecutable()
   const { run } = homeport
   expect(await run(['init'])).toMatchObject({ exitCode: 0 })
   expect((await run(['settings', 'set', 'hardPaywall=true'])).exitCode).toBe(0)
   const server = await homeport.start()
   const setting = async () =>
-    (await asker(server)('GET', '/api/user/app_settings/v1')).body.response
+    (await requesterFor(server)('GET', '/api/user/app_settings/v1')).body.response
   expect((await setting()).hardPaywall).toBe(true)
   const set = await run(['settings', 'set', 'hardPaywall=false', 'ios.latestVersion=2.4.0'])
   expect(set).toMatchObject({ exitCode: 0, stderr: '' })
@@ -83,7 +83,7 @@ test('a data directory of a hundred characters has its socket in it, and command
   const server = await homeport.start({ DATA_DIR })
   const set = await homeport.run(['settings', 'set', 'hardPaywall=true'], { DATA_DIR })
   expect(set).toMatchObject({ exitCode: 0, stderr: '' })
-  const settings = await asker(server)('GET', '/api/user/app_settings/v1')
+  const settings = await requesterFor(server)('GET', '/api/user/app_settings/v1')
   expect(settings.body.response.hardPaywall).toBe(true)
   expect(((await stat(join(DATA_DIR, 'homeport.sock'))).mode & 0o777).toString(8)).toBe('600')
   expect((await homeport.run(['restart'], { DATA_DIR })).exitCode).toBe(0)
@@ -93,7 +93,7 @@ test('a data directory of a hundred characters has its socket in it, and command
 }, 30_000)
 
 onSqlite('a data directory without data is none there')(
-  'what is typed wrongly or cannot be done is said in a sentence, with its exit code',
+  'reports wrong usage and failures in one sentence with an exit code',
   async () => {
     await using homeport = await installExecutable()
     const { run } = homeport

@@ -168,7 +168,7 @@ sha256sum -c SHA256SUMS`
   expect(openssl).toContain(`${NAME}: OK`)
 })
 
-test('sums without the version of a release are none, whoever signed them', () => {
+test('rejects checksums without a release version, whoever signed them', () => {
   const sums = new Map([[NAME, 'a'.repeat(64)]])
   const text = formatSums({ ...NEWER, sums }).replace(/^.*\n/, '')
   expect(verifySums(text, Buffer.alloc(64), [])).toBeNull()

@@ -102,7 +102,7 @@ test('a restart to a file that cannot start leaves the server as it is', async (
   await server.stop()
 }, 20_000)
 
-test('systemd is told who serves, that it is ready and that it lives; a restart tells the next one', async () => {
+test('notifies systemd of main PID, readiness and watchdog, and of the new PID on restart', async () => {
   await using homeport = await installExecutable()
   // In the place of systemd's own, which takes the same words.
   const told = join(homeport.folder, 'told')

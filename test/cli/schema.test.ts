@@ -83,7 +83,7 @@ test.skipIf(!isOnPostgres)(
 )
 
 onSqlite('snapshots are files')(
-  'a migration is taken back to its snapshot, and what was written since is kept aside',
+  'rolls a migration back to its snapshot and keeps the later data aside',
   async () => {
     const { homeport, path } = await installWithOldSchema()
     await using _ = homeport

@@ -9,7 +9,7 @@ test('an install where systemd does not run is refused before anything is change
   const ran: string[] = []
   const run = async (...command: string[]) => void ran.push(command.join(' '))
   const installing = installService(root.places, run)
-  await expect(installing).rejects.toThrow('systemd does not run this machine')
+  await expect(installing).rejects.toThrow('This machine does not run systemd')
   expect([ran, await readdir(root.folder)]).toEqual([[], []])
 })
 

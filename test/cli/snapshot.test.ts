@@ -13,7 +13,7 @@ const MB = 1024 * 1024
 beforeAll(buildExecutable, 60_000)
 
 onSqlite('a snapshot is a copy of its file')(
-  'a snapshot that is cut off while it is written does not get the name of one',
+  'an interrupted snapshot does not get its final name',
   async () => {
     await using homeport = await installExecutable()
     await homeport.run(['init'])

@@ -3,16 +3,16 @@ import { chmod, chown, mkdir, readFile, rename } from 'node:fs/promises'
 import { join } from 'node:path'
 import { isOnPostgres } from '../support/databases.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { asker, deliver, register } from '../support/requests.ts'
+import { deliver, register, requesterFor } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
-test('the log of a terminal is lines for people, and says where to look', async () => {
+test('logs readable text on a terminal, with the URL to open', async () => {
   await using homeport = await installExecutable()
   await mkdir(join(homeport.folder, 'data'))
   await chmod(join(homeport.folder, 'data'), 0o777)
   const server = await homeport.start({ LOG_FORMAT: 'text', HOST: '0.0.0.0', SMTP_URI: 'x' })
-  await asker(server)('GET', '/api/user/app_settings/v1')
+  await requesterFor(server)('GET', '/api/user/app_settings/v1')
   await server.stop()
   const log = await Bun.file(join(homeport.folder, 'log')).text()
   expect(log).toContain('SMTP_URI is not a known variable: did you mean SMTP_URL?')
@@ -28,7 +28,7 @@ test('without a terminal the log is JSON, and names who asked', async () => {
   const server = await homeport.start()
   const { accessToken } = await register(server, 'ann@example.com')
   const headers = { authorization: `Bearer ${accessToken}` }
-  const profile = await asker(server)('GET', '/api/user/profile/v1', { headers })
+  const profile = await requesterFor(server)('GET', '/api/user/profile/v1', { headers })
   await server.stop()
   const lines = (await Bun.file(join(homeport.folder, 'log')).text()).trim().split('\n')
   const log = lines.map((line) => JSON.parse(line))
@@ -43,7 +43,7 @@ test('status and health say the same as /ready, and exit 1 without a server', as
   await register(server, 'ann@example.com')
   await deliver(server, 'E1')
   const PORT = String(server.port)
-  const { body: parts } = await asker(server)('GET', '/ready')
+  const { body: parts } = await requesterFor(server)('GET', '/ready')
   const status = await homeport.run(['status', '--json'])
   expect(status.exitCode).toBe(0)
   expect(JSON.parse(status.stdout)).toMatchObject({
@@ -143,7 +143,7 @@ test('a log that was moved is followed by a new one, and SIGHUP does not end the
   const server = await homeport.start({ LOG_FILE: path })
   const askUntilLogged = async () => {
     for (let tries = 0; tries < 300; tries++) {
-      await asker(server)('GET', '/api/user/app_settings/v1')
+      await requesterFor(server)('GET', '/api/user/app_settings/v1')
       const text = await readFile(path, 'utf8').catch(() => '')
       if (text.includes('/app_settings/')) return
       await Bun.sleep(20)

@@ -131,7 +131,7 @@ async function* withoutEnd() {
   }
 }
 
-test('TLS_CERT and TLS_KEY are used, and new ones are without a request lost', async () => {
+test('uses TLS_CERT and TLS_KEY, and picks up replacements without losing a request', async () => {
   await using migration = await migrateSockets()
   await using homeport = await installExecutable()
   const port = freePort()

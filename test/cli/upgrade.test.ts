@@ -57,7 +57,7 @@ onSqlite('its check is the new version’s own start')(
       await Bun.write(join(homeport.folder, name), content)
     for (const [args, reason] of [
       [['homeport', '--unsigned'], described.trim()],
-      [['garbage', '--unsigned'], 'not a homeport that runs on this machine'],
+      [['garbage', '--unsigned'], 'not a homeport executable for this machine'],
       [['older', '--unsigned'], 'add --allow-downgrade'],
       [['older', '--unsigned', '--allow-downgrade'], 'older than the data'],
       [['older', '--unsigned', '--sha256', 'a'.repeat(64)], 'does not match the expected one'],
@@ -122,7 +122,7 @@ exit 7`
   30_000,
 )
 
-test('no credentials of a URL are printed that nothing can be fetched from', async () => {
+test('prints no credentials of a URL that cannot be fetched', async () => {
   await using homeport = await installExecutable()
   for (const scheme of ['http', 'https']) {
     const url = `${scheme}://ann:s3cr3t@127.0.0.1:1/homeport-9?signature=s3cr3t`

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
-import { asker, register, signIn } from '../support/requests.ts'
+import { register, requesterFor, signIn } from '../support/requests.ts'
 
 beforeAll(buildExecutable, 60_000)
 
@@ -9,7 +9,7 @@ test('an operator finds people by id or address, verifies, signs out and deletes
   await using homeport = await installExecutable()
   const { run } = homeport
   const server = await homeport.start()
-  const ask = asker(server)
+  const ask = requesterFor(server)
   const { accessToken: token } = await register(server, 'Ann@example.com')
   await register(server, 'bob@example.com')
   const json = async (...args: string[]) => JSON.parse((await run([...args, '--json'])).stdout)
@@ -59,7 +59,7 @@ test('an operator makes an account, whose password is made or given', async () =
   const server = await homeport.start()
   const made = await run(['user', 'create', 'ann@example.com', '--name', 'Ann', '--json'])
   const { password } = JSON.parse(made.stdout)
-  const ask = asker(server)
+  const ask = requesterFor(server)
   const logIn = (email: string, secret: string) =>
     ask('POST', '/api/auth/login/v1', {
       headers: { 'content-type': 'application/json' },

@@ -68,7 +68,7 @@ test.each(Object.entries(SETTINGS))(
 const RUNTIMES = [process.execPath, Bun.which('node')].filter((path) => path !== null)
 
 test.each(RUNTIMES.map((path) => [basename(path), path] as const))(
-  'and runs in %s, without anything else',
+  'the compiled app runs in %s without other packages',
   (_name, runtime) => {
     const { stdout, stderr } = Bun.spawnSync([runtime, join('out', 'app.js')], { cwd: app })
     expect([stdout.toString(), stderr.toString()]).toEqual(['0 network_error\n', ''])
@@ -107,7 +107,7 @@ test('every file has a source map with its sources', async () => {
   }
 })
 
-test('an app that sends plain carries less than 8 kB, and none of the cryptography', async () => {
+test('an app without sealing loads less than 8 kB and no cryptography', async () => {
   const bundled = async (env: string) => {
     const entry = join(app, `${env}.js`)
     const options = JSON.stringify({ baseUrl: 'http://127.0.0.1:9', env })
@@ -128,7 +128,7 @@ test('an app that sends plain carries less than 8 kB, and none of the cryptograp
   expect(chunks.join()).toContain('ECDH-ES')
 })
 
-test('what it shows is the client alone, and every function says what it does', async () => {
+test('exports only the client, and documents every function', async () => {
   const names = await Array.fromAsync(new Bun.Glob('*').scan(PACKAGE))
   const declarations = names.filter((name) => name.endsWith('.d.ts')).toSorted()
   expect(declarations).toEqual([

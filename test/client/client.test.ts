@@ -51,7 +51,7 @@ async function routesAskedBy(name: string): Promise<string[]> {
 }
 
 describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
-  test('a person signs up, changes, uploads, reads and leaves', async () => {
+  test('a user registers, edits the profile, uploads, reads and deletes the account', async () => {
     await using app = await createTestApp()
     const { client } = clientOf(app, { env: ENV[mode], device: 'Ann’s 📱 100 %', language: 'de' })
     const made = await client.register({ ...LOGIN, name: 'Ann' })
@@ -146,7 +146,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
     let lost = 0
-    network.meddler = {
+    network.interceptor = {
       reply(reply, { url }) {
         if (url.includes('refresh') && lost++ < 1) throw new TypeError('connection reset')
         return reply
@@ -160,7 +160,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
-    network.meddler = {
+    network.interceptor = {
       request() {
         throw new TypeError('no network')
       },
@@ -168,14 +168,14 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     const failure = await client.readProfile().catch((error) => error)
     expect(failure).toMatchObject({ status: 0, code: 'network_error' })
     expect(await client.isSignedIn()).toBe(true)
-    network.meddler = {}
+    network.interceptor = {}
     await endSessions(app)
     const over = await client.readProfile().catch((error) => error)
     expect(over).toMatchObject({ status: 401, code: 'unauthenticated' })
     expect([await client.isSignedIn(), signedOut.times]).toEqual([false, 1])
   })
 
-  test('however many are told that the session is over, the app hears it once', async () => {
+  test('the app is notified of an ended session once, however many calls fail', async () => {
     await using app = await createTestApp()
     const { client, signedOut } = clientOf(app, { env: ENV[mode] })
     await client.register(LOGIN)
@@ -185,14 +185,14 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect(signedOut.times).toBe(1)
   })
 
-  test('what comes late for one person is not done as the next, and does not sign them out', async () => {
+  test('a late reply for one user neither acts for the next user nor signs them out', async () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, { env: ENV[mode] })
     await app.register('bob@example.com')
     await client.register(LOGIN)
     await endSessions(app)
     const gate = Promise.withResolvers<void>()
-    network.meddler = {
+    network.interceptor = {
       async reply(reply) {
         await gate.promise
         return reply
@@ -200,7 +200,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     }
     const late = client.changeProfile({ profile: { name: 'Ann' } }).catch((error) => error)
     await Bun.sleep(50)
-    network.meddler = {}
+    network.interceptor = {}
     await client.login({ ...LOGIN, email: 'bob@example.com' })
     gate.resolve()
     expect(await late).toMatchObject({ code: 'unauthenticated' })
@@ -209,7 +209,7 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     expect([email, profile.name]).toEqual(['bob@example.com', ''])
   })
 
-  test('signing in needs no old session, and a failed try costs a guest nothing', async () => {
+  test('sign-in works without a valid session, and a failed one keeps the guest', async () => {
     using world = await startIdentityProvider()
     await using app = await createTestApp({}, world)
     const { client } = clientOf(app, { env: ENV[mode] })
@@ -235,13 +235,13 @@ describe.each<Mode>(['plain', 'sealed'])('%s:', (mode) => {
     const files = [{ name: 'a.txt', data: new TextEncoder().encode('once') }]
     const upload = () =>
       client.uploadAttachments({ type: 'supportTicket', files, idempotencyKey: 'same' })
-    network.meddler = {
+    network.interceptor = {
       reply() {
         throw new TypeError('connection reset')
       },
     }
     await expect(upload()).rejects.toMatchObject({ code: 'network_error' })
-    network.meddler = {}
+    network.interceptor = {}
     expect(await upload()).toHaveLength(1)
     expect(await app.services.db.read.$count(app.services.db.tables.attachments)).toBe(1)
   })
@@ -256,7 +256,7 @@ test.each(['', null, 'null', 'undefined'])('env %j sends plain, as none does', a
   await using app = await createTestApp()
   const { client, network } = clientOf(app, { env })
   let sent = ''
-  network.meddler = {
+  network.interceptor = {
     request(request) {
       sent = request.headers.get('env') ?? ''
       return request
@@ -270,7 +270,7 @@ test('a platform without a list of languages sends that of its formats', async (
   await using app = await createTestApp()
   const { client, network } = clientOf(app, { env: 'test' })
   let sent: string | null = null
-  network.meddler = {
+  network.interceptor = {
     request(request) {
       sent = request.headers.get('accept-language')
       return request

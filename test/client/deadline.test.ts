@@ -96,7 +96,7 @@ test('an abort and a timeout reach everything that a call waits for, at once', a
     await client.startAsGuest()
     app.clock.advance(2 * HOUR)
     const cases: [what: string, begin: () => void][] = [
-      ['a refresh', () => (network.meddler = { request: () => gate.promise })],
+      ['a refresh', () => (network.interceptor = { request: () => gate.promise })],
       ['the storage', () => (held = gate.promise)],
     ]
     for (const [what, begin] of cases) {
@@ -112,7 +112,7 @@ test('an abort and a timeout reach everything that a call waits for, at once', a
       const codes = [...Array(3).fill('aborted'), ...Array(3).fill('timeout')]
       expect([what, await Promise.all(calls)]).toEqual([what, codes])
       held = undefined
-      network.meddler = {}
+      network.interceptor = {}
     }
   }
 })
@@ -132,13 +132,13 @@ test('an abort while a read waits for its next try is aborted, and nothing is as
   expect(tries).toBe(1)
 })
 
-test('nobody else is disturbed by who gives up a refresh that is shared', async () => {
+test('a caller that gives up a shared refresh does not affect other callers', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app, { env: 'test' })
   await client.startAsGuest()
   app.clock.advance(HOUR)
   const gate = Promise.withResolvers<void>()
-  network.meddler = {
+  network.interceptor = {
     async reply(reply) {
       await gate.promise
       return reply

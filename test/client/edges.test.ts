@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { runInNewContext } from 'node:vm'
 import type { Credentials, UploadInput } from '../../src/client/client.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
-import { clientOf, inPlain, signedIn } from '../support/network.ts'
+import { clientOf, plainReply, signedIn } from '../support/network.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -71,13 +71,13 @@ test('what is missing is a TypeError, as a rejection', async () => {
 })
 
 test.each([200, 401, 409, 429, 503])(
-  'logout is done on this device where the answer is %d of somebody on the way',
+  'logout succeeds on the device if an intermediary replies %d',
   async (status) => {
     await using app = await createTestApp()
     const { client, network } = clientOf(app, PLAIN)
     await client.register(LOGIN)
     app.clock.advance(16 * 60_000)
-    network.meddler = { reply: () => new Response('<html>', { status }) }
+    network.interceptor = { reply: () => new Response('<html>', { status }) }
     network.seen.length = 0
     expect(await client.logout()).toEqual({ message: 'Signed out on this device.' })
     // A refused token is exchanged, once.
@@ -99,13 +99,13 @@ test('an account whose deletion was not answered is deleted by the next try', as
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   await client.register(LOGIN)
-  network.meddler = {
+  network.interceptor = {
     reply() {
       throw new TypeError('the connection broke off')
     },
   }
   await expect(client.deleteProfile()).rejects.toMatchObject({ code: 'network_error' })
-  network.meddler = {}
+  network.interceptor = {}
   expect(await client.deleteProfile()).toEqual({ message: 'The account is deleted.' })
   expect(await client.isSignedIn()).toBe(false)
 })
@@ -118,9 +118,9 @@ test.each([
 ])('Retry-After: %s is %j', async (header, retryAfter) => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app, PLAIN)
-  network.meddler = {
+  network.interceptor = {
     reply() {
-      const reply = inPlain({ code: 'rate_limited', message: 'Later.' }, 429)
+      const reply = plainReply({ code: 'rate_limited', message: 'Later.' }, 429)
       reply.headers.set('retry-after', header)
       return reply
     },

@@ -78,7 +78,7 @@ test('a guest whose token is removed from POST requests alone stays signed in', 
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   const { user } = await client.startAsGuest()
-  network.meddler = {
+  network.interceptor = {
     request(request) {
       const headers = new Headers(request.headers)
       if (request.method === 'POST') headers.delete('authorization')

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'bun:test'
 import { ApiError, type AuthChange, type Storage } from '../../src/client/client.ts'
 import { inMemory } from '../../src/client/storage.ts'
 import { createTestApp, PASSWORD, type TestApp } from '../support/app.ts'
-import { clientOf, inPlain, networkTo } from '../support/network.ts'
+import { clientOf, networkTo, plainReply } from '../support/network.ts'
 
 const LOGIN = { email: 'ann@example.com', password: PASSWORD }
 const PLAIN = { env: 'test' }
@@ -20,7 +20,7 @@ describe('a session that is refused', () => {
     await using app = await createTestApp()
     const { client, network, signedOut } = clientOf(app, PLAIN)
     const { user } = await client.startAsGuest()
-    network.meddler = { request: withoutToken }
+    network.interceptor = { request: withoutToken }
     await expect(client.readProfile()).rejects.toMatchObject({ code: 'unauthenticated' })
     expect(network.seen.map((path) => path.split('/')[3])).toEqual([
       'guest',
@@ -28,7 +28,7 @@ describe('a session that is refused', () => {
       'refresh',
       'profile',
     ])
-    network.meddler = {}
+    network.interceptor = {}
     expect((await client.readProfile())._id).toBe(user._id)
     expect(signedOut.times).toBe(0)
   })
@@ -53,9 +53,9 @@ test('a guest whose token is taken off on the way does not become a new account'
   await using app = await createTestApp()
   const { client, network } = clientOf(app, PLAIN)
   const { user } = await client.startAsGuest()
-  network.meddler = { request: withoutToken }
+  network.interceptor = { request: withoutToken }
   await expect(client.register(LOGIN)).rejects.toMatchObject({ code: 'unauthenticated' })
-  network.meddler = {}
+  network.interceptor = {}
   expect((await client.register(LOGIN)).user._id).toBe(user._id)
 })
 
@@ -66,12 +66,12 @@ describe('two processes with one storage', () => {
     const [first, second] = [clientOf(app, { ...PLAIN, storage }), clientOf(app, { storage })]
     second.client = clientOf(app, { ...PLAIN, storage, fetch: second.network.fetch }).client
     await first.client.register(LOGIN)
-    second.network.meddler = {
+    second.network.interceptor = {
       async reply(reply, { url }) {
         if (!url.includes('refresh')) return reply
-        second.network.meddler = {}
+        second.network.interceptor = {}
         await first.client.login(LOGIN)
-        return inPlain({ code: 'unauthenticated', message: 'Begone.' }, 401)
+        return plainReply({ code: 'unauthenticated', message: 'Begone.' }, 401)
       },
     }
     await second.client.refresh()
@@ -88,7 +88,7 @@ describe('two processes with one storage', () => {
     for (let round = 0; round < 4; round++) {
       app.clock.advance(16 * MINUTE)
       // The second one reads the storage, and its request arrives when the first is through.
-      second.network.meddler = {
+      second.network.interceptor = {
         async request(request) {
           if (request.url.includes('refresh')) await first.client.readProfile()
           return request
@@ -198,12 +198,12 @@ const NO_ENVELOPE = [
   '{"code":"ok","response":null}',
 ]
 
-test.each(NO_ENVELOPE)('an answer %s of somebody on the way is no success', async (text) => {
+test.each(NO_ENVELOPE)('does not accept %s from an intermediary as a success', async (text) => {
   await using app = await createTestApp()
   const network = networkTo(app)
   const { client } = clientOf(app, { ...PLAIN, fetch: network.fetch })
   await client.register(LOGIN)
-  network.meddler = { reply: () => new Response(text) }
+  network.interceptor = { reply: () => new Response(text) }
   const calls = [
     client.readProfile(),
     client.changeProfile({}),
@@ -221,7 +221,7 @@ test.each(NO_ENVELOPE)('an answer %s of somebody on the way is no success', asyn
     ),
   )
   expect(codes).toEqual(calls.map(() => 'reply_invalid'))
-  network.meddler = {}
+  network.interceptor = {}
   expect((await client.readProfile()).email).toBe(LOGIN.email)
 })
 

@@ -56,7 +56,7 @@ setTimeout(tell, 15_000)
 const TAB = '<!doctype html><title>x</title><script type="module" src="/tab.js"></script>'
 
 test.skipIf(CHROMIUM === null)(
-  'tabs refresh once for all of them, and hear of each other',
+  'tabs share one refresh and are notified of changes in other tabs',
   async () => {
     await using app = await createTestApp()
     const site = await serveSite(app)
@@ -95,7 +95,7 @@ test.skipIf(CHROMIUM === null)(
   30_000,
 )
 
-test('a change is told that the storage shows only later', async () => {
+test('reports a change that the storage shows late', async () => {
   await using app = await createTestApp()
   const [here, there] = [inMemory(), inMemory()]
   const late = {

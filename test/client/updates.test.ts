@@ -35,7 +35,7 @@ test.each([
   },
 )
 
-test('a web app is loaded anew: it is never too old', () => {
+test('a web app never needs an update', () => {
   const installed = { platform: 'web', version: '0.0.1' } as const
   const settings = { ios: IOS, android: IOS } as AppSettings
   expect([isUpdateRequired(settings, installed), isUpdateAvailable(settings, installed)]).toEqual([

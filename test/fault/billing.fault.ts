@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { asker, postJson, register } from '../support/requests.ts'
+import { postJson, register, requesterFor } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -132,7 +132,7 @@ async function health({ url }: Server) {
 async function userIdOf(server: Server, token?: string): Promise<string> {
   const accessToken = token ?? (await register(server, 'ann@example.com')).accessToken
   const headers = { authorization: `Bearer ${accessToken}` }
-  const { body } = await asker(server)('GET', '/api/user/profile/v1', { headers })
+  const { body } = await requesterFor(server)('GET', '/api/user/profile/v1', { headers })
   return body.response._id
 }
 

@@ -5,7 +5,7 @@ import { PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { FAKETIME, fakeClock } from '../support/fake-clock.ts'
 import { createSealer, readKeyForPayloads } from '../support/messages.ts'
-import { asker, deliver, register, signIn } from '../support/requests.ts'
+import { deliver, register, requesterFor, signIn } from '../support/requests.ts'
 
 const withFaketime = test.skipIf(FAKETIME === null)
 const PROFILE = '/api/user/profile/v1'
@@ -20,7 +20,7 @@ withFaketime(
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
     const server = await homeport.start(clock.environment)
-    const ask = asker(server)
+    const ask = requesterFor(server)
     const { accessToken, refreshToken } = (await register(server, 'ann@example.com')) as {
       accessToken: string
       refreshToken: string
@@ -69,7 +69,7 @@ withFaketime(
         authorization: `Bearer ${accessToken}`,
         'content-type': 'application/json',
       }
-      return asker(server)('POST', path, { headers, body: JSON.stringify(body) })
+      return requesterFor(server)('POST', path, { headers, body: JSON.stringify(body) })
     }
     // Sealed messages first: setting up two-factor ends the session of the token.
     const { patchName } = createSealer(await readKeyForPayloads(server.url), () => new Date())
@@ -107,7 +107,7 @@ withFaketime(
     await using homeport = await installExecutable()
     await using clock = fakeClock(homeport.folder)
     const first = await homeport.start(clock.environment)
-    const guest = await asker(first)('POST', '/api/auth/guest/v1')
+    const guest = await requesterFor(first)('POST', '/api/auth/guest/v1')
     await untilSampled()
     expect(await first.stop()).toBe(0)
     // Shortly before the job that deletes guests idle for 90 days.
@@ -124,7 +124,7 @@ withFaketime(
     await clock.set('+0')
     const server = await homeport.start(clock.environment)
     const headers = { authorization: `Bearer ${guest.body.response.accessToken}` }
-    expect((await asker(server)('GET', PROFILE, { headers })).status).toBe(200)
+    expect((await requesterFor(server)('GET', PROFILE, { headers })).status).toBe(200)
     expect(await server.stop()).toBe(0)
   },
   300_000,
@@ -144,12 +144,12 @@ withFaketime(
     // Twelve hours away, unless the clock jumps.
     const schedule = `${now.getUTCMinutes()} ${(now.getUTCHours() + 12) % 24} * * *`
     const server = await homeport.start({ ...clock.environment, BACKUP_SCHEDULE: schedule })
-    const guest = await asker(server)('POST', '/api/auth/guest/v1')
+    const guest = await requesterFor(server)('POST', '/api/auth/guest/v1')
     await clock.set('+1y')
     await homeport.untilLogged('a backup was written', 90_000)
     await clock.set('+0')
     const headers = { authorization: `Bearer ${guest.body.response.accessToken}` }
-    expect((await asker(server)('GET', PROFILE, { headers })).status).toBe(200)
+    expect((await requesterFor(server)('GET', PROFILE, { headers })).status).toBe(200)
     expect(await server.stop()).toBe(0)
     const log = await Bun.file(join(homeport.folder, 'log')).text()
     expect(log).toContain('the clock jumped')

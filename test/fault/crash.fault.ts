@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'bun:test'
 import { existsSync } from 'node:fs'
 import { mkdir, mkdtemp, rm, rmdir } from 'node:fs/promises'
 import { join } from 'node:path'
-import { type Acknowledged, lostOf, writeAll } from '../support/acknowledged.ts'
+import { type Acknowledged, findLostRecords, writeAll } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register, signIn } from '../support/requests.ts'
 
@@ -104,7 +104,7 @@ withStrace(
     for (let at = 0; at < 20; at++) expect(await send(`F${at}`)).not.toBe(200)
     expect(await server.process.exited).toBe(1)
     expect(performance.now() - failedAt).toBeLessThan(5_000)
-    await homeport.untilLogged('the disk did not keep what was written')
+    await homeport.untilLogged('the disk lost data that was written')
     const dataDir = join(homeport.folder, 'data')
     expectAll({ events, emails: [], keys: [] }, dataDir)
   },
@@ -153,7 +153,7 @@ function injecting(what: string): string[] {
 /** An unreadable disk counts as a loss. */
 function lossIn(acknowledged: Acknowledged, dataDir: string): string {
   try {
-    const { lost } = lostOf(acknowledged, dataDir)
+    const { lost } = findLostRecords(acknowledged, dataDir)
     return lost.length === 0 ? 'none lost' : `${lost.length} lost`
   } catch (error) {
     return `all lost: ${(error as Error).message}`
@@ -162,7 +162,7 @@ function lossIn(acknowledged: Acknowledged, dataDir: string): string {
 
 /** Expects everything acknowledged to exist, and returns how much that is. */
 function expectAll(acknowledged: Acknowledged, dataDir: string): number {
-  expect(lostOf(acknowledged, dataDir)).toEqual({
+  expect(findLostRecords(acknowledged, dataDir)).toEqual({
     lost: [],
     rowsWithoutFile: [],
     integrity: ['ok'],

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, readdir, rm, statfs } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { asker, deliver, register } from '../support/requests.ts'
+import { deliver, register, requesterFor } from '../support/requests.ts'
 import { watchServer } from '../support/watch.ts'
 
 const MB = 1e6
@@ -34,7 +34,7 @@ onOwnDisk(
     const headers = { authorization: `Bearer ${accessToken}` }
     await fill(disk)
     const rename = () =>
-      asker(server)('PATCH', '/api/user/profile/v1', {
+      requesterFor(server)('PATCH', '/api/user/profile/v1', {
         headers: { ...headers, 'content-type': 'application/json' },
         body: JSON.stringify({ profile: { name: 'x'.repeat(100) } }),
       })
@@ -110,7 +110,7 @@ onOwnDisk(
       withFileTypes: true,
     })
     expect(files.filter((entry) => entry.isFile())).toHaveLength(stored)
-    const { body } = await asker(server)('GET', '/api/user/export/v1', {
+    const { body } = await requesterFor(server)('GET', '/api/user/export/v1', {
       headers: { authorization: `Bearer ${accessToken}` },
     })
     expect(body.response.attachments).toHaveLength(stored)
@@ -182,7 +182,7 @@ onFailingDisk(
     const { accessToken } = await register(server, 'ann@example.com')
     const read = async () => {
       const headers = { authorization: `Bearer ${accessToken}` }
-      return (await asker(server)('GET', '/api/user/profile/v1', { headers })).status
+      return (await requesterFor(server)('GET', '/api/user/profile/v1', { headers })).status
     }
     expect((await deliver(server, 'E1')).status).toBe(200)
     // The kernel does the same when it detects a damaged file system.
@@ -190,7 +190,7 @@ onFailingDisk(
     for (let at = 0; at < 20; at++) {
       expect([(await deliver(server, `F${at}`)).status, await read()]).toEqual([503, 200])
     }
-    const isReady = async () => (await asker(server)('GET', '/ready')).status === 200
+    const isReady = async () => (await requesterFor(server)('GET', '/ready')).status === 200
     for (let tries = 0; tries < 40 && (await isReady()); tries++) await Bun.sleep(50)
     expect(await isReady()).toBe(false)
     await server.stop()

@@ -1,7 +1,7 @@
 import { beforeAll, expect, test } from 'bun:test'
 import { WEBHOOK_TOKEN } from '../support/app.ts'
 import { buildExecutable } from '../support/executable.ts'
-import { lostIn, startMixedLoad } from '../support/mixed-load.ts'
+import { findLostWrites, startMixedLoad } from '../support/mixed-load.ts'
 import { startTwoExecutables } from '../support/two-executables.ts'
 
 type Two = Awaited<ReturnType<typeof startTwoExecutables>>
@@ -116,7 +116,7 @@ test('killing an instance loses nothing, and the other keeps serving', async () 
   expect((await fetch(`${other?.url}/ready`)).status).toBe(200)
   expect(load.seen.unavailable).toBe(0)
   expect(load.wrong.slice(0, 10)).toEqual([])
-  const { rowsWithoutFile: _, ...lost } = await lostIn(
+  const { rowsWithoutFile: _, ...lost } = await findLostWrites(
     load,
     two.postgres,
     two.databaseUrl,
@@ -143,7 +143,7 @@ async function underLoad(
   console.log(
     `${name}: ${figures}, last failure (${load.seen.lastFailure}) ${Math.round(recovery)} ms after the end`,
   )
-  const lost = await lostIn(load, postgres, databaseUrl, filesDir)
+  const lost = await findLostWrites(load, postgres, databaseUrl, filesDir)
   expect(lost).toEqual(NOTHING_LOST)
   expect(load.wrong.slice(0, 10)).toEqual([])
   expect(load.seen.unreachable).toBe(0)

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { readMigrations } from '../../src/platform/db/migrations.ts'
 import { migrate } from '../../src/platform/db/sqlite/migrate.ts'
 import { openDatabase } from '../../src/platform/db/sqlite/open.ts'
-import { lostOf, writeAll } from '../support/acknowledged.ts'
+import { findLostRecords, writeAll } from '../support/acknowledged.ts'
 import { buildExecutable, installExecutable } from '../support/executable.ts'
 import { deliver, register } from '../support/requests.ts'
 
@@ -41,7 +41,9 @@ test("13: without a killed server's write-ahead log the start finds an older, co
   if (again === null) return
   expect((await deliver(again, 'E0')).status).toBe(200)
   await again.stop()
-  expect(lostOf({ events: ['E0'], emails: [], keys: [] }, dataDir).integrity).toEqual(['ok'])
+  expect(findLostRecords({ events: ['E0'], emails: [], keys: [] }, dataDir).integrity).toEqual([
+    'ok',
+  ])
 }, 20_000)
 
 test('18: the write-ahead log that a long-running reader kept shrinks within a minute', async () => {
@@ -113,7 +115,10 @@ test('30: two stop signals of any kind end the server at once with consistent da
     expect(performance.now() - start).toBeLessThan(2_000)
     load.stop()
     await load.done
-    const { integrity, rowsWithoutFile } = lostOf({ events: [], emails: [], keys: [] }, dataDir)
+    const { integrity, rowsWithoutFile } = findLostRecords(
+      { events: [], emails: [], keys: [] },
+      dataDir,
+    )
     expect([integrity, rowsWithoutFile]).toEqual([['ok'], []])
   }
 }, 120_000)

@@ -4,7 +4,12 @@ import { createClient } from '../../src/client/client.ts'
 import { median } from '../bench/median.ts'
 import { createTestApp, PASSWORD } from '../support/app.ts'
 import { buildExecutable, installExecutable, type Server } from '../support/executable.ts'
-import { createSealer, messagesFor, readKeyForPayloads, type Words } from '../support/messages.ts'
+import {
+  createSealer,
+  type MessageParts,
+  messagesFor,
+  readKeyForPayloads,
+} from '../support/messages.ts'
 import { watchServer } from '../support/watch.ts'
 
 beforeAll(buildExecutable, 60_000)
@@ -16,7 +21,7 @@ test('125: messages with an algorithm other than ECDH-ES are refused within 5 ms
   await using homeport = await installExecutable()
   const server = await homeport.start(QUIET)
   const { seal } = await sealerFor(server)
-  const wishes: NonNullable<Words['header']>[] = [
+  const wishes: NonNullable<MessageParts['header']>[] = [
     { alg: 'PBES2-HS256+A128KW', p2c: 1e9, p2s: 'AAAAAAAAAAAAAAAAAAAAAA' },
     { p2c: 1e9 },
     { alg: 'RSA1_5' },

@@ -1,13 +1,13 @@
 import { expect } from 'bun:test'
 import { fetchFile, filesOf, uploadBody } from '../support/attachments.ts'
-import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 
 type Instances = Awaited<ReturnType<typeof createTestInstances>>
 
 testInstances('uploads to both instances at once cannot pass the quota together', async () => {
   await using instances = await createTestInstances({ ATTACHMENT_QUOTA_COUNT: '3' })
   const { accessToken: token } = await instances.here.register()
-  const replies = await byClients(times(20), () => upload(instances, token, 'x'))
+  const replies = await mapConcurrently(times(20), () => upload(instances, token, 'x'))
   const statuses = replies.map(({ status }) => status).toSorted()
   expect(statuses).toEqual([...Array(3).fill(200), ...Array(17).fill(403)])
   expect(await filesOf(instances.here)).toHaveLength(3)
@@ -17,7 +17,9 @@ testInstances('an upload that comes to both at once under one key is stored once
   await using instances = await createTestInstances()
   const { accessToken: token } = await instances.here.register()
   for (const round of times(10)) {
-    const replies = await byClients(times(10), () => upload(instances, token, 'x', `k-${round}`))
+    const replies = await mapConcurrently(times(10), () =>
+      upload(instances, token, 'x', `k-${round}`),
+    )
     expect(replies.map(({ status }) => status)).toEqual(Array(10).fill(200))
     expect(new Set(replies.map(({ json }) => json.response[0].key)).size).toBe(1)
     const { url } = replies[0]?.json.response[0] ?? {}

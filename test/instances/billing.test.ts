@@ -4,7 +4,7 @@ import { assessPurchases, entitlementsOf } from '../../src/features/billing/purc
 import { type TestApp, WEBHOOK_TOKEN } from '../support/app.ts'
 import { bodyOf, type EventFixture, ms } from '../support/billing.ts'
 import { accessByModel, type Logged } from '../support/billing-model.ts'
-import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 
 const USERS = ['ann', 'bob', 'eve']
 const IDS = [...USERS, '$anon-1', '$anon-2']
@@ -25,7 +25,7 @@ testInstances(
     const deliveries = [...fixture, ...fixture.slice(0, 30)].sort(() => Math.random() - 0.5)
     const start = performance.now()
     const took: number[] = []
-    const statuses = await byClients(deliveries, async (event) => {
+    const statuses = await mapConcurrently(deliveries, async (event) => {
       const sentAt = performance.now()
       const { status } = await address.ask('POST', '/api/webhooks/billing/v1', {
         token: WEBHOOK_TOKEN,
@@ -123,7 +123,7 @@ testInstances(
         }),
       ),
     )
-    const statuses = await byClients(fixture, async (event) => {
+    const statuses = await mapConcurrently(fixture, async (event) => {
       const json = bodyOf(event)
       const how = { token: WEBHOOK_TOKEN, json }
       return (await instances.address.ask('POST', '/api/webhooks/billing/v1', how)).status

@@ -54,10 +54,10 @@ testInstances('a scheduled job still runs when the reply to its claim is lost', 
   await using lossy = await createLossyApp()
   const { app, proxy } = lossy
   const slot = new Date()
-  proxy.loseAnswerTo('a-timer')
+  proxy.loseAnswerTo('a-job')
   const claims = [
-    await app.services.db.claimTimer('a-timer', slot),
-    await app.services.db.claimTimer('a-timer', slot),
+    await app.services.db.claimJob('a-job', slot),
+    await app.services.db.claimJob('a-job', slot),
   ]
   expect(claims).toContain(true)
 })

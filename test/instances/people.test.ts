@@ -1,7 +1,7 @@
 import { expect } from 'bun:test'
 import { TOTP } from 'totp-generator'
 import { PASSWORD, type TestApp } from '../support/app.ts'
-import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 import { startSmtp, tokenIn } from '../support/smtp.ts'
 
 const EMAIL = 'ann@example.com'
@@ -9,7 +9,7 @@ const TWO_FACTOR = '/api/auth/two_factor/v1'
 
 testInstances('one of 20 registrations of the same address succeeds', async () => {
   await using instances = await createTestInstances()
-  const replies = await byClients(times(20), () =>
+  const replies = await mapConcurrently(times(20), () =>
     post(instances.address, 'register/v1', { email: EMAIL, password: PASSWORD }),
   )
   const statuses = replies.map(({ status }) => status).toSorted()
@@ -19,7 +19,7 @@ testInstances('one of 20 registrations of the same address succeeds', async () =
 testInstances('a refresh token that is used at once on both has one successor', async () => {
   await using instances = await createTestInstances()
   const { refreshToken } = await instances.here.register()
-  const replies = await byClients(times(20), () =>
+  const replies = await mapConcurrently(times(20), () =>
     post(instances.address, 'refresh/v1', { refreshToken }),
   )
   expect(new Set(replies.map(({ status }) => status))).toEqual(new Set([200]))
@@ -40,13 +40,13 @@ testInstances('a link of a mail works once, whichever instances it is opened on'
   await using instances = await createTestInstances({ SMTP_URL: smtp.url })
   await instances.here.register(EMAIL)
   const token = tokenIn(await smtp.next(EMAIL))
-  const verified = await byClients(times(20), () =>
+  const verified = await mapConcurrently(times(20), () =>
     post(instances.address, 'email/v1/verify', { token }),
   )
   expect(verified.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
   await post(instances.address, 'password/v1/forgot', { email: EMAIL })
   const resetting = tokenIn(await smtp.next(EMAIL))
-  const reset = await byClients(times(20), (at) =>
+  const reset = await mapConcurrently(times(20), (at) =>
     post(instances.address, 'password/v1/reset', {
       token: resetting,
       newPassword: `another good one ${at}`,
@@ -67,11 +67,11 @@ testInstances('a code of two-factor sign-in is accepted on one instance', async 
   expect((await address.ask('POST', `${TWO_FACTOR}/confirm`, { token, json })).status).toBe(200)
   clock.advance(30_000)
   const code = await codeNow()
-  const challenges = await byClients(times(20), async () => {
+  const challenges = await mapConcurrently(times(20), async () => {
     const reply = await post(address, 'login/v1', { email: EMAIL, password: PASSWORD })
     return reply.json.response.challengeToken as string
   })
-  const replies = await byClients(challenges, (challengeToken) =>
+  const replies = await mapConcurrently(challenges, (challengeToken) =>
     post(address, 'login/v1/two_factor', { challengeToken, code }),
   )
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(401)])
@@ -80,7 +80,7 @@ testInstances('a code of two-factor sign-in is accepted on one instance', async 
 testInstances('wrong passwords are counted over both instances', async () => {
   await using instances = await createTestInstances()
   await instances.here.register(EMAIL)
-  const replies = await byClients(times(50), () =>
+  const replies = await mapConcurrently(times(50), () =>
     post(instances.address, 'login/v1', { email: EMAIL, password: 'wrong password' }),
   )
   const statuses = replies.map(({ status }) => status).toSorted()

@@ -2,7 +2,7 @@ import { expect } from 'bun:test'
 import { createApp } from '../../src/server/app.ts'
 import type { TestApp } from '../support/app.ts'
 import { ecbXml, startFeed } from '../support/feed.ts'
-import { byClients, createTestInstances, testInstances, times } from '../support/instances.ts'
+import { createTestInstances, mapConcurrently, testInstances, times } from '../support/instances.ts'
 import { messagesFor } from '../support/messages.ts'
 import { startSmtp } from '../support/smtp.ts'
 
@@ -88,7 +88,7 @@ testInstances(
     await using instances = await createTestInstances({ SMTP_URL: smtp.url })
     const { both, here } = instances
     const emails = times(30).map((at) => `p${at}@example.com`)
-    await byClients(emails, async (email) => {
+    await mapConcurrently(emails, async (email) => {
       await instances.address.register(email)
       await Promise.all(both.map(({ services }) => services.outbox.flush()))
     })
@@ -127,7 +127,7 @@ testInstances('a timer runs on one of twelve', async () => {
   for (const minute of times(10)) {
     const slot = new Date(Date.UTC(2026, 0, 1, 0, minute))
     const claims = await Promise.all(
-      times(12).map((at) => instances.both[at % 2]?.services.db.claimTimer('sweep', slot)),
+      times(12).map((at) => instances.both[at % 2]?.services.db.claimJob('sweep', slot)),
     )
     expect(claims.filter(Boolean)).toHaveLength(1)
   }
@@ -137,9 +137,9 @@ testInstances('a timer that a wrong clock has run runs again at the right time',
   await using instances = await createTestInstances()
   const { db } = instances.here.services
   const slot = new Date(Date.UTC(2026, 0, 1))
-  expect(await db.claimTimer('sweep', new Date(Date.UTC(2027, 0, 1)))).toBe(true)
-  expect(await db.claimTimer('sweep', slot)).toBe(true)
-  expect(await instances.there.services.db.claimTimer('sweep', slot)).toBe(false)
+  expect(await db.claimJob('sweep', new Date(Date.UTC(2027, 0, 1)))).toBe(true)
+  expect(await db.claimJob('sweep', slot)).toBe(true)
+  expect(await instances.there.services.db.claimJob('sweep', slot)).toBe(false)
 })
 
 testInstances('a message that one instance has carried out is refused by the other', async () => {
@@ -154,7 +154,7 @@ testInstances('a message that one instance has carried out is refused by the oth
   expect([again.status, again.json.code]).toEqual([409, 'encryption_replay'])
   const atOnce = await messagesFor(address)
   const parallel = patchName(accessToken, 'Bob')
-  const replies = await byClients(times(20), () => atOnce.post('PATCH', PROFILE, parallel))
+  const replies = await mapConcurrently(times(20), () => atOnce.post('PATCH', PROFILE, parallel))
   expect(replies.map(({ status }) => status).toSorted()).toEqual([200, ...Array(19).fill(409)])
 })
 

@@ -1,5 +1,5 @@
 import { expect, test } from 'bun:test'
-import { createDueTimers } from '../../src/lib/due-timers.ts'
+import { createDueJobs } from '../../src/lib/due-jobs.ts'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -10,10 +10,10 @@ const outbox = { name: 'outbox', schedule: ['* * * * *'] }
 const backup = { name: 'backup', schedule: ['15 2 * * *'] }
 const guests = { name: 'guests', schedule: ['40 3 * * *'], deletesByAge: true }
 
-/** Timers from noon on, checked every minute as a server does. */
+/** Jobs from noon on, checked every minute as a server does. */
 function start(lastKnown: number | null = null) {
   const clock = { wall: Date.parse('2026-03-01T12:00:00Z'), steady: 5_000 }
-  const timers = createDueTimers([outbox, backup, guests], {
+  const jobs = createDueJobs([outbox, backup, guests], {
     wall: () => clock.wall,
     steady: () => clock.steady,
     lastKnown: lastKnown === null ? null : clock.wall + lastKnown,
@@ -21,10 +21,10 @@ function start(lastKnown: number | null = null) {
   return { pass, take, set }
 
   function take(): string[] {
-    return timers.take().due.map(({ name }) => name)
+    return jobs.take().due.map(({ name }) => name)
   }
 
-  /** The names of the timers that became due, except the one of every minute. */
+  /** The names of the jobs that became due, except the one of every minute. */
   function pass(ms: number): string[] {
     const due: string[] = []
     for (let at = 0; at < ms; at += MINUTE) {
@@ -42,13 +42,13 @@ function start(lastKnown: number | null = null) {
   }
 }
 
-test('runs every timer once at each of its times', () => {
+test('runs every job once at each of its times', () => {
   const { pass, take } = start()
   expect(pass(3 * DAY)).toEqual(['backup', 'guests', 'backup', 'guests', 'backup', 'guests'])
   expect(take()).toEqual([])
 })
 
-test('runs timers that a jump of the clock skipped once', () => {
+test('runs jobs that a jump of the clock skipped once', () => {
   const { pass, take, set } = start()
   set(20 * HOUR)
   expect(take()).toEqual(['outbox', 'backup', 'guests'])
@@ -83,18 +83,18 @@ test('deletes nothing when the clock is set back in time, and runs normally the 
 
 test('reports how far the clock jumped, but not a busy minute', () => {
   const clock = { wall: 0, steady: 0 }
-  const timers = createDueTimers([], {
+  const jobs = createDueJobs([], {
     wall: () => clock.wall,
     steady: () => clock.steady,
     lastKnown: null,
   })
   clock.wall += 3 * MINUTE
   clock.steady += 3 * MINUTE
-  expect(timers.take().jump).toBe(0)
+  expect(jobs.take().jump).toBe(0)
   clock.wall += YEAR
-  expect(timers.take().jump).toBe(YEAR)
+  expect(jobs.take().jump).toBe(YEAR)
   clock.wall -= YEAR
-  expect(timers.take().jump).toBe(-YEAR)
+  expect(jobs.take().jump).toBe(-YEAR)
 })
 
 test('deletes nothing in the first hour when started months after the last recorded time', () => {

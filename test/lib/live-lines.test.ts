@@ -56,7 +56,7 @@ test('the console streams kept and new lines as events until the end', async () 
   await using app = await createTestApp()
   const { cookie } = await signInOperator(app)
   const { liveLines } = app.services
-  const log = liveLines.behind({ write() {} })
+  const log = liveLines.tee({ write() {} })
   log.write('{"msg":"before"}\n')
   const request = new Request('http://localhost/console/api/live', { headers: { cookie } })
   const reply = await app.app.handle(request)
@@ -73,7 +73,7 @@ test('forgets a reader that disconnects', async () => {
   const request = new Request('http://localhost/console/api/live', { headers: { cookie } })
   const { body } = await app.app.handle(request)
   const reader = (body as ReadableStream<Uint8Array>).getReader()
-  const log = app.services.liveLines.behind({ write() {} })
+  const log = app.services.liveLines.tee({ write() {} })
   log.write('{}\n')
   const nextText = async () => new TextDecoder().decode((await reader.read()).value)
   expect([await nextText(), await nextText()]).toEqual(['retry: 1000\n\n', 'data: {}\n\n'])
@@ -85,7 +85,7 @@ test('forgets a reader that disconnects', async () => {
 function createLines() {
   const lines = createLiveLines()
   const written: string[] = []
-  const stream = lines.behind({ write: (line: string) => written.push(line) })
+  const stream = lines.tee({ write: (line: string) => written.push(line) })
   let count = 0
   return { lines, written, write }
 

@@ -47,7 +47,7 @@ export function writeAll(server: Server, token: string, name: string) {
 }
 
 /** What of it is not in a data directory that nobody uses, and what is wrong with its database. */
-export function lostOf({ events, emails, keys }: Acknowledged, dataDir: string) {
+export function findLostRecords({ events, emails, keys }: Acknowledged, dataDir: string) {
   using client = new Database(join(dataDir, 'homeport.db'))
   const known = (sql: string) => new Set(client.query(sql).values().flat())
   const [eventIds, addresses, stored] = [

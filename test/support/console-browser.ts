@@ -67,7 +67,7 @@ export async function addAuthenticator(page: Page) {
 }
 
 /** Waits until a screen has loaded its data. */
-export async function settled(page: Page) {
+export async function waitUntilLoaded(page: Page) {
   await page.locator('main h1').first().waitFor()
   await page.locator('.loading').first().waitFor({ state: 'detached' })
 }
@@ -78,7 +78,7 @@ export async function textOf(element: Locator): Promise<string> {
 }
 
 /** The innermost elements that make a page scroll sideways; empty if it does not. */
-export function tooWideIn(page: Page): Promise<string> {
+export function findOverflow(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     if (document.documentElement.scrollWidth <= innerWidth) return ''
     const wide = [...document.querySelectorAll('body *')].filter(

@@ -1,6 +1,6 @@
 import type { Page } from 'playwright-core'
 import type { useConsole } from './console.ts'
-import { PLAIN_HOST, settled } from './console-browser.ts'
+import { PLAIN_HOST, waitUntilLoaded } from './console-browser.ts'
 
 type World = ReturnType<typeof useConsole>
 
@@ -83,7 +83,7 @@ export async function screensOf({ ask, console, open }: World): Promise<Shown[]>
 async function navigationOf(open: World['open']): Promise<string[]> {
   const { page, context } = await open()
   await page.goto('/console')
-  await settled(page)
+  await waitUntilLoaded(page)
   const links = `[...document.querySelectorAll('nav.side a')].map(({ pathname }) => pathname)`
   const paths = await page.evaluate<string[]>(links)
   await context.close()
@@ -178,11 +178,11 @@ export async function show(page: Page, { path, prepare, isSignedOut }: Shown) {
   const isPlain = !prepare && !isSignedOut && !path.includes('?')
   if (isPlain && untouched.has(page)) await follow(page, path)
   else await load(page, path)
-  await settled(page)
+  await waitUntilLoaded(page)
   untouched.delete(page)
   if (isPlain) untouched.add(page)
   await prepare?.(page)
-  await settled(page)
+  await waitUntilLoaded(page)
 }
 
 async function load(page: Page, path: string) {

@@ -49,7 +49,7 @@ async function shareFiles(from: TestApp, to: TestApp) {
 }
 
 /** Does `work` for each item as so many clients would: at once, and in turn where there are more items. */
-export async function byClients<Item, Result>(
+export async function mapConcurrently<Item, Result>(
   items: Item[],
   work: (item: Item) => Promise<Result>,
 ): Promise<Result[]> {

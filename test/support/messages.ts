@@ -4,7 +4,7 @@ import type { Ask, TestApp } from './app.ts'
 import { rawSealForKey } from './raw-jose.ts'
 
 /** What a message says other than an honest client would. */
-export type Words = {
+export type MessageParts = {
   head?: Record<string, unknown>
   header?: Record<string, unknown>
   body?: string | Uint8Array
@@ -52,7 +52,7 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
   return { seal, headOf, patchName }
 
   /** The first line of a message, with its end. */
-  function headOf(head: Words['head']): string {
+  function headOf(head: MessageParts['head']): string {
     const line = JSON.stringify({
       v: 1,
       jti: randomBytes(16).toString('base64url'),
@@ -66,7 +66,7 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
     return `${line}\n`
   }
 
-  function seal({ head, header, body = '', plaintext }: Words): string {
+  function seal({ head, header, body = '', plaintext }: MessageParts): string {
     const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
     const ephemeral = privateKey.export({ format: 'jwk' })
     const { d: _secret, ...epk } = ephemeral
@@ -78,7 +78,7 @@ export function createSealer(publicKey: PublicKey, now: () => Date) {
   }
 
   /** A message that changes the name of the person whom `token` stands for. */
-  function patchName(token: string, name: string, words: Words = {}): string {
+  function patchName(token: string, name: string, words: MessageParts = {}): string {
     const ath = sha256(token)
     const head = { htm: 'PATCH', htu: PROFILE, ath, at: token, ...words.head }
     const body = JSON.stringify({ profile: { name } })

@@ -172,7 +172,7 @@ export async function startMixedLoad(urls: string[], clients: number) {
 type Load = Awaited<ReturnType<typeof startMixedLoad>>
 
 /** What was answered with success and is not in the database at `url`, or not in a folder of files. */
-export async function lostIn(
+export async function findLostWrites(
   { acknowledged, names }: Load,
   { query }: PostgresServer,
   url: string,

@@ -5,16 +5,16 @@ import { PASSWORD, type TestApp } from './app.ts'
 const BASE = 'http://localhost'
 
 /** What somebody on the way makes of a request, or of the reply to it. */
-export type Meddler = {
+export type Interceptor = {
   request?: (request: Request) => Request | Promise<Request>
   /** Throwing is a reply that is lost. */
   reply?: (reply: Response, request: Request) => Response | Promise<Response>
 }
 
-/** The network between a client and a test application; `meddler` may be changed at any time. */
+/** The network between a client and a test application; `interceptor` may be changed at any time. */
 export function networkTo(app: TestApp) {
   const network = {
-    meddler: {} as Meddler,
+    interceptor: {} as Interceptor,
     /** The path of each request that went through. */
     seen: [] as string[],
     fetch: send as Fetch,
@@ -25,10 +25,10 @@ export function networkTo(app: TestApp) {
     const sent = onTheWire(url, init)
     const { pathname } = new URL(url)
     network.seen.push(pathname)
-    const { meddler } = network
-    const request = (await meddler.request?.(sent)) ?? sent
+    const { interceptor } = network
+    const request = (await interceptor.request?.(sent)) ?? sent
     const reply = await app.app.handle(request)
-    return (await meddler.reply?.(reply, request)) ?? reply
+    return (await interceptor.reply?.(reply, request)) ?? reply
   }
 }
 
@@ -62,6 +62,6 @@ export async function signedIn(app: TestApp, more: Partial<ClientOptions> = {}) 
 }
 
 /** A reply that nobody has sealed. */
-export function inPlain(body: unknown, status = 200): Response {
+export function plainReply(body: unknown, status = 200): Response {
   return new Response(JSON.stringify(body), { status })
 }

@@ -1,7 +1,7 @@
 import { PASSWORD, WEBHOOK_TOKEN } from './app.ts'
 import type { Server } from './executable.ts'
 
-export function asker({ url }: Server) {
+export function requesterFor({ url }: Server) {
   return async (method: string, path: string, init: RequestInit = {}) => {
     const reply = await fetch(url + path, { ...init, method })
     const isJson = reply.headers.get('content-type')?.startsWith('application/json')

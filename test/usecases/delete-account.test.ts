@@ -2,7 +2,7 @@ import { expect, setSystemTime, test } from 'bun:test'
 import { mkdir, readdir, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { SQL } from 'bun'
-import { snapshotTimers } from '../../src/cli/snapshots.ts'
+import { snapshotJobs } from '../../src/cli/snapshots.ts'
 import { readConfig } from '../../src/config.ts'
 import { createClock, createTestApp, type TestApp } from '../support/app.ts'
 import { uploadBody } from '../support/attachments.ts'
@@ -68,7 +68,7 @@ test('deletes the snapshot from before a migration after 30 days', async () => {
   const names = [now - 31 * DAY, now - 29 * DAY].map((at) => `before-migration-9-${at}.db`)
   await mkdir(folder)
   for (const name of [...names, 'notes.txt']) await writeFile(join(folder, name), CANARY)
-  for (const { run } of snapshotTimers(readConfig({}, { DATA_DIR: app.dataDir }))) {
+  for (const { run } of snapshotJobs(readConfig({}, { DATA_DIR: app.dataDir }))) {
     await run(TIMEOUT(5_000))
   }
   expect((await readdir(folder)).toSorted()).toEqual([names[1] ?? '', 'notes.txt'])

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { readConfig } from '../../src/config.ts'
-import { exposedStore } from '../../src/features/attachments/storage/file-settings.ts'
+import { describeInsecureStore } from '../../src/features/attachments/storage/file-settings.ts'
 
 const STORES: [string, boolean][] = [
   ['http://store.internal:9000', true],
@@ -13,7 +13,7 @@ const STORES: [string, boolean][] = [
 test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
   const FILES_URL = `s3://bucket?endpoint=${endpoint}`
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
-  const sentence = exposedStore(readConfig({}, { FILES_URL, ...keys }))
+  const sentence = describeInsecureStore(readConfig({}, { FILES_URL, ...keys }))
   expect(sentence !== null).toBe(isExposed)
   if (sentence !== null)
     expect(sentence).toStartWith(`FILES_URL leads to ${new URL(endpoint).host}`)
@@ -21,6 +21,6 @@ test.each(STORES)('warns of a store at %s: %p', (endpoint, isExposed) => {
 
 test('does not warn of Amazon S3 or local files', () => {
   const keys = { S3_ACCESS_KEY_ID: 'id', S3_SECRET_ACCESS_KEY: 'secret-key' }
-  expect(exposedStore(readConfig({}, { FILES_URL: 's3://bucket', ...keys }))).toBeNull()
-  expect(exposedStore(readConfig({}, {}))).toBeNull()
+  expect(describeInsecureStore(readConfig({}, { FILES_URL: 's3://bucket', ...keys }))).toBeNull()
+  expect(describeInsecureStore(readConfig({}, {}))).toBeNull()
 })

@@ -39,7 +39,7 @@ const SEAL_BYTES = Bun.CryptoHasher.hash('sha256', '', 'hex').length
 /**
  * A tar archive of `sources`. It begins with `about` and ends with the SHA-256 of every file and the signatures of
  * `keys`. A seal follows: the SHA-256 of all bytes before. Files are read while the archive is read; a file that gets
- * shorter meanwhile is an error.
+ * shorter in the meantime is an error.
  */
 export function packArchive(
   about: Omit<ArchiveInfo, 'format' | 'signedBy'>,
@@ -147,7 +147,7 @@ export async function unpackArchive(
   if (found !== sumsHash) throw damaged()
   const signature = key && `${key.id} ${key.sign(signedText(infoText, found))}`
   if (signature && !signatures.split('\n').some((line) => equalInConstantTime(line, signature)))
-    throw new ArchiveError('It was changed after it was written: use another backup.')
+    throw new ArchiveError('The backup was changed after it was written: use another one.')
   return info
 }
 
@@ -168,7 +168,7 @@ function readInfo(text: string): ArchiveInfo {
     return { ...info, version: printable(version), createdAt: printable(createdAt) }
   }
   if (typeof info.format !== 'number') throw notABackup()
-  throw new ArchiveError('It was written by a newer homeport: use that version.')
+  throw new ArchiveError('The backup was written by a newer homeport: use that version.')
 }
 
 async function readText(body: ReadableStream<Uint8Array>, size: number): Promise<string> {
@@ -234,13 +234,13 @@ function headerOf(name: string, size: number) {
 
 function notABackup(cause?: unknown): ArchiveError {
   return new ArchiveError(
-    'It is not a homeport backup: choose a file that "homeport backup" wrote.',
+    'This is not a homeport backup: choose a file that "homeport backup" wrote.',
     { cause },
   )
 }
 
 function damaged(cause?: unknown): ArchiveError {
-  return new ArchiveError('It is damaged or incomplete: use another backup.', { cause })
+  return new ArchiveError('The backup is damaged or incomplete: use another one.', { cause })
 }
 
 /** EEXIST is not a disk fault: in an empty folder it means that the archive contains a file twice. */

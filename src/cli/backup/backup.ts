@@ -14,11 +14,11 @@ import { readServiceRecord } from '../service/service-record.ts'
 import { createProgress } from '../terminal.ts'
 import { removeOldBackups, removeUnfinished } from './backups.ts'
 import { encryptingKey, encryptionOf, isRecipient } from './encryption.ts'
-import { gatherData, isShared } from './shared-data.ts'
+import { gatherData, hasExternalData } from './shared-data.ts'
 import { chooseTarget } from './target.ts'
-import { type Written, writeBackup } from './write-backup.ts'
+import { type WriteResult, writeBackup } from './write-backup.ts'
 
-type Outcome = Written & {
+type Outcome = WriteResult & {
   path: string
   /** The recipient, or `passphrase`; null without encryption. */
   encryption: string | null
@@ -88,13 +88,13 @@ async function keyOf({ backupKey, dataDir }: Config): Promise<string | null> {
   return key && encryptingKey(key)
 }
 
-async function write(config: Config, path: string, key: string | null): Promise<Written> {
+async function write(config: Config, path: string, key: string | null): Promise<WriteResult> {
   const { show: onProgress, end } = createProgress()
   await ensureInstallationKey(config)
   const keys = await installationKeys(config)
   const options = { path, key, keys, now: new Date(), onProgress }
   try {
-    if (!isShared(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
+    if (!hasExternalData(config)) return await writeBackup({ ...options, dataDir: config.dataDir })
     await using gathered = await gatherData(config, onProgress)
     return await writeBackup({ ...options, dataDir: gathered.dataDir })
   } finally {

@@ -62,8 +62,8 @@ export function createConsoleBackups(config: Config): Backups {
   }
 
   async function run(args: string[], signal: AbortSignal): Promise<string> {
-    const { isGood, out, err } = await runProgram(args, signal)
-    if (isGood) return out
+    const { succeeded, out, err } = await runProgram(args, signal)
+    if (succeeded) return out
     throw new AppError('conflict', err || `The ${args[0]} failed.`)
   }
 }

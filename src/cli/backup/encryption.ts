@@ -45,7 +45,7 @@ export async function openArchive(path: string, key: string | null) {
   const stream = Bun.file(path).stream()
   const head = await Bun.file(path).slice(0, MAX_HEADER_BYTES).text()
   if (!head.startsWith(MAGIC)) return { archive: stream, encryption: null }
-  if (!/^--- /m.test(head)) throw new ArchiveError('Its encryption is damaged: use another backup.')
+  if (!/^--- /m.test(head)) throw new ArchiveError('The age header is damaged: use another backup.')
   const archive = await decrypt(stream, key)
   return { archive, encryption: key !== null && isIdentity(key) ? RECIPIENT : PASSPHRASE }
 }
@@ -54,7 +54,7 @@ export async function openArchive(path: string, key: string | null) {
 async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
   if (key === null || isRecipient(key)) {
     throw new ArchiveError(
-      'It is encrypted: set BACKUP_KEY to its passphrase, or to the secret key (AGE-SECRET-KEY-…) of the recipient.',
+      'The backup is encrypted: set BACKUP_KEY to its passphrase, or to the secret key (AGE-SECRET-KEY-…) of the recipient.',
     )
   }
   const decrypter = new Decrypter()
@@ -64,7 +64,7 @@ async function decrypt(sealed: ReadableStream<Uint8Array>, key: string | null) {
     return await decrypter.decrypt(sealed)
   } catch (cause) {
     throw new ArchiveError(
-      'It cannot be decrypted: it is damaged, or BACKUP_KEY is the wrong key.',
+      'The backup cannot be decrypted: it is damaged, or BACKUP_KEY is the wrong key.',
       {
         cause,
       },

@@ -2,30 +2,30 @@ import { rm, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
 import { makeFolder } from '../../lib/durable-file.ts'
+import type { Job, JobRun } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
-import type { Timer, TimerRun } from '../../lib/timer.ts'
 import type { BackupState } from '../../usecases/monitoring/host-state.ts'
 import { runProgram } from '../processes/program-command.ts'
 import { backupDirOf, newestBackup } from './backups.ts'
 
-const BACKUP_TIMER = 'backup'
-/** A large backup takes its time. */
+const BACKUP_JOB = 'backup'
+/** A large backup can take hours. */
 const GRACE_MS = 6 * 60 * 60 * 1000
 /** Cache the probe of the folder for this long. */
 const PROBE_INTERVAL_MS = 30_000
 
 /** Writes a backup at `BACKUP_SCHEDULE`, in a child process, and keeps the newest `BACKUP_KEEP`. */
-export function backupTimers(config: Config, log: Log): Timer[] {
+export function backupJobs(config: Config, log: Log): Job[] {
   const { backupSchedule, backupKeep, dataDir } = config
   if (backupSchedule === null) return []
   // A machine that was off at the scheduled time catches up at the start.
   const isDueAtStart = async () => missedSince(config, await newestBackup(config)) !== null
-  return [{ name: BACKUP_TIMER, schedule: [backupSchedule], run, isDueAtStart }]
+  return [{ name: BACKUP_JOB, schedule: [backupSchedule], run, isDueAtStart }]
 
   async function run(signal: AbortSignal) {
     const options = ['--json', '--data-dir', dataDir, '--keep', String(backupKeep)]
-    const { isGood, out, err } = await runProgram(['backup', ...options], signal)
-    if (!isGood) throw new Error(err.trim() || 'the backup failed')
+    const { succeeded, out, err } = await runProgram(['backup', ...options], signal)
+    if (!succeeded) throw new Error(err.trim() || 'the backup failed')
     log.info({ backup: JSON.parse(out) }, 'a backup was written')
   }
 }
@@ -33,14 +33,14 @@ export function backupTimers(config: Config, log: Log): Timer[] {
 /** Whether backups are written as scheduled, by the last run, the age of the newest backup and a probe of the folder. */
 export function createBackupState(
   config: Config,
-  runs: ReadonlyMap<string, TimerRun | null> = new Map(),
+  runs: ReadonlyMap<string, JobRun | null> = new Map(),
 ): () => Promise<BackupState> {
   const targetFault = createTargetProbe(config)
   return async () => {
     const newest = await newestBackup(config)
     const newestAt = newest?.at ?? null
     if (config.backupSchedule === null) return { newestAt, isScheduled: false, fault: null }
-    const run = runs.get(BACKUP_TIMER)
+    const run = runs.get(BACKUP_JOB)
     const isMended = run && newestAt !== null && newestAt > run.at
     const error = isMended ? null : (run?.error ?? null)
     return { newestAt, isScheduled: true, fault: error ?? overdue(newest) ?? (await targetFault()) }

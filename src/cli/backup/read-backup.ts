@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { namingPath } from '../../lib/durable-file.ts'
+import { addPathToErrors } from '../../lib/durable-file.ts'
 import type { Migration } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
 import { isIntact, reasonNotToOpen } from '../../platform/db/sqlite/open.ts'
@@ -27,7 +27,7 @@ type ReadOptions = {
   onlyCheck: boolean
   onProgress: (done: number, total: number) => void
 }
-export type Read = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
+export type ReadResult = Pick<ArchiveInfo, 'version' | 'schemaVersion' | 'createdAt'> & {
   files: number
   bytes: number
   /** What proves who wrote it; null for nothing. */
@@ -44,7 +44,7 @@ const KNOWN_NAME = /^(homeport\.db|secrets\/[\w-][\w.-]*|files\/[\w-]\/[\w-][\w.
  * Extracts an archive into `folder` and checks every byte, the database and who wrote it. Throws `ArchiveError`, and
  * removes the folder, when this program cannot use the backup.
  */
-export async function readBackup(options: ReadOptions): Promise<Read> {
+export async function readBackup(options: ReadOptions): Promise<ReadResult> {
   const { path, key, keys, isTrusted, mustBeEncrypted, folder, migrations, onlyCheck } = options
   await rm(folder, { recursive: true, force: true })
   await mkdir(folder, { recursive: true, mode: 0o700 })
@@ -62,14 +62,14 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     }
     const info = await unpackArchive(archive, keys, judge, async (file) => {
       if (!KNOWN_NAME.test(file.name))
-        throw new ArchiveError(`It holds ${printable(file.name)}, which homeport does not write.`)
+        throw new ArchiveError(`The backup contains ${printable(file.name)}, unknown to homeport.`)
       if (file.name.startsWith('secrets/') && file.size > MAX_SECRET_BYTES)
         throw new ArchiveError(
-          `It holds a secret of ${file.size} bytes, which homeport does not write.`,
+          `The backup contains a secret of ${file.size} bytes, which is too large to be valid.`,
         )
       files++
       const target = onlyCheck && file.name !== 'homeport.db' ? null : join(folder, file.name)
-      await namingPath(target ?? path, async () => {
+      await addPathToErrors(target ?? path, async () => {
         await using output = target === null ? null : await create(target)
         for await (const chunk of file.content) {
           await output?.writeFile(chunk)
@@ -81,7 +81,7 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
     })
     if (info.schemaVersion > migrations.length) {
       throw new ArchiveError(
-        `It was written by homeport ${info.version}, which is newer: use that version.`,
+        `The backup was written by homeport ${info.version}, which is newer: use that version.`,
       )
     }
     const database = join(folder, 'homeport.db')
@@ -104,17 +104,17 @@ export async function readBackup(options: ReadOptions): Promise<Read> {
 
 function unencrypted(): ArchiveError {
   return new ArchiveError(
-    'It is not encrypted, although backups of this installation are: anyone could have written it. If it is yours, add --trust.',
+    'The backup is not encrypted, although this installation encrypts its backups: anyone could have written it. If it is yours, add --trust.',
   )
 }
 
 function unproven({ format }: ArchiveInfo, keys: InstallationKey[]): ArchiveError {
   const why =
     format === 1
-      ? 'It was written by a version that did not sign backups'
+      ? 'The backup was written by a version that did not sign backups'
       : keys.length === 0
         ? 'DATA_DIR has no key to check who wrote it, as on a new machine'
-        : 'It was not signed by this installation'
+        : 'The backup was not signed by this installation'
   return new ArchiveError(`${why}. If only you can write where you keep your backups, add --trust.`)
 }
 

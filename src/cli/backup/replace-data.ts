@@ -19,7 +19,7 @@ export function restoreFolder(dataDir: string): string {
 }
 
 /**
- * Replaces the data in `dataDir` by the content of `restoreFolder`. Returns the folder to which the old data was moved.
+ * Replaces the data in `dataDir` with that in `restoreFolder`. Returns the folder to which the old data was moved.
  * After a crash in between, `finishRestore` completes it.
  */
 export async function commitRestore(dataDir: string, now: Date): Promise<string> {

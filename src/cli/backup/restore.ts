@@ -13,11 +13,16 @@ import { installationKeys } from '../installation-keys.ts'
 import { databasePath } from '../open-sqlite.ts'
 import { readServiceRecord } from '../service/service-record.ts'
 import { confirmRisk, createProgress } from '../terminal.ts'
-import { type Read, readBackup } from './read-backup.ts'
+import { type ReadResult, readBackup } from './read-backup.ts'
 import { commitRestore, finishRestore, restoreFolder } from './replace-data.ts'
-import { isShared, scatterData } from './shared-data.ts'
+import { hasExternalData, scatterData } from './shared-data.ts'
 
-type Outcome = Read & { path: string; seconds: number; isRestored: boolean; aside: string | null }
+type Outcome = ReadResult & {
+  path: string
+  seconds: number
+  isRestored: boolean
+  aside: string | null
+}
 
 /** What `restore --verify` reports about the author. */
 const PROOFS = {
@@ -88,7 +93,7 @@ async function replaceData(
   }
   const folder = restoreFolder(dataDir)
   const done = await read(config, path, folder, { onlyCheck: false, isTrusted })
-  if (isShared(config)) await scatter(config, folder)
+  if (hasExternalData(config)) await scatter(config, folder)
   if (config.databaseUrl !== null) {
     await rm(folder, { recursive: true })
     return { ...done, isRestored: true, aside: null }
@@ -125,7 +130,7 @@ async function read(
 function describe({ path, version, createdAt, files, bytes, ...rest }: Outcome): string {
   const { seconds, isRestored, aside, proof } = rest
   const what = `of ${createdAt} by homeport ${version}: ${files} files, ${megabytes(bytes)}, in ${seconds} s`
-  if (!isRestored) return `${path} is a good backup ${what}. ${PROOFS[proof ?? 'none']}`
-  const kept = aside === null ? [] : [`The old data is in ${aside}: remove it when all is well.`]
+  if (!isRestored) return `${path} is a valid backup ${what}. ${PROOFS[proof ?? 'none']}`
+  const kept = aside === null ? [] : [`The old data is in ${aside}: remove it once all works.`]
   return [`Restored the backup ${what}.`, ...kept, 'Start the server now.'].join('\n')
 }

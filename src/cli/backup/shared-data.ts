@@ -10,7 +10,7 @@ import type { OnProgress } from '../terminal.ts'
 import { gatherFolder } from './write-backup.ts'
 
 /** Whether some of the data is outside of the data directory. */
-export function isShared({ databaseUrl, filesUrl }: Config): boolean {
+export function hasExternalData({ databaseUrl, filesUrl }: Config): boolean {
   return databaseUrl !== null || Boolean(filesUrl)
 }
 
@@ -59,8 +59,8 @@ export async function scatterData(config: Config, folder: string, onProgress: On
     )
     await copyAll(from, to, 'use an empty database and restore again')
     await moveFiles()
-    // Until here no server starts on it.
-    await to.noteCopy(false)
+    // Up to this point, no server starts on the target.
+    await to.setCopyUnfinished(false)
   } else if (filesUrl) await moveFiles()
 
   async function moveFiles() {

@@ -44,7 +44,7 @@ async function replaceable(path: string, isConfirmed: boolean): Promise<string> 
   if (found === null) return path
   if (!found.isFile()) {
     throw new UsageError(
-      `${path} is ${found.isSymbolicLink() ? 'a symbolic link' : 'no regular file'} and is not replaced: choose another --out.`,
+      `${path} is ${found.isSymbolicLink() ? 'a symbolic link' : 'not a regular file'} and will not be replaced: choose another --out.`,
     )
   }
   if (!isConfirmed) confirmRisk(`${path} exists and will be replaced.`)

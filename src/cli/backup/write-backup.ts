@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { mkdir, open, readdir, rm } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
-import { makeFolder, namingPath, renameDurably, syncPath } from '../../lib/durable-file.ts'
+import { addPathToErrors, makeFolder, renameDurably, syncPath } from '../../lib/durable-file.ts'
 import { hashOfFile } from '../../lib/file-hash.ts'
 import { readMigrations } from '../../platform/db/migrations.ts'
 import { foreignObject } from '../../platform/db/sqlite/foreign-objects.ts'
@@ -25,7 +25,7 @@ type BackupOptions = {
   now: Date
   onProgress: OnProgress
 }
-export type Written = { bytes: number; files: number }
+export type WriteResult = { bytes: number; files: number }
 
 /** Sync after this many bytes, so that no fsync of the server waits for the whole archive. */
 const SYNC_BYTES = 2 * 1024 * 1024
@@ -36,7 +36,7 @@ const SYNC_INTERVAL_MS = 20
  * Writes and verifies an archive of the database, the attachments and the secrets in `dataDir`, as they are at the
  * start. Writes continue; no attachment may be removed while it runs. Leaves nothing behind when it throws.
  */
-export async function writeBackup(options: BackupOptions): Promise<Written> {
+export async function writeBackup(options: BackupOptions): Promise<WriteResult> {
   const { dataDir, path, key, keys, now, onProgress } = options
   // A child process of an interrupted backup may still write to its own folder.
   const folder = join(backupFolder(dataDir), String(process.pid))
@@ -69,7 +69,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
       onProgress('Writing', done, total)
     })
     const content = key === null ? archive : await encrypt(archive, key)
-    const { bytes, hash } = await namingPath(partial, () => writeSynced(partial, content))
+    const { bytes, hash } = await addPathToErrors(partial, () => writeSynced(partial, content))
     // Read it back from the disk, as a restore will.
     if (key !== null && isRecipient(key)) await checkHash(partial, hash)
     else {
@@ -80,7 +80,7 @@ export async function writeBackup(options: BackupOptions): Promise<Written> {
       })
     }
     if (isNew && existsSync(path))
-      throw new ArchiveError(`${path} was created meanwhile and is not replaced: run this again.`)
+      throw new ArchiveError(`${path} has been created since and is not replaced: run this again.`)
     await renameDurably(partial, path)
     return { bytes, files: sources.length }
   } finally {
@@ -153,7 +153,7 @@ async function writeSynced(path: string, content: ReadableStream<Uint8Array>) {
 /** With only the recipient's public key we cannot read the archive, but can check that the disk kept it. */
 async function checkHash(path: string, expected: string) {
   if ((await hashOfFile(path)) !== expected)
-    throw new ArchiveError(`The disk did not keep ${path} as written.`)
+    throw new ArchiveError(`${path} differs from what was written: check the disk.`)
 }
 
 async function checkArchive(

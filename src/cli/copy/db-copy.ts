@@ -47,7 +47,7 @@ export const dbCopy: LocalCommand = {
     const config = given()
     const place = to ?? from
     if ((to === undefined) === (from === undefined) || typeof place !== 'string')
-      throw new UsageError('Say where to copy: --to or --from a postgres:// URL, or env:NAME.')
+      throw new UsageError('Choose --to or --from, with a postgres:// URL or env:NAME.')
     const url = urlIn(place)
     if (!/^postgres(ql)?:$/.test(URL.parse(url)?.protocol ?? ''))
       throw new UsageError('The URL must be postgres://user:password@host:5432/name.')
@@ -99,7 +99,7 @@ async function copyUp(config: Config, url: string) {
   await markMoved(config, to.db.place, true)
   const rows = await copyAll(from, to, 'use an empty database and copy again')
   await markMoved(config, to.db.place, false)
-  await to.noteCopy(false)
+  await to.setCopyUnfinished(false)
   return { from: from.db.place, to: to.db.place, rows }
 }
 

@@ -23,7 +23,7 @@ export const filesCopy: LocalCommand = {
     const config = given()
     const url = to ?? from
     if ((to === undefined) === (from === undefined) || typeof url !== 'string')
-      throw new UsageError('Say where to copy: --to or --from an s3:// URL.')
+      throw new UsageError('Choose --to or --from, with an s3:// URL.')
     const filesUrl = s3Url(url)
     if (!filesUrl) throw new UsageError('The URL must be s3://bucket/prefix?endpoint=…&region=….')
     process.umask(0o077)
@@ -69,7 +69,7 @@ export async function copyFiles(
     const path = await fetchCopy(from, key, work)
     if (path !== null) await target.keep(path, key)
   })
-  // Without a cache, so that the store is asked and not this disk.
+  // Without a cache, so that files are read from the store and not from this disk.
   await rm(join(folder, COMPARED), { recursive: true, force: true })
   const kept = filesOf({ ...to, filesCacheBytes: 0 }, folder, COMPARED)
   await forEachKey(keys, 'Comparing', onProgress, async (key) => {

@@ -58,7 +58,7 @@ export async function postgresSource(
   config: Config,
   movesTo: string | null,
 ): Promise<Side> {
-  const { db, pools, keep, close } = await connectPostgres(url, config, {
+  const { db, pools, secretStore, close } = await connectPostgres(url, config, {
     ...COPY_OPTIONS,
     schema: 'none',
     setting: movesTo === null ? 'DATABASE_URL' : '--from',
@@ -66,13 +66,13 @@ export async function postgresSource(
   })
   try {
     // Detect a wrong SECRET_KEY before changes are refused.
-    for (const name of SECRET_NAMES) await keep(name).readOrMake(() => refuseMissing(name))
+    for (const name of SECRET_NAMES) await secretStore(name).readOrCreate(() => refuseMissing(name))
     if (movesTo !== null) await refuseChanges(pools.changes, movesTo)
     const { read, end } = await openSnapshot(pools.changes)
     const { tables, write, place } = db
     return {
       db: { tables, write, place, read },
-      secrets: keep,
+      secrets: secretStore,
       async [Symbol.asyncDispose]() {
         end()
         await close()
@@ -107,13 +107,18 @@ export async function postgresTarget(
   setting: UrlSetting,
 ) {
   const options = { ...COPY_OPTIONS, schema: 'create', setting } as const
-  const { db, keep, close } = await connectPostgres(url, config, options)
+  const { db, secretStore, close } = await connectPostgres(url, config, options)
   try {
     if ((await countAll(db)) > 0 && !(await db.isCopyUnfinished())) {
       throw new CommandError(`${db.place} has data already: ${advice}.`)
     }
-    await db.noteCopy(true)
-    return { db, secrets: keep, noteCopy: db.noteCopy, [Symbol.asyncDispose]: close }
+    await db.setCopyUnfinished(true)
+    return {
+      db,
+      secrets: secretStore,
+      setCopyUnfinished: db.setCopyUnfinished,
+      [Symbol.asyncDispose]: close,
+    }
   } catch (error) {
     await close()
     throw error
@@ -123,8 +128,8 @@ export async function postgresTarget(
 /** Copies the secrets of one side to the other. */
 export async function copySecrets(from: Side, to: Side) {
   for (const name of SECRET_NAMES) {
-    const text = await from.secrets(name).readOrMake(() => refuseMissing(name))
-    const kept = await to.secrets(name).readOrMake(async () => text)
+    const text = await from.secrets(name).readOrCreate(() => refuseMissing(name))
+    const kept = await to.secrets(name).readOrCreate(async () => text)
     if (kept !== text) throw new CopyDiffers(`The secret ${name} differs on the two sides`)
   }
 }

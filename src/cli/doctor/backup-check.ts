@@ -1,7 +1,7 @@
 import type { Config } from '../../config.ts'
 import { DAY_MS } from '../../lib/durations.ts'
 import { newestBackup } from '../backup/backups.ts'
-import { createBackupState } from '../backup/timers.ts'
+import { createBackupState } from '../backup/jobs.ts'
 import { type Finding, failed, ok, warning } from './check.ts'
 import type { ServerState } from './server-state.ts'
 

@@ -24,5 +24,5 @@ export function checkDeliveries(server: ServerState | null): Finding {
   const text = `refused at ${at} with ${status} ${code}`
   const advice = ADVICE[code] ?? 'The log says why. The provider retries for 155 minutes.'
   const isWorking = acceptedAt !== null && acceptedAt > at
-  return isWorking ? warning(`${text}, later ones were accepted`, advice) : failed(text, advice)
+  return isWorking ? warning(`${text}; later ones were accepted`, advice) : failed(text, advice)
 }

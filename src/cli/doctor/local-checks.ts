@@ -1,10 +1,10 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Config } from '../../config.ts'
-import { exposedStore, filesOf } from '../../features/attachments/storage/file-settings.ts'
+import { describeInsecureStore, filesOf } from '../../features/attachments/storage/file-settings.ts'
 import { type FreeSpace, freeSpace } from '../../lib/free-space.ts'
+import { NOTABLE_SKEW } from '../../lib/jobs.ts'
 import { megabytes } from '../../lib/megabytes.ts'
-import { NOTABLE_SKEW } from '../../lib/timer.ts'
 import { withoutPassword } from '../../platform/db/postgres/open.ts'
 import { appliedIn, isIntact } from '../../platform/db/sqlite/open.ts'
 import { checkSecrets } from '../../secrets.ts'
@@ -110,7 +110,7 @@ export function localChecks(config: Config, state: ServerState | null): Check[] 
 
   async function store() {
     await filesOf(config, join(dataDir, 'files')).probe()
-    const exposed = exposedStore(config)
+    const exposed = describeInsecureStore(config)
     return exposed === null
       ? ok('the store of FILES_URL answers')
       : warning('the store of FILES_URL answers over http', exposed)

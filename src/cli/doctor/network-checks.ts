@@ -109,7 +109,7 @@ export function networkChecks(config: Config, state: ServerState | null): Check[
     if (typeof until === 'string') {
       return /CERT|SIGNED|ISSUER|ALTNAME/i.test(until)
         ? failed(`is not valid (${until})`, 'See the log of the program that renews it.')
-        : warning(`could not be checked (${until})`, 'Make the address answer first.')
+        : warning(`could not be checked (${until})`, 'Fix the address check first.')
     }
     const text = `valid until ${until.toISOString().slice(0, 10)}`
     const isShort = until.getTime() - Date.now() < EXPIRES_SOON_MS

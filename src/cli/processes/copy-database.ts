@@ -13,7 +13,7 @@ export async function runCopyDatabase([from = '', to = '']: string[]): Promise<n
     if (fault === null) throw error
     const why = fault.kind === 'full' ? await whyFull(dirname(to)) : 'see its disk and its owner'
     process.stderr.write(
-      `No copy of the database fits into ${dirname(to)} (${fault.code}): ${why}.\n`,
+      `The database cannot be copied to ${dirname(to)} (${fault.code}): ${why}.\n`,
     )
     process.exit(EXIT.failed)
   }

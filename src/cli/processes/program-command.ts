@@ -9,7 +9,7 @@ export async function runProgram(args: string[], signal: AbortSignal) {
     signal,
   })
   const [out, err] = await Promise.all([child.stdout.text(), child.stderr.text()])
-  return { isGood: (await child.exited) === 0, out, err: err.trim() }
+  return { succeeded: (await child.exited) === 0, out, err: err.trim() }
 }
 
 /** The command line that starts this program, as the executable or from source. */

@@ -34,7 +34,7 @@ const MAX_BUFFERED_BYTES = 1024 * 1024
 const RETRY_MS = 10
 /** The next process may migrate the data before it answers. */
 const FORWARD_TIMEOUT_MS = 60_000
-/** How long a client's connection is kept meanwhile: the runtime's maximum. */
+/** How long a client's connection is kept open for that: the runtime's maximum. */
 const MAX_IDLE_SECONDS = 255
 /** Connections made before the socket lost its name are accepted within this time. */
 const ACCEPT_REST_MS = 50

@@ -28,7 +28,7 @@ type ServerProcess = { pid: number; isServing?: boolean; takesBack?: boolean }
 
 /**
  * The running server's side of a zero-downtime restart. The next process accepts requests and holds them, asks this
- * server to finish its own and stop, and then opens the data. `requested` resolves when it asks; `isServed` tells later
+ * server to finish and stop, then opens the data. `requested` resolves when it asks; `waitForSuccessor` tells later
  * whether it serves.
  */
 export function createHandover(config: Config) {
@@ -39,7 +39,7 @@ export function createHandover(config: Config) {
   return {
     requested,
     markServing,
-    isServed,
+    waitForSuccessor,
     commands: [
       dataCommand({ ...WHO_SERVES, ...common, work: async (_: Services) => own() }),
       dataCommand({ ...RESTART, ...common, work: async (_: Services) => restart() }),
@@ -80,7 +80,7 @@ export function createHandover(config: Config) {
   }
 
   /** Waits until the next process serves or has ended. */
-  async function isServed(): Promise<boolean> {
+  async function waitForSuccessor(): Promise<boolean> {
     while (successor !== null) {
       const serving = await findServer(config)
       if (serving !== null && serving.isServing !== false) return true
@@ -132,7 +132,7 @@ function spawnNext() {
     const { code } = cause as { code?: string }
     throw new AppError(
       'unavailable',
-      `${process.execPath} cannot be started (${code}): install a homeport for this machine there. The old one (process ${process.pid}) keeps serving.`,
+      `${process.execPath} cannot be started (${code}): install a homeport executable for this machine there. The old one (process ${process.pid}) keeps serving.`,
       { cause },
     )
   }

@@ -58,7 +58,7 @@ export async function describeExecutable(path: string): Promise<Described> {
     // Reported below.
   }
   throw new UsageError(
-    `The file is not a homeport that runs on this machine: use the one for ${process.platform} on ${process.arch}.`,
+    `The file is not a homeport executable for this machine: use the one for ${process.platform} on ${process.arch}.`,
   )
 }
 

@@ -1,12 +1,12 @@
 import type { Config } from '../../config.ts'
 import type { Log } from '../../lib/log.ts'
 
-/** Send two signs of life per watchdog period. */
+/** Ping the watchdog twice per period. */
 const WATCHDOG_SHARE = 0.5
 
 /**
  * Reports the state of the service to systemd with `systemd-notify`; does nothing without systemd. `ready` also starts
- * the signs of life for its watchdog.
+ * the pings to its watchdog.
  */
 export function createNotifier({ notifySocket, watchdogMs }: Config, log: Log) {
   let timer: Timer | undefined

@@ -24,7 +24,7 @@ export const restart: LocalCommand = {
 export async function restartServer(config: Config): Promise<{ pid: number }> {
   const before = await findServer(config)
   const answer = await askServer(config, RESTART, null, 'work')
-  if (answer === null) throw new CommandError(`No server runs on ${config.dataDir}.`)
+  if (answer === null) throw new CommandError(`No server is running on ${config.dataDir}.`)
   const { pid } = answer.outcome as { pid: number }
   const isWaiting = () => isAlive(pid) || (before?.takesBack === true && isAlive(before.pid))
   for (let waited = 0; waited < TIMEOUT_MS && isWaiting(); waited += RETRY_MS) {
@@ -37,7 +37,7 @@ export async function restartServer(config: Config): Promise<{ pid: number }> {
   }
   throw new CommandError(
     isAlive(pid)
-      ? `Process ${pid} does not serve yet: its log says why. Requests wait for it; "homeport health" shows when it serves.`
+      ? `Process ${pid} is not serving yet: see its log. Requests wait for it; "homeport health" shows when it is ready.`
       : `Process ${pid} ended before it served, and no server runs now: its log says why. Fix that and start the server.`,
   )
 }

@@ -14,7 +14,7 @@ const PLACES = {
   unit: '/etc/systemd/system/homeport.service',
   sysctl: '/etc/sysctl.d/60-homeport.conf',
   home: '/var/lib/homeport',
-  /** Exists where systemd runs the machine. */
+  /** Exists on machines that run systemd. */
   systemd: '/run/systemd/system',
 }
 type Places = typeof PLACES
@@ -97,7 +97,7 @@ export async function removeService(places: Places, run: Run): Promise<string[]>
 function requireSystemd({ systemd }: Places) {
   if (existsSync(systemd)) return
   throw new UsageError(
-    `systemd does not run this machine (there is no ${systemd}): nothing was changed. Start "homeport serve" with your service manager, or in a container.`,
+    `This machine does not run systemd (there is no ${systemd}): nothing was changed. Start "homeport serve" with your service manager, or in a container.`,
   )
 }
 

@@ -29,7 +29,7 @@ RestartSec=2
 RestartPreventExitStatus=78
 # Requests in flight get ten seconds, then they are cut off.
 TimeoutStopSec=20
-# Migrating a large database takes its time.
+# Migrating a large database can take minutes.
 TimeoutStartSec=15min
 WatchdogSec=60
 UMask=0077

@@ -1,6 +1,6 @@
 import { HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
+import { pause } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
-import { pause } from '../../lib/timer.ts'
 import { withTimeout } from '../../lib/with-timeout.ts'
 import type { Acme } from './acme.ts'
 import type { Certificate } from './certificate.ts'

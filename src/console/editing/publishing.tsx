@@ -125,7 +125,7 @@ type ReviewProps<T> = {
   onRebase: (newest: Edition<T>) => void
 }
 
-/** Shows the changes before publishing, or those of a version that was published meanwhile. */
+/** Reviews the changes before publishing, or those that someone else published first. */
 function Review<T>(props: ReviewProps<T>) {
   const { kind, base, draft, changes, onClose, onPublished, onRebase } = props
   const [note, setNote] = useState('')

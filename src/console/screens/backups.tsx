@@ -1,7 +1,7 @@
 import { useState } from 'preact/hooks'
 import { encodeSegment } from '../../lib/path-segment.ts'
 import type { Backups as BackupsService } from '../../usecases/admin/backups.ts'
-import { download, type ReplyOf, sendLong } from '../api.ts'
+import { download, type ReplyOf, sendWithProgress } from '../api.ts'
 import { bytes } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { showMessage } from '../ui/messages.tsx'
@@ -17,7 +17,7 @@ export function BackupsScreen() {
     setWritten(0)
     try {
       const onProgress = (progress: { bytes: number }) => setWritten(progress.bytes)
-      const { name } = await sendLong<{ bytes: number }, { name: string }>(
+      const { name } = await sendWithProgress<{ bytes: number }, { name: string }>(
         'backups',
         {},
         onProgress,
@@ -29,7 +29,7 @@ export function BackupsScreen() {
     }
   }
   const verify = async (name: string) => {
-    await sendLong(`backups/${encodeSegment(name)}/verify`, {}, () => {})
+    await sendWithProgress(`backups/${encodeSegment(name)}/verify`, {}, () => {})
     await backups.reload()
   }
   const makeButton = (

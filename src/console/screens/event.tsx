@@ -81,7 +81,7 @@ function factsOf(event: BillingEvent): Fact[] {
     ['Outcome', <Badge key="outcome" tone={tone} children={outcome} />],
     ['App user id', user ?? 'None'],
     ['Environment', environment?.toLowerCase() ?? 'unknown'],
-    ['Happened', <Time key="at" at={eventAt} />],
+    ['Occurred', <Time key="at" at={eventAt} />],
     ['Received', <Time key="came" at={receivedAt} />],
     ['Duplicates', duplicates === 0 ? 'None' : `${duplicates}${payload}`],
     ['Timestamps', event.clockIsOff ? 'Implausible' : 'Plausible'],

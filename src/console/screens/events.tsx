@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { encodeSegment } from '../../lib/path-segment.ts'
-import { type ReplyOf, sendLong } from '../api.ts'
+import { type ReplyOf, sendWithProgress } from '../api.ts'
 import { number } from '../format.ts'
 import { canEdit } from '../operator.ts'
 import { filtersIn, go, linkTo, parts } from '../router.ts'
@@ -153,7 +153,7 @@ function ReplayAll({ filter, onDone }: { filter: Filter; onDone: () => Promise<v
     const { signal } = stop.current
     setProgress({ done: 0, failed: 0 })
     try {
-      const { done, failed } = await sendLong<Replayed, Replayed>(
+      const { done, failed } = await sendWithProgress<Replayed, Replayed>(
         'events/replay',
         filter,
         setProgress,

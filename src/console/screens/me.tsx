@@ -50,8 +50,8 @@ export function MeScreen() {
                       run={sendAndReload(`me/passkeys/${encodeSegment(id)}/remove`)}
                     >
                       <p>
-                        You can no longer sign in with it. Sessions that it started end, including
-                        this one if it did.
+                        You can no longer sign in with it. Sessions started with it end, possibly
+                        including this one.
                       </p>
                     </Confirm>
                   </span>

@@ -70,7 +70,7 @@ export function OperatorsScreen() {
                       ))}
                     </select>
                     <Confirm
-                      label={`Reset sign-in of ${name}`}
+                      label={`Reset sign-in for ${name}`}
                       run={() => change('operators/reset', { name })}
                       done={`New link for ${name} created.`}
                     >

@@ -28,7 +28,7 @@ export function OverviewScreen() {
 }
 
 function Health({ overview }: { overview: Overview }) {
-  const { version, instance, timers } = overview
+  const { version, instance, jobs } = overview
   const { instance: _name, ...components } = overview.ready
   return (
     <>
@@ -48,10 +48,10 @@ function Health({ overview }: { overview: Overview }) {
         </List>
       </Card>
       <Card title="Scheduled jobs">
-        <Jobs jobs={timers.filter(({ error }) => error !== null)} />
+        <Jobs jobs={jobs.filter(({ error }) => error !== null)} />
         <details>
-          <summary>All {timers.length} jobs</summary>
-          <Jobs jobs={timers} />
+          <summary>All {jobs.length} jobs</summary>
+          <Jobs jobs={jobs} />
         </details>
       </Card>
       <p class="soft">
@@ -77,7 +77,7 @@ function Summary({ overview }: { overview: Overview }) {
 }
 
 /** What works, but needs attention. */
-function warningsIn({ events, mails, backup, rates, timers }: Overview): string[] {
+function warningsIn({ events, mails, backup, rates, jobs }: Overview): string[] {
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
   const warnings: [isGiven: boolean, text: string][] = [
@@ -86,7 +86,7 @@ function warningsIn({ events, mails, backup, rates, timers }: Overview): string[
     [!backup.latest, 'no backup yet'],
     [!mails.isConfigured, 'e-mails are not sent'],
     [areRatesOld, 'currency rates are out of date'],
-    [timers.some(({ error }) => error !== null), 'a scheduled job failed'],
+    [jobs.some(({ error }) => error !== null), 'a scheduled job failed'],
   ]
   return warnings.flatMap(([isGiven, text]) => (isGiven ? [text] : []))
 }
@@ -101,14 +101,14 @@ function Tiles({ overview }: { overview: Overview }) {
     <div class="tiles">
       <Tile
         to={linkTo('metrics')}
-        name={`Requests in ${minutes} minutes`}
+        name={`Requests in the last ${minutes} minutes`}
         value={number(traffic.requests)}
         tone={traffic.errors > 0 ? 'bad' : 'good'}
         note={`${traffic.errors} failed`}
       />
       <Tile
         to={linkTo('events')}
-        name={`Billing events in ${minutes} minutes`}
+        name={`Billing events in the last ${minutes} minutes`}
         value={number(traffic.events)}
         note={
           events.isConfigured ? (
@@ -195,7 +195,7 @@ function LatestEvent({ at }: { at: string | null }) {
   )
 }
 
-function Jobs({ jobs }: { jobs: Overview['timers'] }) {
+function Jobs({ jobs }: { jobs: Overview['jobs'] }) {
   return (
     <List items={jobs}>
       {({ name, lastAt, error }) => (

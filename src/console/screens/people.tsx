@@ -58,7 +58,7 @@ function UserSearch() {
                 </li>
               )}
             </List>
-            {next !== null && <Action run={loadMore}>More</Action>}
+            {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )}
       </Loaded>

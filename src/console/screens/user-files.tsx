@@ -62,7 +62,7 @@ export function UserFiles({ id }: { id: string }) {
                 </li>
               )}
             </List>
-            {next !== null && <Action run={loadMore}>More</Action>}
+            {next !== null && <Action run={loadMore}>Load more</Action>}
           </>
         )}
       </Loaded>

@@ -163,7 +163,7 @@ function Account({ details, reload }: AccountProps) {
           <div class="actions">
             <Confirm
               label={`Delete ${displayName}’s account`}
-              typed={email || id}
+              confirmText={email || id}
               done={`Deleted ${displayName}’s account.`}
               run={async () => {
                 await send(`people/${id}/delete`, { confirm: email || id })

@@ -28,11 +28,11 @@ type ConfirmProps = {
   run: () => Promise<unknown>
   done: string
   /** What the operator has to type first. */
-  typed?: string
+  confirmText?: string
 }
 
 /** A button for a destructive action, which asks before it runs. */
-export function Confirm({ label, children, run, done, typed }: ConfirmProps) {
+export function Confirm({ label, children, run, done, confirmText }: ConfirmProps) {
   const [isOpen, setOpen] = useState(false)
   const [text, setText] = useState('')
   const confirm = async () => {
@@ -47,9 +47,9 @@ export function Confirm({ label, children, run, done, typed }: ConfirmProps) {
       {isOpen && (
         <Dialog title={label} onClose={() => setOpen(false)}>
           {children}
-          {typed !== undefined && (
+          {confirmText !== undefined && (
             <TextField
-              label={`Type ${typed} to confirm`}
+              label={`Type ${confirmText} to confirm`}
               value={text}
               autocomplete="off"
               spellcheck={false}
@@ -62,7 +62,7 @@ export function Confirm({ label, children, run, done, typed }: ConfirmProps) {
             </button>
             <Action
               kind="danger"
-              disabled={typed !== undefined && text !== typed}
+              disabled={confirmText !== undefined && text !== confirmText}
               done={done}
               run={confirm}
             >

@@ -1,11 +1,11 @@
-import type { Timer } from '../../lib/timer.ts'
+import type { Job } from '../../lib/jobs.ts'
 import type { Orphans } from './orphans.ts'
 import type { IdempotencyStore } from './upload/idempotency.ts'
 import type { Staging } from './upload/staging.ts'
 
 type AttachmentJobsDeps = { orphans: Orphans; idempotency: IdempotencyStore; staging: Staging }
 
-export function attachmentJobs({ orphans, idempotency, staging }: AttachmentJobsDeps): Timer[] {
+export function attachmentJobs({ orphans, idempotency, staging }: AttachmentJobsDeps): Job[] {
   return [
     {
       name: 'upload retries',
@@ -18,13 +18,13 @@ export function attachmentJobs({ orphans, idempotency, staging }: AttachmentJobs
       name: 'copies of files',
       schedule: ['*/10 * * * *'],
       run: orphans.collectCopies,
-      isEverywhere: true,
+      runsOnEveryInstance: true,
     },
     {
       name: 'abandoned uploads',
       schedule: ['7 * * * *'],
       run: () => staging.sweep(new Date()),
-      isEverywhere: true,
+      runsOnEveryInstance: true,
       deletesByAge: true,
     },
   ]

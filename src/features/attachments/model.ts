@@ -22,7 +22,7 @@ export const UploadQuery = t.Object({
 })
 
 export const MAX_FILES = 10
-const CONTENT_DECIDES = 'The content decides what it is, not its name or type'
+const CONTENT_DECIDES = 'The content determines the type, not the file name or media type'
 
 /** The body of an upload for OpenAPI. It is parsed as a stream, without a schema. */
 export const UploadRequestBody = {
@@ -139,7 +139,7 @@ export const PageQuery = t.Object({
       minimum: 1,
       maximum: 100,
       default: 50,
-      description: 'how many at most',
+      description: 'the maximum number of files to return',
       examples: [50],
     }),
   ),

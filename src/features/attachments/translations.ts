@@ -7,14 +7,14 @@ export const attachmentGerman: Sentences = {
   'Too many uploads at once. Try again in a moment.':
     'Gerade wird zu viel hochgeladen. Versuche es gleich noch einmal.',
   'A file must not exceed # bytes.': 'Eine Datei darf höchstens # Bytes haben.',
-  'Send # files at most.': 'Es gehen höchstens # Dateien auf einmal.',
-  'You may keep # files of # bytes in all: delete some first.':
+  'Send at most # files.': 'Es gehen höchstens # Dateien auf einmal.',
+  'You can store # files of # bytes in total: delete some first.':
     'Du darfst # Dateien mit zusammen # Bytes ablegen: Lösche zuerst einige.',
   'Only pictures (JPEG, PNG, WebP, HEIC) can be converted.':
     'Nur Bilder (JPEG, PNG, WebP, HEIC) lassen sich umwandeln.',
-  'Send a JPEG, PNG, WebP or HEIC picture. The content decides, not the name.':
+  'Send a JPEG, PNG, WebP or HEIC picture. The content determines the type, not the name.':
     'Es geht nur ein Bild als JPEG, PNG, WebP oder HEIC.',
-  'Send a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4. The content decides, not the name.':
+  'Send a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4. The content determines the type, not the name.':
     'Es geht ein Bild als JPEG, PNG, WebP oder HEIC, PDF, Text, JSON, ZIP oder MP4.',
   'The picture is damaged and cannot be read.':
     'Das Bild ist beschädigt und lässt sich nicht lesen.',

@@ -43,7 +43,7 @@ const FILTER_OPTIONS: [flags: string, meaning: string][] = [
 const eventsList = dataCommand({
   name: 'events list',
   summary: 'List billing events, the newest first',
-  options: [...FILTER_OPTIONS, ['--limit <count>', 'at most this many (50)']],
+  options: [...FILTER_OPTIONS, ['--limit <count>', 'maximum number of results (default: 50)']],
   input: (_args, options) => ({
     ...readFilter(options),
     ...(typeof options['limit'] === 'string' ? { limit: parseLimitOption(options['limit']) } : {}),
@@ -96,7 +96,7 @@ const eventsReplay = dataCommand({
 
 const eventsRetry = dataCommand({
   name: 'events retry',
-  summary: 'Process all matching events again, such as with --failed',
+  summary: 'Process all matching events again, for example those that match --failed',
   options: FILTER_OPTIONS,
   input: (_args, options) => readFilter(options),
   work: ({ reprocess }: Needs, filter: EventFilter) =>

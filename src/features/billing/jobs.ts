@@ -1,4 +1,4 @@
-import type { Timer } from '../../lib/timer.ts'
+import type { Job } from '../../lib/jobs.ts'
 import type { Billing } from './inbox/event-inbox.ts'
 import type { Backlog } from './projection/backlog.ts'
 import type { Reconcile } from './provider/reconcile.ts'
@@ -13,7 +13,7 @@ type BillingJobsDeps = {
   reconcile: Reconcile | null
 }
 
-export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): Timer[] {
+export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): Job[] {
   return [
     ...(reconcile ? [reconciling(reconcile)] : []),
     {
@@ -36,7 +36,7 @@ export function billingJobs({ billing, backlog, reconcile }: BillingJobsDeps): T
   ]
 }
 
-function reconciling({ reconcileOverdue }: Reconcile): Timer {
+function reconciling({ reconcileOverdue }: Reconcile): Job {
   return {
     name: 'reconcile',
     schedule: ['35 * * * *'],

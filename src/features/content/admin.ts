@@ -5,11 +5,11 @@ import type { Content } from './service.ts'
 
 /** Edits, publishes and rolls back the FAQs. */
 export function contentAdmin({ content, record }: { content: Content; record: RecordAct }) {
-  const edition = async () => {
-    const { version, faqs } = await content.edition()
+  const readLive = async () => {
+    const { version, faqs } = await content.readLive()
     return { version, content: faqs }
   }
   const { importFaqs: publish, rollBack, find, history } = content
-  const published = { edition, publish, rollBack, find, history }
+  const published = { readLive, publish, rollBack, find, history }
   return publicationAdmin('faqs', FaqImports.items, published, record)
 }

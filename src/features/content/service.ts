@@ -18,7 +18,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   /** All FAQs in order, with texts in all languages. */
   const readFaqs: () => Promise<Faq[]> = questions.read
   const { list: history, find } = publications
-  return { readVersions, readFaqs, bump, importFaqs, rollBack, edition, find, history, seed }
+  return { readVersions, readFaqs, bump, importFaqs, rollBack, readLive, find, history, seed }
 
   async function readVersions(): Promise<ContentVersions> {
     const rows = await allVersions.execute()
@@ -60,7 +60,7 @@ export function createContent({ db, now, newId }: ContentDeps) {
   }
 
   /** The list with its version, for editing. */
-  async function edition() {
+  async function readLive() {
     return { version: await publications.current(), faqs: importable(await readFaqs()) }
   }
 

@@ -25,7 +25,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   const { operators, operatorPasskeys, operatorSessions, operatorTokens } = db.tables
   const { operatorRecoveryCodes } = db.tables
   const known = db.cached('operators', async (from) => (await from.select().from(operators)).length)
-  return { add, reset, remove, changeRole, list, find, findByName, exist, findByLink, consumeLink }
+  return { add, reset, remove, changeRole, list, find, findByName, hasAny, findByLink, consumeLink }
 
   /** Creates an operator and the token of their setup link. */
   async function add(name: string, role: Role): Promise<{ name: string; token: string }> {
@@ -101,7 +101,7 @@ export function createOperatorAccounts({ db, now, newId }: OperatorAccountsDeps)
   }
 
   /** Whether there are any operators. */
-  async function exist(): Promise<boolean> {
+  async function hasAny(): Promise<boolean> {
     return (await known.read()) > 0
   }
 

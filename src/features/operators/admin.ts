@@ -47,7 +47,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
     .get(
       '/door/state',
       async ({ request }) => {
-        const hasOperators = await accounts.exist()
+        const hasOperators = await accounts.hasAny()
         return data({ appName, hasOperators, isSignedIn: await isSignedIn(request) })
       },
       allow('anyone'),
@@ -83,7 +83,7 @@ export function operatorsAdmin(deps: OperatorsAdminDeps) {
       async ({ request, body, set }) => {
         const proof = proofIn(body)
         const signedIn = await signIn.signIn(proof, visitorOf(request)).catch(async (error) => {
-          const failed = isWrongProof(error) ? await signIn.failedName(proof) : null
+          const failed = isWrongProof(error) ? await signIn.nameForAudit(proof) : null
           if (failed) await logSignIn(request, failed, 'operators.sign-in-failed', methodOf(proof))
           throw error
         })

@@ -84,7 +84,7 @@ const auditList = dataCommand({
     ['--operator <name>', 'only actions of this operator'],
     ['--target <target>', 'only actions on this id or name'],
     ['--after <cursor>', 'the next page, from the last output'],
-    ['--limit <count>', 'at most this many (50)'],
+    ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: (_args, { action, operator, target, after, limit }) => ({
     ...(typeof action === 'string' ? { action } : {}),

@@ -9,7 +9,7 @@ export const Token = closedObject({ token: text(100) })
 export const NamedOperator = closedObject({ name: text(64) })
 export const NewOperator = closedObject({
   name: text(64),
-  role: oneOf(ROLES, { description: 'what the operator may' }),
+  role: oneOf(ROLES, { description: 'what the operator may do' }),
 })
 
 const passkeyParts = {
@@ -30,7 +30,7 @@ const NewPasskey = t.Object({
 })
 
 /** The result of `navigator.credentials.get`. */
-const ShownPasskey = t.Object({
+const PasskeyAssertion = t.Object({
   ...passkeyParts,
   response: t.Object(
     {
@@ -48,11 +48,11 @@ export const SetUp = t.Union([
   closedObject({ token: text(100), password: text(256), code: text(6), sealed: text(1_000) }),
 ])
 export const SignIn = t.Union([
-  closedObject({ passkey: ShownPasskey }),
+  closedObject({ passkey: PasskeyAssertion }),
   closedObject({ name: text(64), password: text(256), code: text(40) }),
 ])
 export const Proof = t.Union([
-  closedObject({ passkey: ShownPasskey }),
+  closedObject({ passkey: PasskeyAssertion }),
   closedObject({ code: text(40) }),
 ])
 export const AddPasskey = closedObject({ passkey: NewPasskey, passkeyName: text(100) })

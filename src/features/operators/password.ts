@@ -35,10 +35,10 @@ const PER_PROOF: WindowRule = { name: 'operator-proof', max: 10, seconds: 15 * 6
 export function createOperatorPassword(deps: OperatorPasswordDeps) {
   const { db, accounts, passwords, limits, sealKey, recoveryKey, appName, now } = deps
   const { operators, operatorRecoveryCodes } = db.tables
-  return { offerTotp, setUp, verify, prove }
+  return { createTotpOffer, setUp, verify, prove }
 
   /** A TOTP secret to scan. The browser returns `sealed` with the first code; nothing is stored until then. */
-  function offerTotp(name: string) {
+  function createTotpOffer(name: string) {
     const secret = newTotpSecret()
     const url = otpauthUrlOf(secret, `${appName} console`, name)
     const rows = encode(url).data.map((row) => row.map((isDark) => (isDark ? '1' : '0')).join(''))
@@ -52,7 +52,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
   ) {
     const field = { minLength: MIN_LENGTH, email: '', name, field: 'password' }
     await checkPassword(password, field)
-    const secret = offered(name, sealed)
+    const secret = readTotpOffer(name, sealed)
     const totpStep = acceptedStep(secret, code, now(), null)
     if (totpStep === null) throw wrongCode(id)
     const passwordHash = await passwords.hash(password, [id])
@@ -117,7 +117,7 @@ export function createOperatorPassword(deps: OperatorPasswordDeps) {
     return used.length === 1
   }
 
-  function offered(name: string, sealed: string): string {
+  function readTotpOffer(name: string, sealed: string): string {
     const text = opened(sealed) ?? ''
     const at = text.lastIndexOf(' ')
     if (text.slice(0, at) === name) return text.slice(at + 1)

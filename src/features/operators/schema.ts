@@ -64,7 +64,7 @@ export function operatorTables(columns: Columns) {
       provenAt: ms().notNull(),
       /** The id of the passkey that opened it, or `password`; null before this was kept. */
       openedWith: text(),
-      /** The same of what was shown at `provenAt`. */
+      /** The same for the proof at `provenAt`. */
       provenWith: text(),
     },
     (t) => [index('operator_sessions_operator').on(t.operatorId)],
@@ -74,7 +74,7 @@ export function operatorTables(columns: Columns) {
   const operatorTokens = table('operator_tokens', {
     hash: text().primaryKey(),
     purpose: text().notNull(),
-    /** Null where it is not known yet who signs in. */
+    /** Null until it is known who is signing in. */
     operatorId: text().references(() => operators.id, { onDelete: 'cascade' }),
     /** What goes with it: a TOTP secret that is not confirmed yet, sealed. */
     content: text(),

@@ -43,7 +43,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     setUp,
     startPasskey,
     signIn,
-    failedName,
+    nameForAudit,
     startProof,
     prove,
     addPasskey,
@@ -56,14 +56,14 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     await countAttempt(ip)
     const operator = await accounts.findByLink(db.read, token)
     const passkey = await passkeys.startRegistration(operator, origin)
-    return { name: operator.name, passkey, totp: password.offerTotp(operator.name) }
+    return { name: operator.name, passkey, totp: password.createTotpOffer(operator.name) }
   }
 
   /** Consumes a setup link. Returns a session token, and the recovery codes of a password. */
   async function setUp(token: string, choice: Choice, visitor: Visitor) {
     await countAttempt(visitor.ip)
     const operator = await accounts.findByLink(db.read, token)
-    const { store, codes, credential } = await chosen(operator, choice, visitor)
+    const { store, codes, credential } = await verifyChoice(operator, choice, visitor)
     const session = await db.write(async (tx) => {
       const { id } = await accounts.consumeLink(tx, token)
       await store(tx)
@@ -103,7 +103,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   /** The name to record for a failed sign-in, never the one entered; null if too many were recorded. */
-  async function failedName(proof: Proof): Promise<string | null> {
+  async function nameForAudit(proof: Proof): Promise<string | null> {
     const id = 'passkey' in proof ? await passkeys.ownerOf(proof.passkey.id) : null
     const operator =
       'passkey' in proof
@@ -111,7 +111,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
         : await accounts.findByName(db.read, proof.name)
     if (operator) return operator.name
     const claim = { rule: UNKNOWN_RECORD_LIMIT, key: '' }
-    return (await db.write((tx) => limits.allows(tx, claim))) ? UNKNOWN : null
+    return (await db.write((tx) => limits.tryCount(tx, claim))) ? UNKNOWN : null
   }
 
   /** The options for a browser to use a passkey of the signed-in operator. */
@@ -137,7 +137,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
   }
 
   async function startPasskeyFor({ operatorId }: OperatorSession, { origin }: Visitor) {
-    return passkeys.startRegistration(await own(operatorId), origin)
+    return passkeys.startRegistration(await findById(operatorId), origin)
   }
 
   async function addPasskey(
@@ -146,7 +146,7 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     name: string,
     { origin }: Visitor,
   ) {
-    const { store } = await passkeys.register(await own(operatorId), response, origin, name)
+    const { store } = await passkeys.register(await findById(operatorId), response, origin, name)
     await db.write(store)
   }
 
@@ -165,13 +165,13 @@ export function createOperatorSignIn(deps: OperatorSignInDeps) {
     })
   }
 
-  async function own(operatorId: string): Promise<OperatorRow> {
+  async function findById(operatorId: string): Promise<OperatorRow> {
     const operator = await accounts.find(db.read, operatorId)
     if (!operator) throw operatorRemoved('unauthenticated', operatorId)
     return operator
   }
 
-  async function chosen(operator: OperatorRow, choice: Choice, { origin }: Visitor) {
+  async function verifyChoice(operator: OperatorRow, choice: Choice, { origin }: Visitor) {
     if ('password' in choice) {
       return { ...(await password.setUp(operator, choice)), credential: PASSWORD }
     }

@@ -8,14 +8,14 @@ import type { Plans } from './service.ts'
 
 /** Edits, publishes, rolls back and previews the pricing plans. */
 export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct }) {
-  const edition = async () => {
-    const { version, plans: content } = await plans.edition()
+  const readLive = async () => {
+    const { version, plans: content } = await plans.readLive()
     return { version, content }
   }
   const { replace: publish, rollBack, find, history } = plans
   return new Elysia({ name: 'plans-admin' })
     .use(
-      publicationAdmin('plans', PlanImport, { edition, publish, rollBack, find, history }, record),
+      publicationAdmin('plans', PlanImport, { readLive, publish, rollBack, find, history }, record),
     )
     .get(
       `${CONSOLE_API}/preview/plans`,

@@ -30,7 +30,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   const list = current.read
   const translations = new WeakMap<Plan[], Map<string, ReturnType<typeof translatePlans>>>()
   const { list: history, find } = publications
-  return { list, listIn, replace, archivedBy, archive, rollBack, edition, find, history, seed }
+  return { list, listIn, replace, archivedBy, archive, rollBack, readLive, find, history, seed }
 
   /** The plans on sale in the best matching language, and that language. */
   async function listIn(wanted: string[]) {
@@ -66,7 +66,7 @@ export function createPlans({ db, now, newId }: PlansDeps) {
   }
 
   /** The catalogue with its version, for editing. */
-  async function edition() {
+  async function readLive() {
     return { version: await publications.current(), plans: await list() }
   }
 

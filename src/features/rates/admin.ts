@@ -3,7 +3,7 @@ import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-
 import { data } from '../../platform/http/envelope.ts'
 import type { Rates } from './service.ts'
 
-const REFRESH_TIME = 30_000
+const REFRESH_TIMEOUT_MS = 30_000
 
 /** The currency rates, their source, and refused updates. */
 export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAct }) {
@@ -16,7 +16,7 @@ export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAct 
     .post(
       '/refresh',
       async ({ request }) => {
-        const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIME))
+        const outcome = await rates.refresh(AbortSignal.timeout(REFRESH_TIMEOUT_MS))
         await record(request, { action: 'rates.refresh', after: outcome })
         return data(outcome)
       },

@@ -27,7 +27,7 @@ const ratesRefresh = dataCommand({
   },
   print: (outcome) => {
     if (outcome.outcome === 'unchanged') return 'The provider has nothing new.'
-    const held = outcome.held.length > 0 ? ` Not believed yet: ${outcome.held.join(', ')}.` : ''
+    const held = outcome.held.length > 0 ? ` Unconfirmed: ${outcome.held.join(', ')}.` : ''
     return `Stored the rates of ${outcome.date}.${held}`
   },
   changes: (outcome) => outcome,

@@ -46,7 +46,7 @@ export async function fetchRates(
     }
     const body = await readTextCapped(response, BODY_LIMIT)
     if (body === null)
-      throw new FeedError('the reply is too long, or compressed against the request')
+      throw new FeedError('the reply is too long, or compressed although the request forbids it')
     const set = feed.parse(body)
     return {
       kind: 'fetched',

@@ -1,10 +1,10 @@
-import type { Timer } from '../../lib/timer.ts'
+import type { Job } from '../../lib/jobs.ts'
 import type { Rates } from './service.ts'
 
 const FIVE_MINUTES = 5 * 60_000
 
 /** Empty if refreshing is off. */
-export function rateJobs({ rates }: { rates: Rates }): Timer[] {
+export function rateJobs({ rates }: { rates: Rates }): Job[] {
   if (!rates.isRefreshed) return []
   return [
     {

@@ -1,14 +1,14 @@
 import { desc, eq } from 'drizzle-orm'
 import { DAY_MS, HOUR_MS, MINUTE_MS } from '../../lib/durations.ts'
 import { AppError } from '../../lib/errors.ts'
+import { pause } from '../../lib/jobs.ts'
 import type { Log } from '../../lib/log.ts'
-import { pause } from '../../lib/timer.ts'
 import type { Reader, Tx } from '../../platform/db/db.ts'
 import { type Feed, type FetchOutcome, fetchRates } from './feed.ts'
 import { judge } from './judge.ts'
 import type { RateSet } from './model.ts'
 import type { RatesDb } from './schema.ts'
-import { completed, type Peg, ratesFor } from './table.ts'
+import { addPegs, type Peg, ratesFor } from './table.ts'
 
 type RatesDeps = {
   db: RatesDb
@@ -35,7 +35,7 @@ type RefreshOutcome =
 export type Rates = ReturnType<typeof createRates>
 
 const RETRIES = [MINUTE_MS, 5 * MINUTE_MS, 15 * MINUTE_MS, HOUR_MS]
-const STALE_AFTER = 4 * DAY_MS
+const STALE_AFTER_MS = 4 * DAY_MS
 /** The hour (UTC) by which a working day's rates are published. */
 const PUBLISHED_BY = 15
 
@@ -51,7 +51,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
 
   async function isStale(): Promise<boolean> {
     const { updatedAt } = await read()
-    return now().getTime() - Date.parse(updatedAt) > STALE_AFTER
+    return now().getTime() - Date.parse(updatedAt) > STALE_AFTER_MS
   }
 
   /** Whether the last success is older than the last expected publication. */
@@ -160,7 +160,7 @@ export function createRates({ db, feed, baseCode, pegs, now, newId, log }: Rates
   }
 
   function canServe(set: RateSet): boolean {
-    return baseCode in completed(set, pegs)
+    return baseCode in addPegs(set, pegs)
   }
 
   async function feedState(from: Reader, provider: string) {

@@ -8,7 +8,7 @@ const DIGITS = 12
 
 /** The rates for one unit of `base`, including pegs, rounded to 12 digits. */
 export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string, number> {
-  const published = completed(set, pegs)
+  const published = addPegs(set, pegs)
   const unit = published[base]
   if (unit === undefined) {
     throw new AppError('unavailable', `There are no rates for ${base}.`, {
@@ -20,7 +20,7 @@ export function ratesFor(base: string, set: RateSet, pegs: Peg[]): Record<string
 }
 
 /** All rates of a set: its base, the published rates, and their pegs. */
-export function completed(set: RateSet, pegs: Peg[]): Record<string, number> {
+export function addPegs(set: RateSet, pegs: Peg[]): Record<string, number> {
   const all: Record<string, number> = { [set.baseCode]: 1, ...set.rates }
   for (const { quote, base, rate } of pegs) {
     const anchor = all[base]

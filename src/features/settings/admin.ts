@@ -22,8 +22,8 @@ const Preview = closedObject({
 
 /** Edits, publishes, rolls back and previews the app settings. */
 export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAct }) {
-  const edition = async () => {
-    const { version, settings: content } = await settings.edition()
+  const readLive = async () => {
+    const { version, settings: content } = await settings.readLive()
     return { version, content }
   }
   const { publish, rollBack, find, history } = settings
@@ -32,7 +32,7 @@ export function settingsAdmin({ settings, record }: { settings: Settings; record
       publicationAdmin(
         'settings',
         StoredSettings,
-        { edition, publish, rollBack, find, history },
+        { readLive, publish, rollBack, find, history },
         record,
       ),
     )

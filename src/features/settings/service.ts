@@ -30,7 +30,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   /** The current settings; the same object until they change. */
   const { read } = current
   const { list: history, find } = publications
-  return { read, set, unset, publish, rollBack, edition, find, history, seed }
+  return { read, set, unset, publish, rollBack, readLive, find, history, seed }
 
   /** Changes fields by dotted keys, such as `ios.latestVersion`; all or none. */
   function set(changes: Record<string, unknown>, by = BY_COMMAND): Promise<StoredSettings> {
@@ -54,7 +54,7 @@ export function createSettings({ db, now, bumpVersion }: SettingsDeps) {
   }
 
   /** The settings with their version, for editing. */
-  async function edition() {
+  async function readLive() {
     return { version: await publications.current(), settings: await read() }
   }
 
@@ -114,12 +114,12 @@ function patched(before: StoredSettings, changes: Record<string, unknown>): unkn
   for (const [key, value] of Object.entries(changes)) {
     const [field = '', part, ...rest] = key.split('.')
     const own = Object.hasOwn(after, field) ? after[field] : null
-    const holder = part === undefined ? after : (own as Record<string, unknown> | null)
+    const parent = part === undefined ? after : (own as Record<string, unknown> | null)
     const name = part ?? field
-    const isTree = holder !== null && typeof holder === 'object'
+    const isTree = parent !== null && typeof parent === 'object'
     if (isTree && field === 'features' && part !== undefined && rest.length === 0)
-      holder[name] = { rules: [], ...(holder[name] as object | undefined), value }
-    else if (isTree && Object.hasOwn(holder, name) && rest.length === 0) holder[name] = value
+      parent[name] = { rules: [], ...(parent[name] as object | undefined), value }
+    else if (isTree && Object.hasOwn(parent, name) && rest.length === 0) parent[name] = value
     else unknown.push({ path: key, message: 'is not a setting' })
   }
   if (unknown.length > 0) throw unknownSettings(unknown)

@@ -10,20 +10,20 @@ const LINK = `must be a URL that begins with ${LINK_SCHEMES.join(', ')}`
 
 /** Validates an edit and returns the settings. Unchanged links and addresses are not checked again. */
 export function checkEdit(before: StoredSettings, edited: unknown): StoredSettings {
-  const bad: ErrorDetail[] = []
+  const problems: ErrorDetail[] = []
   for (const { path, after } of differencesBetween(before, edited)) {
     if (/(Link|Url)$/.test(path) && !path.startsWith('features.') && !isLink(after))
-      bad.push({ path: `settings.${path}`, message: LINK })
+      problems.push({ path: `settings.${path}`, message: LINK })
     if (path === 'supportEmail' && typeof after === 'string' && !isMailbox(after))
-      bad.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
+      problems.push({ path: 'settings.supportEmail', message: 'must be an e-mail address' })
   }
-  const settings = bad.length > 0 ? null : check(StoredSettings, edited, 'settings')
+  const settings = problems.length > 0 ? null : check(StoredSettings, edited, 'settings')
   if (settings !== null) {
-    bad.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
-    bad.push(...mixedTypes(settings.features))
+    problems.push(...unsupportedLatest('ios', settings), ...unsupportedLatest('android', settings))
+    problems.push(...mixedTypes(settings.features))
   }
-  if (settings !== null && bad.length === 0) return settings
-  throw new AppError('validation_failed', 'The settings are invalid.', { details: bad })
+  if (settings !== null && problems.length === 0) return settings
+  throw new AppError('validation_failed', 'The settings are invalid.', { details: problems })
 }
 
 /** If the latest version were unsupported, no version could be used. */

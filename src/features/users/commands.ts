@@ -20,7 +20,7 @@ const userList = dataCommand({
   arguments: '[email-prefix]',
   options: [
     ['--after <cursor>', 'the next page, from the last output'],
-    ['--limit <count>', 'at most this many (50)'],
+    ['--limit <count>', 'maximum number of results (default: 50)'],
   ],
   input: ([emailPrefix], { after, limit }) => ({
     ...(emailPrefix === undefined ? {} : { emailPrefix }),
@@ -108,7 +108,7 @@ const userVerify = dataCommand({
 
 const userSendVerification = dataCommand({
   name: 'user send-verification',
-  summary: 'Send the verification mail again',
+  summary: 'Send the verification e-mail again',
   arguments: USER,
   input: firstOf,
   work: async ({ users }: Needs, user: string) => {
@@ -116,14 +116,14 @@ const userSendVerification = dataCommand({
     await users.addresses.resend(id, 'command')
     return { sent: id, email }
   },
-  print: ({ email }) => `The mail to ${email} is on its way.`,
+  print: ({ email }) => `The e-mail to ${email} is on its way.`,
   changes: ({ sent }) => ({ userId: sent }),
   target: ({ sent }) => sent,
 })
 
 const userSignOut = dataCommand({
   name: 'user sign-out',
-  summary: 'End all sessions of a user and revoke the links in mails',
+  summary: 'End all sessions of a user and revoke the links in e-mails',
   arguments: USER,
   options: [['--session <id>', 'only this session; "user show" lists them']],
   input: ([user = ''], { session }) => ({
@@ -133,7 +133,7 @@ const userSignOut = dataCommand({
   risk: async ({ users }: Needs, { user, session }) => {
     const { id, email } = await users.directory.find(user)
     if (session !== null) return null
-    return `This ends all sessions of ${email ?? id} and revokes the links in mails.`
+    return `This ends all sessions of ${email ?? id} and revokes the links in e-mails.`
   },
   work: async ({ users }: Needs, { user, session }) => {
     const { id } = await users.directory.find(user)

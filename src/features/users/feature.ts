@@ -50,7 +50,7 @@ type Needs = {
   appleUrl?: string | undefined
 }
 
-const ofAccounts = nothing('a guest has none, and signs in to the account anew')
+const ofAccounts = nothing('a guest has none, and the user signs in to the account again')
 
 /** Accounts and everything that lets a user sign in to one. */
 export const usersFeature = {
@@ -133,7 +133,7 @@ export const usersFeature = {
         knownDevices: {
           deletion: byForeignKey,
           export: { devices: devices.known },
-          merging: nothing('the device is new to the account, whose owner is told of it'),
+          merging: nothing('the owner of the account is notified of the new device'),
         },
         oneTimeTokens: {
           deletion: byForeignKey,
@@ -155,7 +155,7 @@ export const usersFeature = {
   },
 } satisfies Feature
 
-/** Links lead to the app, or to a page of ours; without a public address the page is of no use beside an app. */
+/** Links lead to the app, or to a page of ours; if there is an app but no public address, there is no page. */
 function linksOf(config: Platform<UsersDb>['config']): MailLinks {
   const { appLinkUrl, baseUrl } = config
   const page = `${publicUrl(config)}/auth`

@@ -1,8 +1,8 @@
-import type { Timer } from '../../lib/timer.ts'
+import type { Job } from '../../lib/jobs.ts'
 import type { UserOutbox } from './email/outbox-messages.ts'
 import type { Users } from './users.ts'
 
-export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }): Timer[] {
+export function userJobs({ users, outbox }: { users: Users; outbox: UserOutbox }): Job[] {
   return [
     {
       name: 'outbox',

@@ -39,7 +39,7 @@ const Password = password('taken exactly as typed')
 const NewPassword = password('8 to 256 characters, and not a common one', 'a better one of mine')
 const mailToken = t.String({
   maxLength: 100,
-  description: 'the `token` in the link of the mail; it works once',
+  description: 'the `token` from the link in the e-mail; it works once',
   examples: ['b2k0b5s1h4v9d3z7p6q8c1x2m4n5j6f7'],
 })
 const Name = t.String({
@@ -49,7 +49,7 @@ const Name = t.String({
 })
 const Code = t.String({
   maxLength: 40,
-  description: 'six digits of the authenticator app, or a recovery code',
+  description: 'six digits from the authenticator app, or a recovery code',
   examples: ['123456'],
 })
 const ChallengeToken = t.String({

@@ -3,21 +3,21 @@ import type { Sentences } from '../../platform/http/translator.ts'
 export const userGerman: Sentences = {
   'This account no longer exists.': 'Dieses Konto gibt es nicht mehr.',
   'Signed out.': 'Du bist abgemeldet.',
-  'A mail is on its way.': 'Eine E-Mail ist unterwegs.',
-  'A mail is on its way to the new address. Until it is opened nothing changes.':
+  'An e-mail is on its way.': 'Eine E-Mail ist unterwegs.',
+  'An e-mail is on its way to the new address. Nothing changes until you open its link.':
     'Eine E-Mail an die neue Adresse ist unterwegs. Bis zum Klick auf ihren Link ändert sich nichts.',
-  'If there is such an account, a mail is on its way.':
+  'If the account exists, an e-mail is on its way.':
     'Wenn es dieses Konto gibt, ist eine E-Mail unterwegs.',
   'The account and everything in it is deleted.': 'Das Konto und alles darin ist gelöscht.',
   'The address is confirmed.': 'Die Adresse ist bestätigt.',
-  'The address stays as it is. Choose a new password: someone knows yours.':
+  'The address is unchanged. Choose a new password: someone else knows yours.':
     'Die Adresse bleibt, wie sie ist. Wähle ein neues Passwort: Jemand kennt deines.',
   'The password is changed. Other devices are signed out.':
     'Das Passwort ist geändert. Andere Geräte sind abgemeldet.',
   'The password is set. Sign in with it.': 'Das Passwort ist festgelegt. Melde dich damit an.',
   'The provider is unlinked. Other devices are signed out.':
     'Der Anbieter ist getrennt. Andere Geräte sind abgemeldet.',
-  'The session is ended.': 'Die Sitzung ist beendet.',
+  'The session has ended.': 'Die Sitzung ist beendet.',
   'Two-factor is off. Other devices are signed out.':
     'Die Anmeldung in zwei Schritten ist ausgeschaltet. Andere Geräte sind abgemeldet.',
   'Two-factor authentication is not on.':
@@ -60,7 +60,7 @@ export const userGerman: Sentences = {
   'must be text of at most # characters, or null':
     'muss Text mit höchstens # Zeichen oder null sein',
   'must be true, false or null': 'muss true, false oder null sein',
-  'must be the key of an own public picture':
+  'must be the key of your own public picture':
     'muss der Schlüssel eines eigenen öffentlichen Bildes sein',
   'must not be your address or name': 'darf nicht deine Adresse oder dein Name sein',
   'must not be one character over and over': 'darf nicht aus nur einem Zeichen bestehen',

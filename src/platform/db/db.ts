@@ -55,8 +55,8 @@ export type OpenDb<Tables> = Db<Tables> & {
   size(): Promise<number>
   /** Whether several instances may use the data at once. */
   isShared: boolean
-  /** Whether this instance runs the timer due at `slot`; true for one instance. */
-  claimTimer(name: string, slot: Date): Promise<boolean>
+  /** Whether this instance runs the job due at `slot`; true for one instance. */
+  claimJob(name: string, slot: Date): Promise<boolean>
   /** How far `wall` is ahead of the database server's clock, in ms; null without a server. */
   clockSkew(wall: () => number): Promise<number | null>
   writeStats(): WriteStats

@@ -126,7 +126,7 @@ export function invalidMessage(): AppError {
 function unknownKey(): AppError {
   return new AppError(
     'encryption_unknown_key',
-    'The message is sealed for a key that is not in use: read /.well-known/jwks.json, seal it again.',
+    'The message is sealed for a key that is not in use: read /.well-known/jwks.json and reseal it.',
   )
 }
 

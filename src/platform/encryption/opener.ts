@@ -131,7 +131,7 @@ function outerLimit(inner: number): number {
 
 /** The message contains the server's time in ISO 8601, for apps whose clock is wrong. */
 function stale(at: Date): AppError {
-  const sentence = `The message was not sealed just now. The time of the server is ${at.toISOString()}`
+  const sentence = `The message was not sealed recently. The server time is ${at.toISOString()}`
   return new AppError('encryption_stale', sentence)
 }
 

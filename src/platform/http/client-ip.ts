@@ -70,8 +70,8 @@ export function createNetworkCheck(
     const address = addressOf(request, server)
     if (address === null || !isWithin(allowed, address)) return false
     const { headers } = request
-    const isVouchedFor = headers.has('x-forwarded-for') && isFromProxy(request, server)
-    return !isLoopback(address) || !isForwarded(headers) || isVouchedFor
+    const isFromTrustedProxy = headers.has('x-forwarded-for') && isFromProxy(request, server)
+    return !isLoopback(address) || !isForwarded(headers) || isFromTrustedProxy
   }
 }
 

@@ -6,7 +6,7 @@ const SMALL_BODY_BYTES = 1024 * 1024
 const unlimited = new WeakSet<Request>()
 
 /** Removes the idle timeout of a request with a long reply. */
-export function waitWithoutLimit(request: Request, server: Server<unknown> | null) {
+export function disableIdleTimeout(request: Request, server: Server<unknown> | null) {
   server?.timeout(request, 0)
   unlimited.add(request)
 }

@@ -56,7 +56,7 @@ const visitors = new WeakMap<Request, Visitor>()
 
 /**
  * Who may call a console route: `anyone` without a session, each signed-in operator for what is their own (`self`), or
- * those of a role and above. A `stepUp` route also demands a passkey or a code shown within ten minutes.
+ * those of a role and above. A `stepUp` route also demands a passkey or a code used in the last ten minutes.
  */
 export function allow(access: Access, proof?: 'stepUp') {
   return { detail: { tags: proof ? [access, proof] : [access] } }

@@ -110,12 +110,12 @@ const FailureDetail = closedObject(
   {
     path: t.String({ description: 'where in the request', examples: ['profile.name'] }),
     message: t.String({
-      description: 'what it must be; never what it was',
+      description: 'the requirement; never the rejected value',
       examples: ['must be an e-mail address'],
     }),
   },
   'FailureDetail',
-  'a field that is wrong',
+  'an invalid field',
 )
 
 export const Failure = closedObject(
@@ -129,13 +129,13 @@ export const Failure = closedObject(
       examples: ['Some fields are invalid.'],
     }),
     requestId: t.String({
-      description: 'names this request in the log of the server',
+      description: 'identifies this request in the server log',
       examples: ['5f0c6d3e-3c2b-4c8e-9a75-1d1f5f0a8c11'],
     }),
-    details: t.Optional(t.Array(FailureDetail, { description: 'which fields are wrong' })),
+    details: t.Optional(t.Array(FailureDetail, { description: 'the invalid fields' })),
   },
   'Failure',
-  'what every failure is answered with',
+  'the body of every error reply',
 )
 
 /** The response schemas of a route: its success, and the failure statuses it can have. */

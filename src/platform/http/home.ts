@@ -9,7 +9,7 @@ const LINKS = [
 ]
 
 const FIRST_OPERATOR =
-  '<p>Operators sign in to the console. Run this on the server to create the first one and get a link:</p><p><code>homeport operators add your-name</code></p>'
+  '<p>Operators sign in to the console. To create the first operator and get a sign-in link, run this on the server:</p><p><code>homeport operators add your-name</code></p>'
 
 type HomeDeps = {
   appName: string

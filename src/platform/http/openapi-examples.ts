@@ -33,7 +33,7 @@ export function withoutExample(parameter: Node): Node {
   const { schema, description } = parameter as { schema?: Node; description?: string }
   const { examples, ...rest } = schema ?? {}
   if (parameter['required'] || !Array.isArray(examples)) return parameter
-  const text = `${description}. Such as \`${examples[0]}\``
+  const text = `${description}. Example: \`${examples[0]}\``
   return { ...parameter, description: text, schema: withoutExamples(rest) }
 }
 

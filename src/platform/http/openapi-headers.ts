@@ -9,7 +9,7 @@ const text = (description: string, example: string, more: Node = {}) => ({
 
 /** The example is in the description: pages that try requests would send an `example`. */
 const optional = (description: string, example: string, more: Node = {}) => ({
-  description: `${description}. Such as \`${example}\``,
+  description: `${description}. Example: \`${example}\``,
   schema: { type: 'string', ...more },
 })
 

@@ -2,7 +2,7 @@ import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { waitWithoutLimit } from './connection-time.ts'
+import { disableIdleTimeout } from './connection-time.ts'
 import { failureBody, internalError } from './errors.ts'
 import { rawReply } from './raw-reply.ts'
 import { requestInfo } from './request-id.ts'
@@ -20,7 +20,7 @@ export function progressReply<Progress, Outcome>(
   { request, server, set, log }: ProgressRequest,
   work: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<Outcome>,
 ): Response {
-  waitWithoutLimit(request, server as Server<unknown> | null)
+  disableIdleTimeout(request, server as Server<unknown> | null)
   const stopped = new AbortController()
   const body = new ReadableStream<Uint8Array>({
     async start(controller) {

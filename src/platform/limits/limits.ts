@@ -32,7 +32,7 @@ export function createLimits({
   enabled: boolean
 }) {
   const { limits } = db.tables
-  return { isOn: enabled, check, reserve, allows, forget, inForce, sweep }
+  return { isOn: enabled, check, reserve, tryCount, forget, inForce, sweep }
 
   /** Throws `rate_limited` when one of `claims` would be refused now. Does not count. */
   async function check(claims: Claim[]) {
@@ -52,7 +52,7 @@ export function createLimits({
   }
 
   /** Counts `claim` as part of the change; false when there were too many. */
-  async function allows(tx: Tx, claim: Claim): Promise<boolean> {
+  async function tryCount(tx: Tx, claim: Claim): Promise<boolean> {
     if (!enabled) return true
     try {
       await count(tx, claim)

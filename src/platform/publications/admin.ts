@@ -8,7 +8,7 @@ import type { Publication, Publishing } from './publications.ts'
 /** Content that is edited as a whole and versioned. */
 type Published = {
   /** The current content and its version. */
-  edition: () => Promise<{ version: number; content: unknown }>
+  readLive: () => Promise<{ version: number; content: unknown }>
   publish: (edited: unknown, by: Publishing) => Promise<unknown>
   rollBack: (version: number, by: Publishing) => Promise<unknown>
   find: (version: number) => Promise<unknown>
@@ -29,11 +29,11 @@ const HistoryQuery = closedObject({ before: t.Optional(t.Numeric({ minimum: 1 })
 export function publicationAdmin(
   kind: string,
   schema: TSchema,
-  { edition, publish, rollBack, find, history }: Published,
+  { readLive, publish, rollBack, find, history }: Published,
   record: RecordAct,
 ) {
   return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
-    .get('', async () => data({ ...(await edition()), schema }), allow('reader'))
+    .get('', async () => data({ ...(await readLive()), schema }), allow('reader'))
     .get('/history', async ({ query }) => data(await history(query.before)), {
       query: HistoryQuery,
       ...allow('reader'),
@@ -48,7 +48,7 @@ export function publicationAdmin(
         await change(request, 'publish', base, () =>
           publish(content, { base, note, author: operatorOf(request).name }),
         )
-        return data(await edition())
+        return data(await readLive())
       },
       { ...json(Publish, PUBLICATION_LIMIT), ...allow('operator') },
     )
@@ -58,14 +58,14 @@ export function publicationAdmin(
         await change(request, 'rollback', base, () =>
           rollBack(version, { base, note, author: operatorOf(request).name }),
         )
-        return data(await edition())
+        return data(await readLive())
       },
       { ...json(RollBack), ...allow('operator') },
     )
 
   /** The audit log records the differences, the history the whole content. */
   async function change(request: Request, act: string, base: number, work: () => Promise<unknown>) {
-    const { content: before } = await edition()
+    const { content: before } = await readLive()
     await work()
     // Content from before versioning has become version 1.
     const version = Math.max(base, 1) + 1

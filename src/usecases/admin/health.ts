@@ -3,8 +3,8 @@ import { Elysia, t } from 'elysia'
 import type { Config } from '../../config.ts'
 import type { EventSearch } from '../../features/billing/inbox/event-search.ts'
 import { freeSpace } from '../../lib/free-space.ts'
+import type { JobRun } from '../../lib/jobs.ts'
 import type { LiveLines } from '../../lib/live-lines.ts'
-import type { TimerRun } from '../../lib/timer.ts'
 import type { OpenDb } from '../../platform/db/db.ts'
 import type { Recorder } from '../../platform/history/recorder.ts'
 import { allow, CONSOLE_API } from '../../platform/http/console-guard.ts'
@@ -23,7 +23,7 @@ type HealthAdminDeps = {
   outbox: { count: () => Promise<number> }
   recorder: Recorder
   backups: Backups | null
-  timerRuns: Map<string, TimerRun | null>
+  jobRuns: Map<string, JobRun | null>
   liveLines: LiveLines
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
@@ -81,7 +81,7 @@ async function overview(deps: HealthAdminDeps) {
       latest: newest && { at: newest.at.toISOString(), bytes: newest.bytes, name: newest.name },
       schedule: config.backupSchedule,
     },
-    timers: [...deps.timerRuns].map(([name, run]) => ({
+    jobs: [...deps.jobRuns].map(([name, run]) => ({
       name,
       lastAt: run?.at.toISOString() ?? null,
       ms: run?.ms ?? null,

@@ -1,7 +1,7 @@
 import type { Server } from 'bun'
 import type { Context } from 'elysia'
 import type { LiveLines } from '../../lib/live-lines.ts'
-import { waitWithoutLimit } from '../../platform/http/connection-time.ts'
+import { disableIdleTimeout } from '../../platform/http/connection-time.ts'
 import { rawReply } from '../../platform/http/raw-reply.ts'
 
 type LiveRequest = {
@@ -12,7 +12,7 @@ type LiveRequest = {
   isAllowed: () => Promise<boolean>
 }
 
-/** How often lines are sent; without lines a comment is, because proxies close silent connections. */
+/** How often lines are sent. Comments fill longer gaps, because proxies close silent connections. */
 const SEND_INTERVAL_MS = 250
 const COMMENT_INTERVAL_MS = 5_000
 /** When a disconnected reader reconnects. */
@@ -23,7 +23,7 @@ const MAX_LINES_WAITING = 1_000
 /** Sends the kept lines and every new line as server-sent events, until the reader leaves or its session ends. */
 export function followLines(lines: LiveLines, asked: LiveRequest): Response {
   const { request, server, set, isAllowed } = asked
-  waitWithoutLimit(request, server)
+  disableIdleTimeout(request, server)
   let end = () => {}
   const body = new ReadableStream<Uint8Array>({
     start(controller) {

@@ -62,7 +62,7 @@ export function createMonitoring(deps: Monitored & { db: HistoryDb }) {
     else deliveries.refused = { at, status, code }
   }
 
-  /** What `doctor` asks a running server. */
+  /** The state that `doctor` requests from a running server. */
   async function serverState() {
     return { ready: await readiness(), ...(await host.backup()), delivery: deliveries }
   }

@@ -31,7 +31,7 @@ test('37: a worker that dies costs one 503, and the next picture is made', async
   expect(await filesOf(app)).toHaveLength(1)
 }, 20_000)
 
-test('116: a client that goes away in the middle of a form leaves nothing and hurts nobody', async () => {
+test('116: a client that disconnects during an upload leaves no files behind', async () => {
   await using app = await createTestApp()
   const { accessToken: token } = await app.register()
   const server = app.app.listen({ port: 0, hostname: '127.0.0.1' }).server as Bun.Server<unknown>

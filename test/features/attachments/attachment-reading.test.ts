@@ -28,7 +28,7 @@ test('53, 112: no name and no key reads anything outside of the folder', async (
   }
 })
 
-test('76: the file of somebody else is an unknown one', async () => {
+test('76: replies 404 to requests for files of other users', async () => {
   await using app = await createTestApp()
   const owner = await app.register()
   const { accessToken: token } = await app.register()

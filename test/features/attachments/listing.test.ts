@@ -68,7 +68,7 @@ test('the picture of a profile is an own public one, and goes with it', async ()
     json: { profile: { avatarKey: key } },
   })
   expect(foreign.json.details).toEqual([
-    { path: 'profile.avatarKey', message: 'must be the key of an own public picture' },
+    { path: 'profile.avatarKey', message: 'must be the key of your own public picture' },
   ])
   for (const wrong of [await upload(app, token, 'text'), 'unknown.png', '', 7]) {
     expect((await setTo(wrong)).status).toBe(422)

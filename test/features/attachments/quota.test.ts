@@ -133,7 +133,7 @@ test('a failed upload is no answer: under the same key it may be tried again', a
   )
 })
 
-test('pictures made by strangers stay within the quota of the owner, and give way to uploads', async () => {
+test('variants requested by others count towards the owner and are evicted for uploads', async () => {
   const photo = await phonePhoto(300, 200)
   const quota = photo.length * 2
   await using app = await createTestApp({ ATTACHMENT_QUOTA_BYTES: String(quota) })

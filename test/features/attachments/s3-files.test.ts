@@ -166,7 +166,7 @@ test('an upload that breaks off is started again', async () => {
   expect(store.s3.requests.PUT).toBe(2)
 })
 
-test('who opens a file at the same time waits for the same download', async () => {
+test('concurrent reads of a file share one download', async () => {
   await using store = await startStore()
   const { key } = await store.keep('some text')
   const other = store.others()

@@ -50,7 +50,7 @@ test('while the store fails uploads get 503, nothing is half stored, and all is 
   expect(s3.objects.size).toBe(2)
 }, 20_000)
 
-test('what has no row goes after an hour, and a row without an object is told of', async () => {
+test('removes objects without a row after an hour, and logs rows without an object', async () => {
   await using world = await startWorld()
   const { app, s3, key } = world
   app.expectErrors()

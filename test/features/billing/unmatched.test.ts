@@ -12,7 +12,7 @@ test('logs once and lists a paid product until a plan includes it', async () => 
   const planCode = async () =>
     (await app.ask('GET', PATH, { token: accessToken })).json.response.plan.code
   expect([await planCode(), await planCode()]).toEqual(['free', 'free'])
-  const warnings = app.lines.filter((line) => line.includes('no plan names the product'))
+  const warnings = app.lines.filter((line) => line.includes('does not belong to any plan'))
   expect(warnings).toHaveLength(1)
   expect(warnings[0]).toContain('lost_product')
   expect(await app.services.listUnmatched()).toMatchObject([

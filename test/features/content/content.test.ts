@@ -14,7 +14,7 @@ test.each([
   [RATES, 300],
   [VERSIONS, 30],
   [FAQS, 300],
-])('%s may be cached for %d s and answers 304 to who has it', async (path, maxAge) => {
+])('%s may be cached for %d s and replies 304 to a matching ETag', async (path, maxAge) => {
   await using app = await createTestApp()
   const first = await app.ask('GET', path)
   expect(first.status).toBe(200)
@@ -149,7 +149,7 @@ test('an import of FAQs replaces them all, keeps the ids of those that stay, and
   expect((await app.ask('GET', VERSIONS)).json.response.faqs).toBe(3)
 })
 
-test('what plans export prints, import takes back; what is missing is archived and may return', async () => {
+test('imports exported plans, archives missing ones and restores them', async () => {
   await using app = await createTestApp()
   const exported = await app.services.plans.list()
   const before = await app.ask('GET', PLANS)
@@ -165,7 +165,7 @@ test('what plans export prints, import takes back; what is missing is archived a
   expect((await app.ask('GET', PLANS)).text).toBe(before.text)
 })
 
-test('a catalogue that makes no sense is refused, with every fault named', async () => {
+test('refuses inconsistent plans and names every error', async () => {
   await using app = await createTestApp()
   const [free, month, year] = await app.services.plans.list()
   const wrong = { ...month, currency: 'dollar', paymentPriceId: year?.paymentPriceId }

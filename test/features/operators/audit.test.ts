@@ -4,13 +4,13 @@ import { join } from 'node:path'
 import { dataCommands } from '../../../src/cli/data-commands.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 import { deliver, purchase } from '../../support/billing.ts'
-import { TYPIST, typeCommand } from '../../support/commands.ts'
+import { LOCAL_USER, typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 const DAY = 24 * 60 * 60 * 1000
 const SOURCE = join(import.meta.dir, '../../../src')
 
-test('a change in the console is written down: who, from where, what it was and what it is', async () => {
+test('audits a console change with operator, origin, and values before and after', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const { version, content } = await ann.read('settings')
@@ -40,7 +40,7 @@ test('a change by a command is written down with the user who typed it', async (
       id: expect.any(String),
       at: app.clock.now,
       operator: null,
-      origin: TYPIST,
+      origin: LOCAL_USER,
       action: 'settings set',
       target: null,
       before: { hardPaywall: false, 'ios.latestVersion': '1.0.0' },
@@ -49,7 +49,7 @@ test('a change by a command is written down with the user who typed it', async (
     },
   ])
   const { printed } = await typeCommand(app, 'audit list', [], { action: 'settings set' })
-  expect(printed).toContain(`command\t${TYPIST}\tsettings set`)
+  expect(printed).toContain(`command\t${LOCAL_USER}\tsettings set`)
 })
 
 test('whatever helps, ends or deletes somebody in the console is written down', async () => {
@@ -109,7 +109,7 @@ test('looking at something leaves no entry, nor does what was refused', async ()
   expect(await count()).toBe(before)
 })
 
-test('nobody who does not exist is signed out, and nothing is written of it', async () => {
+test('signing out an unknown user fails and is not audited', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   expect((await ann.ask('POST', 'people/nobody/sign-out')).status).toBe(404)

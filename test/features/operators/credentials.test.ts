@@ -22,9 +22,9 @@ test('there are no operators once the last one is removed', async () => {
   await using app = await createTestApp()
   const { accounts } = app.services.operators
   await accounts.add('ann', 'owner')
-  expect(await accounts.exist()).toBe(true)
+  expect(await accounts.hasAny()).toBe(true)
   await accounts.remove('ann')
-  expect(await accounts.exist()).toBe(false)
+  expect(await accounts.hasAny()).toBe(false)
 })
 
 test('correct passwords and codes do not count towards an operator’s rate limits', async () => {

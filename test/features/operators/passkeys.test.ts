@@ -24,7 +24,7 @@ const LIES = {
   'a challenge that was never made': [{ challenge: 'bm90IG1hZGUgYnkgdXM' }, ORIGIN],
 } as const
 
-test('a passkey sets an operator up, signs in, and shows that it is them', async () => {
+test('a passkey sets up an operator, signs in and confirms an action', async () => {
   await using app = await createTestApp()
   const { key, ask } = await signInWithPasskey(app)
   const options = (await door(app, 'passkey')).json.response
@@ -71,9 +71,9 @@ test('a challenge works once, for 5 minutes, and for what it was made for', asyn
 })
 
 // Whoever makes a passkey at another host says so: it will work there alone.
-const LIES_AT_OURS = Object.entries(LIES).filter(([, [, origin]]) => origin === ORIGIN)
+const LIES_AT_OWN_ORIGIN = Object.entries(LIES).filter(([, [, origin]]) => origin === ORIGIN)
 
-test.each(LIES_AT_OURS)('%s sets nobody up', async (_name, [lie]) => {
+test.each(LIES_AT_OWN_ORIGIN)('%s sets nobody up', async (_name, [lie]) => {
   await using app = await createTestApp()
   const { token } = await app.services.operators.accounts.add('ann', 'owner')
   const options = (await door(app, 'link', { token })).json.response.passkey
@@ -104,7 +104,7 @@ test.each(Object.entries(LIES))(
   },
 )
 
-test('where BASE_URL says where we are, a page on another port is refused, whatever it says', async () => {
+test('with BASE_URL set, refuses pages on another port', async () => {
   const ours = 'https://api.example.com'
   await using app = await createTestApp({ BASE_URL: ours })
   for (const origin of [ours, `${ours}:8443`]) {
@@ -141,7 +141,7 @@ test('a passkey whose counter goes back was copied', async () => {
   expect((await door(app, 'sign-in', { passkey: older })).status).toBe(401)
 })
 
-test('somebody else’s passkey does not show that it is them', async () => {
+test('the passkey of another operator does not confirm an action', async () => {
   await using app = await createTestApp()
   const ann = await signInWithPasskey(app)
   const bob = await signInWithPasskey(app, 'bob')
@@ -196,7 +196,7 @@ test('a session ends with the passkey that opened it, and so does what that has 
   expect(entries).toMatchObject([{ target: key.id, after: { sessionsEnded: 2 } }])
 })
 
-test('a session of which nothing tells what opened it ends with any passkey of its operator', async () => {
+test('a session without a recorded passkey ends with any passkey of its operator', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const key = createPasskey()
@@ -214,7 +214,7 @@ test('a session of which nothing tells what opened it ends with any passkey of i
   expect((await before('GET', 'me')).status).toBe(401)
 })
 
-test('who has a password can do without a passkey, but cannot remove those of others', async () => {
+test('with a password the last passkey can be removed, but not those of others', async () => {
   await using app = await createTestApp()
   const bob = await signInWithPasskey(app, 'bob')
   const ann = await signInOperator(app)

@@ -43,7 +43,7 @@ test('an owner gives another role, which counts at once, resets and removes', as
   }
 })
 
-test('the last owner can neither go nor become less', async () => {
+test('the last owner can be neither removed nor demoted', async () => {
   await using app = await createTestApp()
   const { accounts } = app.services.operators
   await signInOperator(app, { name: 'ann' })
@@ -69,7 +69,7 @@ test('an owner who was never set up can be removed, also as the last one', async
   expect(await accounts.list()).toEqual([])
 })
 
-test('the door says whether there is anybody, and whether it is who asks', async () => {
+test('the login state tells whether operators exist and the caller is signed in', async () => {
   await using app = await createTestApp({ APP_NAME: 'Trees' })
   const state = async (headers = {}) =>
     (await app.ask('GET', '/console/api/door/state', { headers })).json.response
@@ -80,7 +80,7 @@ test('the door says whether there is anybody, and whether it is who asks', async
   expect(await state({ cookie })).toEqual({ ...nobody, hasOperators: true, isSignedIn: true })
 })
 
-test('who is removed while reading along reads no further', async () => {
+test('removing an operator ends their live log stream', async () => {
   await using app = await createTestApp()
   await signInOperator(app)
   const bob = await signInOperator(app, { name: 'bob', role: 'reader' })
@@ -90,7 +90,7 @@ test('who is removed while reading along reads no further', async () => {
   const { body } = await app.app.handle(request)
   await using reader = readerOf(body)
   await app.services.operators.accounts.remove('bob')
-  app.services.liveLines.behind({ write() {} }).write('{"msg":"after the end"}')
+  app.services.liveLines.tee({ write() {} }).write('{"msg":"after the end"}')
   expect(await reader.rest()).not.toContain('after the end')
 })
 

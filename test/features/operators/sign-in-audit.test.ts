@@ -42,7 +42,7 @@ test('failed sign-ins with unknown names are audited 100 times an hour at most',
   expect(entries).toHaveLength(100)
 })
 
-test('what is refused by a limit, or fails for want of the server, is no failed sign-in', async () => {
+test('sign-ins that a rate limit refuses are not audited as failed', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const typed = { name: 'ann', password: 'not her password', code: '000000' }

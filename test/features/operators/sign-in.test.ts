@@ -40,7 +40,7 @@ describe('a link', () => {
     expect((await door(app, 'link', { token })).json.response.name).toBe('ann')
   })
 
-  test('is made anew by a reset, which takes all that there was', async () => {
+  test('is replaced by a reset, which removes all credentials and sessions', async () => {
     await using app = await createTestApp()
     const ann = await signInOperator(app)
     const { accounts } = app.services.operators
@@ -171,7 +171,7 @@ test('a code is spent only once the password is right', async () => {
   expect((await signIn(app, ann, ann.codeNow())).status).toBe(200)
 })
 
-test('who knows no password knocks 60 times in 5 minutes at most', async () => {
+test('limits setup link guesses to 60 in 5 minutes', async () => {
   await using app = await createTestApp()
   const statuses: number[] = []
   for (let at = 0; at < 61; at++) {
@@ -207,7 +207,7 @@ test('a session lasts 7 days, however it is used, and is swept after that', asyn
   expect(await db.read.$count(db.tables.operatorSessions)).toBe(0)
 })
 
-test('who is signed in sees where, ends what they do not know, and nobody else’s', async () => {
+test('an operator lists and ends their own sessions only', async () => {
   await using app = await createTestApp()
   const ann = await signInOperator(app)
   const bob = await signInOperator(app, { name: 'bob' })

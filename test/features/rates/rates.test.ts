@@ -25,7 +25,7 @@ test('a new publication is stored and served with its own time', async () => {
   expect(headers?.get('accept-encoding')).toBe('identity')
 })
 
-test('what the provider said of its file is sent back, and 304 means still good', async () => {
+test('sends the ETag of the provider back and keeps the rates on 304', async () => {
   using feed = startFeed((request) =>
     request.headers.get('if-none-match') === '"v1"'
       ? new Response(null, { status: 304 })
@@ -155,7 +155,7 @@ test('a jump that the next publication takes back is forgotten', async () => {
   expect((await served(app)).rates['TRY']).toBe(Number((seeded.TRY * 1.01).toPrecision(12)))
 })
 
-test('codes that are no money are dropped', async () => {
+test('drops codes that are not currencies', async () => {
   const odd = { ...seeded, XAU: 0.0003, BTC: 0.00001, ZZZ: 5 }
   using feed = startFeed(() => new Response(ecbXml(NEXT, odd)))
   await using app = await createTestApp({ ...ECB, RATES_URL: feed.url })

@@ -113,7 +113,7 @@ test('the first rule that holds gives the value, and without one the setting’s
   fc.assert(property)
 })
 
-describe('so many of a hundred', () => {
+describe('users in a percentage rollout', () => {
   const id = fc.string({ minLength: 1, maxLength: 200 })
   const name = fc.stringMatching(/^[a-z][A-Za-z0-9]{0,20}$/)
   const percent = fc.double({ min: 0, max: 100, noNaN: true })
@@ -134,7 +134,7 @@ describe('so many of a hundred', () => {
     fc.assert(property)
   })
 
-  test('are among those of any greater share', () => {
+  test('stay included when the percentage grows', () => {
     const property = fc.property(name, percent, percent, id, (feature, a, b, who) => {
       const [less, more] = [Math.min(a, b), Math.max(a, b)]
       const isIn = (share: number) => isMeant({ percent: share }, { ...ANYONE, id: who }, feature)
@@ -144,7 +144,7 @@ describe('so many of a hundred', () => {
     fc.assert(property)
   })
 
-  test('are so many, and every tenth of them as many as the next', () => {
+  test('match the percentage and are evenly distributed', () => {
     const rules = Array.from({ length: 10 }, (_, tenth) => {
       return { when: { percent: tenth * 10 + 10 }, value: tenth }
     })
@@ -158,7 +158,7 @@ describe('so many of a hundred', () => {
     expect(idsIn('own', 33.3).size).toBeWithin(3_230, 3_430)
   })
 
-  test('are others for another setting', () => {
+  test('are independent of those of another setting', () => {
     const [one, other] = [idsIn('newPaywall', 50), idsIn('newOnboarding', 50)]
     const both = one.intersection(other).size
     expect(Math.abs(both - MANY / 4)).toBeLessThan(0.02 * MANY)

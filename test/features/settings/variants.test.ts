@@ -128,7 +128,7 @@ describe('a country', () => {
   }
 })
 
-test('what is no version or platform is none', async () => {
+test('ignores an invalid version or platform', async () => {
   await using app = await createTestApp()
   const rules = [
     { when: { minVersion: '1' }, value: 'new' },
@@ -147,7 +147,7 @@ test('what is no version or platform is none', async () => {
   }
 })
 
-test('a person is the same on all devices, and a device only where nobody is signed in', async () => {
+test('uses the user id on all devices, and the device id only without a session', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
   const { accessToken, refreshToken, user } = await app.register()
@@ -166,7 +166,7 @@ test('a person is the same on all devices, and a device only where nobody is sig
   expect(await ask(accessToken, device)).toBe(!own)
 })
 
-test('who has their own variant gets 304, and not for that of others', async () => {
+test('replies 304 to the ETag of its own variant, not to that of another', async () => {
   await using app = await createTestApp()
   await publish(app, HALF)
   const asks = [true, false].map((is) => ({ 'device-id': deviceWhere(is) }))
@@ -225,7 +225,7 @@ test('the preview shows what somebody would get, before it is published', async 
 })
 
 async function publish({ services }: TestApp, features: Features) {
-  const { settings } = await services.settings.edition()
+  const { settings } = await services.settings.readLive()
   await services.settings.publish({ ...settings, features }, { author: null, note: '' })
 }
 

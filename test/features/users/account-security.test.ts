@@ -147,7 +147,7 @@ test('a change that a thief began with the old password is not made after the ow
   expect(left.map(({ purpose }) => purpose)).toEqual(['verify-email'])
 })
 
-test('who registers somebody else’s address and sets two-factor up does not lock the owner out', async () => {
+test('a stranger who registers an address with two-factor does not lock its owner out', async () => {
   await using smtp = await startSmtp()
   await using app = await createTestApp({ ...BASE, SMTP_URL: smtp.url })
   const squatter = await app.register('owner@example.com')

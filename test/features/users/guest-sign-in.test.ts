@@ -81,7 +81,7 @@ test('no other guest is merged by a challenge whose token was changed', async ()
   expect(await isSignedIn(app, other.token)).toBe(true)
 })
 
-test('a user who signs in as another one is not merged, and a bad token is as good as none', async () => {
+test('does not merge a full user who signs in to another account, and ignores a bad token', async () => {
   await using app = await startApp()
   await app.register(LOGIN.email)
   const bob = await app.register('bob@example.com')

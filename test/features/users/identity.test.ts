@@ -170,7 +170,7 @@ test('a guest who signs in socially is upgraded, or moves to the account that is
   expect((await profileOf(app, second.accessToken)).status).toBe(401)
 })
 
-test('a token of somebody who is no guest upgrades nobody', async () => {
+test('registering with the token of a full user creates a new account', async () => {
   await using app = await createTestApp()
   const ann = await app.register('ann@example.com')
   const json = { email: 'new@example.com', password: 'a long enough one' }
@@ -204,7 +204,7 @@ test('deleting an account ends the grant that Apple gave', async () => {
   expect(world.revoked).toEqual(['r-code-1'])
 })
 
-test('the export holds everything about a person and nothing about others', async () => {
+test('the export contains all data of the user and none of others', async () => {
   using world = await startIdentityProvider()
   await using app = await createTestApp({}, world)
   await app.register('other@example.com')

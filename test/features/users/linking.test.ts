@@ -57,7 +57,9 @@ test('the owner is told of a linked provider, and a new password ends what a str
   const idToken = await world.mint('google', { ...ANN, email: 'ann@gmail.com' })
   expect((await social(app, idToken)).json.response.user._id).toBe(stranger.user._id)
   const notice = await smtp.next('ann@gmail.com')
-  expect(notice.text.replace(/\s+/g, ' ')).toContain('signed in to with Google from now on')
+  expect(notice.text.replace(/\s+/g, ' ')).toContain(
+    'You can now also sign in to your account with Google',
+  )
 
   await app.ask('POST', '/api/auth/password/v1/forgot', { json: { email: 'ann@gmail.com' } })
   const token = tokenIn(await smtp.next('ann@gmail.com'))

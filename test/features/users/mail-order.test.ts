@@ -82,7 +82,7 @@ test('a mail of another source does not wait for all of one source', async () =>
   expect(sent.slice(0, SENDERS).toSorted()).toEqual(['flood', 'flood', 'other', 'third'])
 })
 
-test('a mail that is refused for good is given up with one line, which names nobody', async () => {
+test('drops a permanently rejected mail with one log line without the address', async () => {
   await using smtp = await startSmtp()
   await using app = await createMailApp(smtp.url)
   const link = 'https://api.example.com/auth/verify?token=abc'

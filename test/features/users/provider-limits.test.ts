@@ -4,7 +4,7 @@ import { createAppleGrants } from '../../../src/features/users/social/apple-gran
 import { createTestApp } from '../../support/app.ts'
 import { startIdentityProvider } from '../../support/identity-provider.ts'
 
-test('of an endless answer of a provider no more is taken than keys need', async () => {
+test('an endless reply from a provider is read only up to the limit for keys', async () => {
   using world = await startIdentityProvider()
   const idToken = await world.mint('google', { sub: 'g-1' })
   const json = { provider: 'google', idToken }
@@ -17,7 +17,7 @@ test('of an endless answer of a provider no more is taken than keys need', async
   }
 })
 
-test('of an endless answer of Apple no more is taken than a grant needs', async () => {
+test('an endless reply from Apple is read only up to the limit for a grant', async () => {
   using world = await startIdentityProvider()
   const { privateKey } = await generateKeyPair('ES256', { extractable: true })
   const keys = {

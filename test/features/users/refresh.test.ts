@@ -78,7 +78,7 @@ test('sessions that were idle for 60 days are swept, others stay', async () => {
   expect(await db.read.$count(db.tables.sessions)).toBe(0)
 })
 
-test('72: a stolen refresh token dies with its family, on the very next request', async () => {
+test('72: reusing an old refresh token ends the session at once', async () => {
   await using app = await createTestApp()
   const { refreshToken } = await app.register()
   const next = (await refresh(app, refreshToken)).json.response

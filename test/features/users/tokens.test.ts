@@ -2,7 +2,7 @@ import { expect, test } from 'bun:test'
 import { createTokens } from '../../../src/features/users/sessions/tokens.ts'
 import { createTestApp } from '../../support/app.ts'
 
-test('a fault while the key of a token is looked up is not the token’s', async () => {
+test('an error while looking up the key does not invalidate the token', async () => {
   await using app = await createTestApp()
   const { signingKeys } = app.services
   const { accessToken } = await app.register()

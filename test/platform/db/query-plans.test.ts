@@ -24,7 +24,7 @@ onSqlite('query plans are specific to SQLite')(
   20_000,
 )
 
-/** Runs requests, commands and timers of every kind that read these tables. */
+/** Runs requests, commands and jobs of every kind that read these tables. */
 async function liveADay(app: TestApp) {
   const { services } = app
   const { users, billing } = services

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
 import { createTestApp } from '../../support/app.ts'
-import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network.ts'
+import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/network.ts'
 
 const HOUR = 60 * 60 * 1000
 
@@ -9,17 +9,17 @@ test('129: the client refuses replies that were not sealed for its request', asy
   const { client, network } = await signedIn(app)
   const other = await signedIn(app)
   const earlier: Response[] = []
-  network.meddler = {
+  network.interceptor = {
     reply(reply) {
       earlier.push(copyOf(reply))
       return reply
     },
   }
-  other.network.meddler = network.meddler
+  other.network.interceptor = network.interceptor
   await client.readProfile()
   await other.client.readProfile()
   const [own, foreign] = earlier as [Response, Response]
-  const forgeries: [string, string, NonNullable<Meddler['reply']>][] = [
+  const forgeries: [string, string, NonNullable<Interceptor['reply']>][] = [
     ['reply_invalid', 'an earlier one of its own', () => copyOf(own)],
     ['reply_invalid', 'one for another client', () => copyOf(foreign)],
     [
@@ -39,15 +39,15 @@ test('129: the client refuses replies that were not sealed for its request', asy
     ],
     ['reply_invalid', 'nothing', (reply) => new Response('', is(reply))],
     ['reply_invalid', 'no algorithm', (reply) => new Response(unsecured(), is(reply))],
-    ['reply_not_sealed', 'plain words', () => inPlain({ code: 'ok', response: {} })],
+    ['reply_not_sealed', 'plain words', () => plainReply({ code: 'ok', response: {} })],
     ['reply_not_sealed', 'plain nothing', () => new Response(null, { status: 204 })],
   ]
   for (const [code, name, reply] of forgeries) {
-    network.meddler = { reply }
+    network.interceptor = { reply }
     const outcome = await client.readProfile().catch((error) => error)
     expect([name, outcome.code]).toEqual([name, code])
   }
-  network.meddler = {}
+  network.interceptor = {}
   expect((await client.readProfile()).loginType).toBe('email')
 })
 
@@ -55,12 +55,12 @@ test('127: a plain reply from an attacker on the network signs no user out', asy
   await using app = await createTestApp()
   const { client, network, signedOut } = await signedIn(app)
   const lie = { code: 'unauthenticated', message: 'Begone.', requestId: 'x' }
-  network.meddler = { reply: () => inPlain(lie, 401) }
+  network.interceptor = { reply: () => plainReply(lie, 401) }
   const failure = await client.readProfile().catch((error) => error)
   expect(failure).toMatchObject({ code: 'unauthenticated', isGenuine: false })
   app.clock.advance(16 * 60_000)
   await client.readProfile().catch(() => {})
-  network.meddler = {}
+  network.interceptor = {}
   expect((await client.readProfile()).loginType).toBe('email')
   expect(signedOut.times).toBe(0)
 })
@@ -83,19 +83,19 @@ test('127: a forged reply does not make the client repeat a request that was car
       const time = new Date(app.clock.now.getTime() + hours * HOUR).toISOString()
       const lie = { code, message: `${text} ${time}`, requestId: 'x' }
       let executions = 0
-      network.meddler = {
+      network.interceptor = {
         async reply(reply, { method }) {
           if (method !== 'PATCH') return reply
           if (reply.status === 200) executions++
           if (rotates) await app.services.encryptionKeys.rotate(false).catch(() => {})
-          return inPlain(lie, 400)
+          return plainReply(lie, 400)
         },
       }
       const failure = await client.changeProfile({ profile: { name: code } }).catch((e) => e)
       expect(failure.name).toBe('ApiError')
       expect([code, text, executions]).toEqual([code, text, 1])
     }
-    network.meddler = {}
+    network.interceptor = {}
     app.clock.advance(25 * HOUR)
   }
   expect((await client.readProfile()).loginType).toBe('email')
@@ -108,7 +108,7 @@ test.each(STRIPPED)(
   async (env) => {
     await using app = await createTestApp()
     const { client, network } = await signedIn(app)
-    network.meddler = {
+    network.interceptor = {
       request(request) {
         const { url, method, body } = request
         const headers = new Headers(request.headers)
@@ -123,7 +123,7 @@ test.each(STRIPPED)(
     expect(outcome.code).toBe(isPlain ? 'reply_not_sealed' : 'malformed_request')
     const change = await client.changeProfile({ profile: { name: 'stripped' } }).catch((e) => e)
     expect(change.name).toBe('ApiError')
-    network.meddler = {}
+    network.interceptor = {}
     expect((await client.readProfile()).profile.name).toBe('')
   },
 )
@@ -132,7 +132,7 @@ test('133: neither sealed content nor tokens appear on the wire', async () => {
   await using app = await createTestApp()
   const { client, network } = clientOf(app)
   const wire: string[] = []
-  network.meddler = {
+  network.interceptor = {
     async request(request) {
       const copy = request.clone()
       wire.push(copy.url, JSON.stringify([...copy.headers]), await copy.text())

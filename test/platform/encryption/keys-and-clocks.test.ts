@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { generateKeyPairSync } from 'node:crypto'
 import { createTestApp } from '../../support/app.ts'
-import { clientOf, inPlain, type Meddler, signedIn } from '../../support/network.ts'
+import { clientOf, type Interceptor, plainReply, signedIn } from '../../support/network.ts'
 
 const HOUR = 60 * 60 * 1000
 const JWKS = '/.well-known/jwks.json'
@@ -17,13 +17,13 @@ test('a client with pinned keys seals for no other key', async () => {
     alg: 'ECDH-ES',
     kid,
   }
-  const swap: Meddler = {
-    reply: (reply, { url }) => (url.includes(JWKS) ? inPlain({ keys: [theirs] }) : reply),
+  const swap: Interceptor = {
+    reply: (reply, { url }) => (url.includes(JWKS) ? plainReply({ keys: [theirs] }) : reply),
   }
-  pinned.network.meddler = swap
+  pinned.network.interceptor = swap
   const failure = await pinned.client.readAppSettings().catch((error) => error)
   expect(failure.code).toBe('no_trusted_key')
-  pinned.network.meddler = {}
+  pinned.network.interceptor = {}
   expect((await pinned.client.readAppSettings()).hardPaywall).toBeBoolean()
 
   await app.services.encryptionKeys.rotate(false)
@@ -40,7 +40,7 @@ test('124: the client learns a new key once and seals again; a second time is an
   network.seen.length = 0
   await client.changeProfile({ profile: { name: 'After' } })
   expect(network.seen).toEqual(['/api/user/profile/v1', JWKS, '/api/user/profile/v1'])
-  network.meddler = {
+  network.interceptor = {
     request: async (request) => {
       if (!request.url.includes(JWKS)) await app.services.encryptionKeys.rotate(true)
       return request
@@ -79,9 +79,9 @@ test('128: a clock that jumps during a key rotation fails no request', async () 
 test('128: ignores a server time from a slow reply', async () => {
   await using app = await createTestApp()
   const { client, network } = await signedIn(app)
-  network.meddler = {
+  network.interceptor = {
     async reply(reply, { method, url }) {
-      if (method === 'PATCH') return inPlain({ code: 'encryption_stale', message: '' }, 400)
+      if (method === 'PATCH') return plainReply({ code: 'encryption_stale', message: '' }, 400)
       if (!url.includes('content_version')) return reply
       // The reply takes five minutes.
       app.clock.advance(299_000)
@@ -89,9 +89,9 @@ test('128: ignores a server time from a slow reply', async () => {
     },
   }
   await client.changeProfile({ profile: { name: 'x' } }).catch(() => {})
-  network.meddler = {}
+  network.interceptor = {}
   const sent: number[] = []
-  network.meddler = {
+  network.interceptor = {
     request(request) {
       app.clock.advance(2_000)
       return request

@@ -1,6 +1,6 @@
 import { expect, test } from 'bun:test'
+import { type JobRun, startJobs } from '../../../src/lib/jobs.ts'
 import { createLog } from '../../../src/lib/log.ts'
-import { startTimers, type TimerRun } from '../../../src/lib/timer.ts'
 import { createTestApp, type TestApp } from '../../support/app.ts'
 
 const MINUTE = 60_000
@@ -50,14 +50,14 @@ test('ignores recorded times in the future', async () => {
   expect(await recorder.newestAt()).toEqual(known)
 })
 
-/** Runs the timers that are due when a server starts in 120 days, and returns the names of the shared ones. */
+/** Runs the jobs that are due when a server starts in 120 days, and returns the names of the shared ones. */
 async function startInTheNight(app: TestApp, skew: number | null = null): Promise<string[]> {
   const { recorder } = app.services
   const claimed: string[] = []
-  const runs = new Map<string, TimerRun | null>()
+  const runs = new Map<string, JobRun | null>()
   app.clock.now = nightIn(120)
   let wall = app.clock.now.getTime() - MINUTE
-  const stop = startTimers(app.services.jobs, {
+  const stop = startJobs(app.services.jobs, {
     log: createLog('silent'),
     claim: async (name) => claimed.push(name) > 0,
     runs,

@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { join } from 'node:path'
 import { createTestApp, type TestApp } from '../../support/app.ts'
-import { TYPIST, typeCommand } from '../../support/commands.ts'
+import { LOCAL_USER, typeCommand } from '../../support/commands.ts'
 import { signInOperator } from '../../support/operator.ts'
 
 test('sets settings with a note, lists their versions, and rolls back', async () => {
@@ -69,12 +69,12 @@ test('imports plans with a note, archives them, and rolls back', async () => {
 test('imports FAQs with a note and rolls back', async () => {
   await using app = await createTestApp()
   const { content } = app.services
-  const first = (await content.edition()).faqs
+  const first = (await content.readLive()).faqs
   const file = await fileOf(app, JSON.stringify(first.slice(1)))
   await typeCommand(app, 'faqs import', [file], { note: 'One less' })
   expect((await typeCommand(app, 'faqs list', [], { history: true })).printed).toContain('One less')
   await typeCommand(app, 'faqs rollback', ['1'])
-  expect(await content.edition()).toEqual({ version: 3, faqs: first })
+  expect(await content.readLive()).toEqual({ version: 3, faqs: first })
   expect(await content.readVersions()).toEqual({ appSetting: 1, faqs: 3 })
 })
 
@@ -86,7 +86,7 @@ test('the console learns of a version that a command has published meanwhile', a
   const json = { base: version, note: '', content }
   expect((await ann.ask('POST', 'settings/publish', { json })).status).toBe(409)
   const { entries } = await ann.read('audit?action=settings+set')
-  expect(entries).toMatchObject([{ origin: TYPIST, before: { hardPaywall: false } }])
+  expect(entries).toMatchObject([{ origin: LOCAL_USER, before: { hardPaywall: false } }])
 })
 
 test('each kind has its own versions', async () => {
@@ -94,9 +94,9 @@ test('each kind has its own versions', async () => {
   const { settings, plans, content } = app.services
   await settings.set({ hardPaywall: true })
   await settings.set({ hardPaywall: false })
-  expect((await settings.edition()).version).toBe(3)
-  expect((await plans.edition()).version).toBe(0)
-  expect((await content.edition()).version).toBe(0)
+  expect((await settings.readLive()).version).toBe(3)
+  expect((await plans.readLive()).version).toBe(0)
+  expect((await content.readLive()).version).toBe(0)
   await expect(plans.rollBack(2)).rejects.toMatchObject({ code: 'not_found' })
 })
 

@@ -48,7 +48,7 @@ const VARIANTS_HOLDER = ['variants']
 export function createImageQueue({ command, space, cores, log }: ImageQueueDeps) {
   const places = { places: cores + 1, share: cores }
   const rules = { ...places, small: SMALL_PIXELS, costPerMs: PIXELS_PER_MS, ...QUEUE, onFull: busy }
-  const takePlace = createFairQueue(rules)
+  const acquireSlot = createFairQueue(rules)
   const takeVariantTurn = createFairQueue(rules)
   const workers = new Set<ImageWorker>()
   const idleWorkers: ImageWorker[] = []
@@ -88,11 +88,11 @@ export function createImageQueue({ command, space, cores, log }: ImageQueueDeps)
   }
 
   /** All variants together count as one uploader and share its turns, so signed-in users come first. */
-  async function takeTurn({ ip, userId }: Requester, cost: number, patience: AbortSignal) {
-    if (userId !== null) return takePlace([`ip ${ip}`, `user ${userId}`], cost, patience)
+  async function takeTurn({ ip, userId }: Requester, cost: number, waitSignal: AbortSignal) {
+    if (userId !== null) return acquireSlot([`ip ${ip}`, `user ${userId}`], cost, waitSignal)
     using turns = new DisposableStack()
-    turns.use(await takeVariantTurn([`ip ${ip}`], cost, patience))
-    turns.use(await takePlace(VARIANTS_HOLDER, cost, patience))
+    turns.use(await takeVariantTurn([`ip ${ip}`], cost, waitSignal))
+    turns.use(await acquireSlot(VARIANTS_HOLDER, cost, waitSignal))
     return turns.move()
   }
 

@@ -50,15 +50,15 @@ export async function loadImaging(): Promise<(job: ImageJob) => Promise<ImageRes
     try {
       using heic = await openHeic(job.input)
       const source = open(heic ?? job.input)
-      const { width: across, height: down } = await source.metadata()
-      if (isTooLarge(across, down)) return { kind: 'too_large' }
+      const { width: sourceWidth, height: sourceHeight } = await source.metadata()
+      if (isTooLarge(sourceWidth, sourceHeight)) return { kind: 'too_large' }
       const image = source
         .timeout({ seconds: TIMEOUT_SECONDS })
         .autoOrient()
         .resize({ ...boxOf(job), fit: 'inside', withoutEnlargement: true })
         .toColourspace('srgb')
       // A second pass over a large JPEG takes as much memory as its pixels, which HEIC holds already.
-      const optimiseCoding = heic === null || across * down < LARGE_HEIC
+      const optimiseCoding = heic === null || sourceWidth * sourceHeight < LARGE_HEIC
       const { size, width, height } = await encode(image, job, optimiseCoding).toFile(job.output)
       return { kind: 'made', size, width, height }
     } catch (error) {

@@ -31,7 +31,7 @@ const QUALITY = 80
 /** At most 256 files of 64 KiB, 16 MiB in all, are kept in memory. */
 const CACHED_FILE_BYTES = 64 * 1024
 const MAX_CACHED_FILES = 256
-/** How long failures are cached: a picture may have met a busy machine, and owners free space. */
+/** How long failures are cached: the machine may have been busy, and owners may free space. */
 const UNREADABLE_FOR_MS = 10 * 60 * 1000
 const NO_SPACE_FOR_MS = 60 * 1000
 const MAX_REFUSALS = 5_000

@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { isPrivateOnTheWay } from '../../../lib/setting-values.ts'
+import { isSecureInTransit } from '../../../lib/setting-values.ts'
 import type { Db } from '../../../platform/db/db.ts'
 import type { Platform } from '../../../platform/feature.ts'
 import { createDiskSpace } from './disk-space.ts'
@@ -10,15 +10,15 @@ import { createS3Files } from './s3-files.ts'
 type Config = Platform<Db<unknown>>['config']
 type FileSettings = Pick<Config, 'filesUrl' | 's3' | 'filesCacheBytes' | 'minFreeBytes'>
 
-/** What is wrong with the way to the store of `FILES_URL`; null for nothing. */
-export function exposedStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
-  if (!filesUrl || isPrivateOnTheWay(new URL(filesUrl.endpoint))) return null
+/** Describes an insecure connection to the `FILES_URL` store; null if it is secure. */
+export function describeInsecureStore({ filesUrl }: Pick<FileSettings, 'filesUrl'>): string | null {
+  if (!filesUrl || isSecureInTransit(new URL(filesUrl.endpoint))) return null
   return `FILES_URL leads to ${new URL(filesUrl.endpoint).host} over http: others on the network can read and replace files. Use an https endpoint.`
 }
 
 /**
- * Where the files of people are kept, by the configuration: in `folder`, or in the store of `FILES_URL`, which is read
- * through a folder of the name `cache` in it.
+ * The configured file storage: the local `folder`, or the `FILES_URL` store, read through the cache folder `cache`
+ * inside `folder`.
  */
 export function filesOf(
   config: FileSettings,

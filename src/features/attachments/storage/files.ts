@@ -11,7 +11,7 @@ export type Files = {
   /** The file of a key and its size in bytes, or null if there is none. */
   open: (key: string) => Promise<{ file: BunFile; size: number } | null>
   remove: (key: string) => Promise<void>
-  /** For this many ms removed files are only hidden, for a backup; 0 ends that. */
+  /** For a backup: only hides removed files, for this many ms; 0 ends it. */
   holdRemovals: (ms: number) => Promise<void>
   /** All stored files, sorted by key. */
   list: () => AsyncIterable<{ key: string; storedAt: Date }>

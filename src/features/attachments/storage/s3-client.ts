@@ -20,8 +20,8 @@ type S3Settings = {
 
 export type S3Client = ReturnType<typeof createS3Client>
 
-/** Watches one attempt of a request: `signal` aborts it unless `moved` is called in time. */
-type Watch = { signal: AbortSignal; moved: () => void }
+/** Watches one attempt of a request: `signal` aborts it unless `onProgress` is called in time. */
+type Watch = { signal: AbortSignal; onProgress: () => void }
 
 const DEADLINE_MS = 10_000
 /** The longest attempt in deadlines: a store that sends a byte now and then always makes progress. */
@@ -107,7 +107,7 @@ export function createS3Client({ prefix, deadlineMs = DEADLINE_MS, ...account }:
     const wanted = { prefix: folder, ...(token === undefined ? {} : { continuationToken: token }) }
     const page = await Promise.race([s3.list(wanted), late]).catch(throwFault)
     if (!page.isTruncated || page.nextContinuationToken) return page
-    throw new StoreFault('S3 does not say where the listing goes on', false)
+    throw new StoreFault('S3 returned no continuation token for a truncated listing', false)
   }
 
   /** The successful reply, or null if the object does not exist. */
@@ -161,7 +161,7 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
       controller.abort(new Error(`S3 took longer than ${Math.round(deadline * MAX_DEADLINES)} ms`))
     }, deadline * MAX_DEADLINES)
     try {
-      return await work({ signal: controller.signal, moved: () => void timer.refresh() })
+      return await work({ signal: controller.signal, onProgress: () => void timer.refresh() })
     } catch (error) {
       if (!(error instanceof StoreFault)) throw error
       if (error.isTransient && tries < MAX_ATTEMPTS) continue
@@ -179,9 +179,9 @@ async function withRetries<T>(deadline: number, work: (watch: Watch) => Promise<
 }
 
 /** The chunks of a file. With TLS, a `BunFile` as the body would be read into memory completely. */
-async function* readChunks(path: string, { moved }: Watch): AsyncGenerator<Uint8Array> {
+async function* readChunks(path: string, { onProgress }: Watch): AsyncGenerator<Uint8Array> {
   for await (const chunk of Bun.file(path).stream()) {
-    moved()
+    onProgress()
     yield chunk
   }
 }
@@ -191,15 +191,15 @@ function lengthOf({ headers }: Response, key: string): number {
   const announced = headers.get('content-length')
   const isPlain = (headers.get('content-encoding') ?? 'identity') === 'identity'
   if (announced !== null && Number(announced) <= MAX_FILE_BYTES && isPlain) return Number(announced)
-  throw new StoreFault(`S3 does not answer with a file of ours for ${key}`, false)
+  throw new StoreFault(`S3 returned an unexpected object for ${key}`, false)
 }
 
 /** Stops when more arrives than was announced. */
-async function* limitChunks({ body }: Response, announced: number, { moved }: Watch) {
+async function* limitChunks({ body }: Response, announced: number, { onProgress }: Watch) {
   let size = 0
   try {
     for await (const chunk of body ?? []) {
-      moved()
+      onProgress()
       size += chunk.byteLength
       if (size > announced) break
       yield chunk

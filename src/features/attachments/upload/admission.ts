@@ -27,11 +27,11 @@ export function createAdmission() {
     size: number,
     signal: AbortSignal,
   ): Promise<Disposable> {
-    const patience = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
+    const waitSignal = AbortSignal.any([signal, AbortSignal.timeout(MAX_WAIT_MS)])
     const charge = Math.max(size, MIN_CHARGE)
     using places = new DisposableStack()
-    places.use(await byUser(userId, charge, patience))
-    places.use(await byAddress(ip, charge, patience))
+    places.use(await byUser(userId, charge, waitSignal))
+    places.use(await byAddress(ip, charge, waitSignal))
     return places.move()
   }
 }

@@ -48,14 +48,14 @@ export function createIdempotencyStore({ db, now }: { db: AttachmentsDb; now: ()
     const running = inFlight.get(name)
     if (running && running.fingerprint !== fingerprint) throw otherUpload()
     if (running) return running.stored
-    const stored = answerOrDo(userId, retryKey, fingerprint, work).finally(() =>
+    const stored = repeatReplyOrRun(userId, retryKey, fingerprint, work).finally(() =>
       inFlight.delete(name),
     )
     inFlight.set(name, { fingerprint, stored })
     return stored
   }
 
-  async function answerOrDo(
+  async function repeatReplyOrRun(
     userId: string,
     retryKey: string,
     fingerprint: string,

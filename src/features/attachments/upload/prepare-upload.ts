@@ -115,7 +115,7 @@ function wrongKind(type: UploadOptions['type']): AppError {
       : 'a JPEG, PNG, WebP or HEIC picture, PDF, text, JSON, ZIP or MP4'
   return new AppError(
     'unsupported_media_type',
-    `Send ${allowed}. The content decides, not the name.`,
+    `Send ${allowed}. The content determines the type, not the name.`,
   )
 }
 

@@ -80,7 +80,7 @@ export function createQuota({ db, maxBytes, maxCount }: QuotaDeps) {
     if (own.files + files <= maxCount && left >= 0) return left
     throw new AppError(
       'quota_exceeded',
-      `You may keep ${maxCount} files of ${maxBytes} bytes in all: delete some first.`,
+      `You can store ${maxCount} files of ${maxBytes} bytes in total: delete some first.`,
     )
   }
 

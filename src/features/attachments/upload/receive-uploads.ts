@@ -120,7 +120,7 @@ function fileTooLarge(): AppError {
 }
 
 function tooManyFiles(): AppError {
-  return new AppError('validation_failed', `Send ${MAX_FILES} files at most.`, {
+  return new AppError('validation_failed', `Send at most ${MAX_FILES} files.`, {
     details: [{ path: 'body', message: `must have ${MAX_FILES} files or less` }],
   })
 }

@@ -57,7 +57,7 @@ export function createUnmatchedReport(log: Log) {
       if (!isUnmatched(purchase, plans)) continue
       reported.add(product)
       const { productId, priceId, entitlementIds } = purchase
-      log.warn({ productId, priceId, entitlementIds }, 'paid for, but no plan names the product')
+      log.warn({ productId, priceId, entitlementIds }, 'a paid product does not belong to any plan')
     }
   }
 }

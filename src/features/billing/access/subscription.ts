@@ -84,7 +84,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
         periodType: purchase.periodType,
         willRenew: purchase.willRenew,
       })),
-      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map(show),
+      subscriptions: purchases.slice(0, MAX_PURCHASES_SHOWN).map(toReply),
       plan,
       limits: plan && limitsOf(plan),
     }
@@ -143,7 +143,7 @@ export function createSubscription<Plan extends PlanLike>(deps: SubscriptionDeps
   }
 }
 
-function show(purchase: PurchaseAccess) {
+function toReply(purchase: PurchaseAccess) {
   return {
     productId: purchase.productId,
     ...optionalField('priceId', purchase.priceId),

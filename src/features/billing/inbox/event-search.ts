@@ -116,7 +116,7 @@ export function createEventSearch(db: BillingDb) {
     const purchases = await db.read
       .select({ customerId: subscriptions.customerId })
       .from(subscriptions)
-      .where(or(...['PRODUCTION', 'SANDBOX'].map((world) => beginsWith(`${world}|${text}`))))
+      .where(or(...['PRODUCTION', 'SANDBOX'].map((name) => beginsWith(`${name}|${text}`))))
       .orderBy(asc(subscriptions.purchaseKey))
       .limit(PAGE_SIZE)
     const customers = new Set([...aliases, ...purchases].map(({ customerId }) => customerId))

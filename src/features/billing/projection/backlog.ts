@@ -19,7 +19,7 @@ export function createBacklog({ db, projection, log }: BacklogDeps) {
   /** Starts working in the background. */
   function nudge() {
     drain().catch((err) => {
-      if (!stopped) log.error({ err }, 'the backlog of billing events cannot be worked on')
+      if (!stopped) log.error({ err }, 'the billing backlog could not be processed')
     })
   }
 

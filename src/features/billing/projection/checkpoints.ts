@@ -42,12 +42,12 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
   const { checkpointEvery, sliceEvents } = sizes
   const { subscriptions, purchaseCheckpoints } = db.tables
   const { updateState } = queries
-  const ofLine = eq(purchaseCheckpoints.purchaseKey, sql.placeholder('purchaseKey'))
+  const ofPurchase = eq(purchaseCheckpoints.purchaseKey, sql.placeholder('purchaseKey'))
   const findLastBefore = db.prepareWrite((tx) =>
     tx
       .select()
       .from(purchaseCheckpoints)
-      .where(and(ofLine, lt(purchaseCheckpoints.upTo, sql.placeholder('since'))))
+      .where(and(ofPurchase, lt(purchaseCheckpoints.upTo, sql.placeholder('since'))))
       .orderBy(desc(purchaseCheckpoints.upTo))
       .limit(1),
   )
@@ -57,7 +57,7 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
       .from(purchaseCheckpoints)
       .where(
         and(
-          ofLine,
+          ofPurchase,
           gte(purchaseCheckpoints.upTo, sql.placeholder('first')),
           lte(purchaseCheckpoints.upTo, sql.placeholder('last')),
         ),
@@ -67,10 +67,10 @@ export function createCheckpoints({ db, eventLog, queries, sizes }: CheckpointsD
     tx
       .select({ state: purchaseCheckpoints.state })
       .from(purchaseCheckpoints)
-      .where(ofLine)
+      .where(ofPurchase)
       .orderBy(asc(purchaseCheckpoints.upTo)),
   )
-  const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofLine))
+  const removeAll = db.prepareWrite((tx) => tx.delete(purchaseCheckpoints).where(ofPurchase))
   return { append, refold, forget, mentionsOf }
 
   /**

@@ -24,7 +24,7 @@ type Row = { customerId: string; state: unknown }
 
 /**
  * Folds the whole log again while the server runs: first the customers, then each purchase. Each batch is one
- * change, so that no user loses access meanwhile; memory use does not grow with the log.
+ * change, so that no user loses access during the rebuild; memory use does not grow with the log.
  */
 export function createRebuild({ db, projection }: { db: BillingDb; projection: Projection }) {
   const { billingEvents, subscriptions } = db.tables

@@ -46,7 +46,7 @@ const HANDLERS = new Map<string, EventHandler>(
     BILLING_ISSUE: (purchase, event) => ({
       ...purchase,
       billingIssueDetectedAt: event.orderedAt,
-      expiresAt: postponed(purchase.expiresAt, event.expiresAt),
+      expiresAt: laterEnd(purchase.expiresAt, event.expiresAt),
       graceExpiresAt: event.graceExpiresAt,
     }),
     SUBSCRIPTION_PAUSED: (purchase, event) => ({ ...purchase, autoResumeAt: event.autoResumeAt }),
@@ -59,7 +59,7 @@ const HANDLERS = new Map<string, EventHandler>(
     }),
     SUBSCRIPTION_EXTENDED: (purchase, event) => ({
       ...purchase,
-      expiresAt: postponed(purchase.expiresAt, event.expiresAt),
+      expiresAt: laterEnd(purchase.expiresAt, event.expiresAt),
     }),
     HOMEPORT_RECONCILED: applyReconciliation,
     REFUND_REVERSED: (purchase, event) => ({
@@ -184,7 +184,7 @@ function isForEarlierPeriod({ purchasedAt }: Purchase, event: OrderedEvent): boo
 }
 
 /** The later end; null means never. */
-function postponed(a: number | null, b: number | null): number | null {
+function laterEnd(a: number | null, b: number | null): number | null {
   if (a === null) return a
   return b === null ? a : Math.max(a, b)
 }

@@ -15,7 +15,7 @@ type AccountSecurityDeps = {
 
 export type AccountSecurity = ReturnType<typeof createAccountSecurity>
 
-/** What recovering or securing an account ends, so that nothing begun before survives it. */
+/** Secures an account: ends sessions, and revokes tokens and changes that were requested before. */
 export function createAccountSecurity({
   db,
   endings,

@@ -27,7 +27,7 @@ const PER_IP: WindowRule = { name: 'sign-in-address', max: 100, seconds: 5 * 60 
 export function createPasswordProof({ db, accounts, passwords, limits }: PasswordProofDeps) {
   return { attempt, prove, verifyOwnPassword, forgetFailures, claimsOf }
 
-  /** The account of an address and a password; `releaseRateLimit` uncounts the attempt, as part of the change. */
+  /** The account of an address and a password; `releaseRateLimit` undoes the count, as part of the change. */
   async function attempt(email: string, password: string, ip: string) {
     const claims = [accountClaim(email), { rule: PER_IP, key: ip }]
     await limits.check(claims)

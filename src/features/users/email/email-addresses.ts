@@ -59,7 +59,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
   /** Sends the verification mail of a new account, unless the address got too many already. */
   async function sendVerification(tx: Tx, user: Account, ip: string) {
     if (user.email === null) return
-    const isAllowed = await limits.allows(tx, {
+    const isAllowed = await limits.tryCount(tx, {
       rule: UNVERIFIED_MAIL_LIMIT,
       key: emailKeyOf(user.email),
     })
@@ -141,7 +141,7 @@ export function createEmailAddresses(deps: EmailAddressesDeps) {
     })
   }
 
-  /** Throws unless the token of a mail is good for what its page does. Nothing is used up. */
+  /** Throws unless the token is valid for the page. Does not consume it. */
   async function requireLink(page: keyof typeof PURPOSES_OF, token: string) {
     for (const purpose of PURPOSES_OF[page]) {
       if (await oneTimeTokens.find(db.read, purpose, token)) return

@@ -20,7 +20,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'change-email': {
     subject: 'Confirm your new e-mail address',
-    body: 'You want to sign in with this address from now on. The link works for 24 hours. Until then nothing changes.',
+    body: 'You asked to sign in with this address from now on. The link works for 24 hours. Nothing changes until you open it.',
     action: 'Use this address',
   },
   'email-change-requested': {
@@ -47,7 +47,7 @@ const ENGLISH: Record<MailKind, Text> = {
   },
   'provider-linked': {
     subject: 'You can sign in with another provider',
-    body: 'Your account can be signed in to with %s from now on. Its password and your other devices still work. If you did not choose that password yourself, choose a new one: that signs out every other device.',
+    body: 'You can now also sign in to your account with %s. Your password and your other devices still work. If you did not choose that password yourself, choose a new one: that signs out every other device.',
   },
 }
 

@@ -5,15 +5,15 @@ const ENGLISH = {
   reset: { title: 'Choose a new password', button: 'Set the password' },
   delete: { title: 'Delete your account', button: 'Delete everything' },
   deleteWarning:
-    'Your profile, your files and your sessions are removed at once and cannot be brought back.',
+    'Your profile, your files and your sessions are deleted immediately and cannot be restored.',
   email: 'E-mail address',
   password: 'Password',
   newPassword: 'New password',
   code: 'Code, if you use two-factor',
   verified: 'The address is confirmed. You can go back to the app.',
-  cancelled: 'The address stays as it is. Choose a new password: someone knows yours.',
+  cancelled: 'The address is unchanged. Choose a new password: someone else knows yours.',
   wasReset: 'The password is set. Sign in with it in the app.',
-  deleted: 'Your account and everything in it is deleted.',
+  deleted: 'Your account and everything in it have been deleted.',
 }
 export type PageTexts = typeof ENGLISH
 

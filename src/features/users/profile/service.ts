@@ -114,6 +114,6 @@ function checked({ profile, onboardingCompleted }: ProfilePatch, start: StartVal
 
 function notOwnPicture(): AppError {
   return new AppError('validation_failed', 'Some fields are invalid.', {
-    details: [{ path: 'profile.avatarKey', message: 'must be the key of an own public picture' }],
+    details: [{ path: 'profile.avatarKey', message: 'must be the key of your own public picture' }],
   })
 }

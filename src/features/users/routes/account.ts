@@ -43,7 +43,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
         if (id === 'others')
           await accountSecurity.endOtherSessions(session.userId, session.sessionId)
         else await devices.end(session.userId, id)
-        return message('The session is ended.')
+        return message('The session has ended.')
       },
       {
         signedIn: true,
@@ -81,7 +81,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       `${PASSWORD}/forgot`,
       async ({ body: { email }, request, server }) => {
         await addresses.forgot(email, ipOf(request, server))
-        return message('If there is such an account, a mail is on its way.')
+        return message('If the account exists, an e-mail is on its way.')
       },
       {
         ...json(ForgotBody),
@@ -133,7 +133,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       `${EMAIL}/resend`,
       async ({ session, request, server }) => {
         await addresses.resend(session.userId, ipOf(request, server))
-        return message('A mail is on its way.')
+        return message('An e-mail is on its way.')
       },
       {
         signedIn: true,
@@ -142,7 +142,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
         detail: {
           tags,
           operationId: 'resendVerification',
-          summary: 'Resend the verification mail',
+          summary: 'Resend the verification e-mail',
           description: 'Sends the mail again; 409 when there is nothing to confirm.',
         },
       },
@@ -153,7 +153,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
         const recheckPassword = await proof.verifyOwnPassword(session.userId, password)
         await addresses.change(session.userId, email, ipOf(request, server), recheckPassword)
         return message(
-          'A mail is on its way to the new address. Until it is opened nothing changes.',
+          'An e-mail is on its way to the new address. Nothing changes until you open its link.',
         )
       },
       {
@@ -172,7 +172,7 @@ export function accountRoutes({ users, ipOf, signedIn }: UserRoutesDeps) {
       `${EMAIL}/cancel`,
       async ({ body: { token } }) => {
         await addresses.cancelChange(token)
-        return message('The address stays as it is. Choose a new password: someone knows yours.')
+        return message('The address is unchanged. Choose a new password: someone else knows yours.')
       },
       {
         ...json(CancelChangeBody),

@@ -14,7 +14,7 @@ export type Devices = ReturnType<typeof createDevices>
 /** A user's sessions, presented as signed-in devices. */
 export function createDevices({ db, endings, now }: DevicesDeps) {
   const { sessions, knownDevices } = db.tables
-  return { list, known, end, isNew }
+  return { list, known, end, remember }
 
   async function list(userId: string, currentId: string) {
     const rows = await db.read
@@ -50,7 +50,7 @@ export function createDevices({ db, endings, now }: DevicesDeps) {
   /**
    * Remembers a device. True if the user has other devices but this one is not among the 20 seen last.
    */
-  async function isNew(tx: Tx, userId: string, device: string): Promise<boolean> {
+  async function remember(tx: Tx, userId: string, device: string): Promise<boolean> {
     const isOwn = eq(knownDevices.userId, userId)
     const known = await tx
       .select()

@@ -113,7 +113,7 @@ export function createSignIn(deps: SignInDeps) {
   /** Opens a session for a user who has passed every step, as part of the change. */
   async function openSession(tx: Tx, user: Account, device: Device): Promise<TokenGrant> {
     await endings.evictOldest(tx, user.id)
-    const isNew = await devices.isNew(tx, user.id, device.name)
+    const isNew = await devices.remember(tx, user.id, device.name)
     if (isNew) await notices.enqueueNotice(tx, user, 'new-device', { detail: device.name })
     return sessions.open(tx, user.id, device)
   }

@@ -179,7 +179,7 @@ export function createSocialLogin(deps: SocialLoginDeps) {
       const token = await appleGrants.exchange(code, clientId)
       return seal(sealKey, JSON.stringify({ clientId, token }))
     } catch (err) {
-      log.warn({ err }, 'the grant of an Apple sign-in was not exchanged')
+      log.warn({ err }, 'the authorization code of an Apple sign-in could not be exchanged')
       return null
     }
   }

@@ -46,7 +46,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     const email = await db.write(async (tx) => {
       await recheckPassword(tx)
       const user = await find(tx, userId)
-      if (user.twoFactorSince !== null) throw isOn()
+      if (user.twoFactorSince !== null) throw alreadyOn()
       const changes = { twoFactorSecret: seal(sealKey, secret), twoFactorStep: null }
       await tx.update(users).set(changes).where(eq(users.id, userId))
       return user.email ?? userId
@@ -82,13 +82,14 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function codesOfConfirmation(tx: Tx, user: UserRow, code: string): Promise<string[]> {
     const { id, twoFactorSince, twoFactorSecret, twoFactorStep } = user
     const age = now().getTime() - (twoFactorSince?.getTime() ?? 0)
-    if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null) throw isOn()
-    if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw isOn()
+    if (age > CONFIRM_RETRY_MS || twoFactorSecret === null || twoFactorStep === null)
+      throw alreadyOn()
+    if (!isCodeOfStep(unseal(sealKey, twoFactorSecret), code, twoFactorStep)) throw alreadyOn()
     const codes = confirmedCodes(user)
     const known = new Set(codes.map((code) => hashCode(id, code)))
     const kept = await tx.select().from(recoveryCodes).where(eq(recoveryCodes.userId, id))
     // They were renewed since.
-    if (!kept.every(({ hash }) => known.has(hash))) throw isOn()
+    if (!kept.every(({ hash }) => known.has(hash))) throw alreadyOn()
     return codes
   }
 
@@ -104,7 +105,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
     await db.write(async (tx) => {
       await recheckPassword(tx)
       const { twoFactorSince } = await find(tx, userId)
-      if (twoFactorSince === null) throw isOff()
+      if (twoFactorSince === null) throw notOn()
       if (!(await check(tx, userId, code))) throw wrongCode(userId)
       await reservation.release(tx)
       await replaceCodes(tx, userId, codes)
@@ -133,7 +134,7 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   async function reset(userId: string) {
     await db.write(async (tx) => {
       const { twoFactorSince } = await find(tx, userId)
-      if (twoFactorSince === null) throw isOff()
+      if (twoFactorSince === null) throw notOn()
       await switchOff(tx, userId, null)
     })
   }
@@ -206,11 +207,11 @@ export function createTwoFactor(deps: TwoFactorDeps) {
   }
 }
 
-function isOn(): AppError {
+function alreadyOn(): AppError {
   return new AppError('conflict', 'Two-factor authentication is already on.')
 }
 
-function isOff(): AppError {
+function notOn(): AppError {
   return new AppError('conflict', 'Two-factor authentication is not on.')
 }
 

@@ -11,7 +11,7 @@ import { createWriter } from './write.ts'
 type PostgresDb<Tables> = OpenDb<Tables> & {
   /** Whether a copy into this database is unfinished. */
   isCopyUnfinished(): Promise<boolean>
-  noteCopy(isUnfinished: boolean): Promise<void>
+  setCopyUnfinished(isUnfinished: boolean): Promise<void>
 }
 
 /** Connections of one instance, besides two for an exclusive change and its lock. */
@@ -23,7 +23,7 @@ type Pools = { reads: Pool; changes: Pool }
 const DEADLINE = 3_000
 /** A slot further ahead was claimed by a wrong clock; it would block every run until then. In ms. */
 const CLAIM_TRUST = HOUR_MS
-/** The later slot of a timer wins, and one claim of it, which may be repeated when its answer was lost. */
+/** The later slot of a job wins, and one claim of it, which may be repeated when its answer was lost. */
 const CLAIM = `INSERT INTO timer_runs (name, slot, claim) VALUES ($1, $2, $3)
 ON CONFLICT (name) DO UPDATE SET slot = excluded.slot, claim = excluded.claim
 WHERE timer_runs.slot < excluded.slot OR timer_runs.slot > excluded.slot + ${CLAIM_TRUST}
@@ -72,9 +72,9 @@ export function createPostgresDb<Tables>(
       Number((await read('SELECT pg_database_size(current_database())', []))[0]?.[0]),
     isShared: true,
     isCopyUnfinished: async () => (await changes.read(FIND_COPY, [])).length > 0,
-    noteCopy: async (isUnfinished) =>
+    setCopyUnfinished: async (isUnfinished) =>
       void (await changes.read(isUnfinished ? BEGIN_COPY : END_COPY, [])),
-    claimTimer: (name, slot) => claimTimer(changes, name, slot),
+    claimJob: (name, slot) => claimJob(changes, name, slot),
     clockSkew: (wall) => clockSkew(reads, wall),
     writeStats: writer.stats,
     // The server monitors its own disk.
@@ -97,7 +97,7 @@ export async function openSnapshot(pool: Pool): Promise<{ read: Reader; end: () 
   return { read: queriesOver(connection.run), end: () => connection.release(true) }
 }
 
-async function claimTimer(pool: Pool, name: string, slot: Date): Promise<boolean> {
+async function claimJob(pool: Pool, name: string, slot: Date): Promise<boolean> {
   return (await pool.read(CLAIM, [name, slot.getTime(), crypto.randomUUID()])).length > 0
 }
 

@@ -11,7 +11,7 @@ export function sharedTables() {
     version: int().notNull(),
   })
 
-  /** The last slot that was claimed for each timer. */
+  /** The last slot that was claimed for each job. */
   const timerRuns = table('timer_runs', {
     name: text().primaryKey(),
     slot: ms().notNull(),

@@ -1,5 +1,5 @@
 import { AppError } from '../../../lib/errors.ts'
-import type { KeptText } from '../../../lib/key-ring.ts'
+import type { StoredText } from '../../../lib/key-ring.ts'
 import { seal, unseal } from '../../../lib/seal.ts'
 import { DatabaseRefusal } from './migrate.ts'
 import type { Pool } from './pool.ts'
@@ -20,11 +20,11 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
   const watchers = new Map<string, (text: string) => void>()
   const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_EVERY)
   timer.unref()
-  return { keep, stop: () => clearInterval(timer) }
+  return { secretStore, stop: () => clearInterval(timer) }
 
-  function keep(name: string): KeptText {
+  function secretStore(name: string): StoredText {
     return {
-      async readOrMake(make) {
+      async readOrCreate(make) {
         const found = (await find(name)) ?? (await add(name, await make()))
         return remember(name, found)
       },
@@ -63,7 +63,7 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
       const changed = watchers.get(name)
       if (!changed || Number(version) <= knownVersion(name)) continue
       const found = await find(name)
-      // This instance may have changed it meanwhile.
+      // This instance may have changed it in the meantime.
       if (found && found.version > knownVersion(name)) changed(remember(name, found))
     }
   }

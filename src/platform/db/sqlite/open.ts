@@ -73,7 +73,7 @@ export function createDb<Tables>(
     size: async () => sizeOf(client.filename) + sizeOf(`${client.filename}-wal`),
     isShared: false,
     clockSkew: async () => null,
-    claimTimer: async () => true,
+    claimJob: async () => true,
     writeStats: writer.stats,
     client,
     diskFailure,
