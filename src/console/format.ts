@@ -64,9 +64,9 @@ function isFeature(of: unknown): of is Feature {
 }
 
 /** `no by default; yes on iOS from 2.0.0 for 20% of users`. */
-function feature({ value: usual, rules }: Feature): string {
+function feature({ value: fallback, rules }: Feature): string {
   const others = rules.map((rule) => `${value(rule.value)} ${condition(rule.when)}`)
-  return [`${value(usual)} by default`, ...others].join('; ')
+  return [`${value(fallback)} by default`, ...others].join('; ')
 }
 
 /** `on iOS from 2.0.0 for 20% of users`. */
@@ -76,8 +76,8 @@ function condition(when: Record<string, unknown>): string {
     platform && `on ${PROPER[String(platform)] ?? 'web'}`,
     minVersion && `from ${minVersion}`,
     maxVersion && `up to ${maxVersion}`,
-    languages && `in ${languages}`,
-    countries && `in the country ${countries}`,
+    languages && `for language ${languages}`,
+    countries && `for country ${countries}`,
     percent !== undefined && `for ${percent}% of users`,
   ].filter(Boolean)
   return parts.length > 0 ? parts.join(' ') : 'for all users'

@@ -24,7 +24,7 @@ export type StoredText = {
   /** Replaces the text that this instance last read or wrote. Throws `conflict` when it has changed since. */
   replace: (text: string) => Promise<void>
   /** Calls `changed` with the text when another instance replaces it. */
-  watch: (changed: (text: string) => void) => void
+  watch: (onChange: (text: string) => void) => void
 }
 
 type KeyRingDeps = {

@@ -26,7 +26,7 @@ export async function checkPassword(
 
 async function faultOf(password: string, minLength: number, own: string[]): Promise<string | null> {
   if (password.length < minLength) return `must have ${minLength} characters or more`
-  if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or less`
+  if (password.length > MAX_LENGTH) return `must have ${MAX_LENGTH} characters or fewer`
   const plain = password.toLowerCase()
   if (own.some((text) => text.length > 0 && text.toLowerCase() === plain)) {
     return 'must not be your address or name'

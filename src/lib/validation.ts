@@ -15,7 +15,7 @@ const KIND_FAULTS = new Set([
 
 const MAX_DETAILS = 20
 
-/** Returns a valid `value`, or throws `validation_failed` with the wrong paths below `root`. */
+/** Returns a valid `value`, or throws `validation_failed` with the invalid paths below `root`. */
 export function check<T extends TSchema>(schema: T, value: unknown, root: string): Static<T> {
   if (Value.Check(schema, value)) return value
   const details = detailsOf(Value.Errors(schema, value), (path) =>
@@ -63,12 +63,12 @@ function variantFor({ schema, value }: ValueError): number {
 function expectation(fault: ValueError): string {
   const { type, schema, message } = fault
   if (type === ValueErrorType.ObjectRequiredProperty) return 'is required'
-  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is unknown here'
+  if (type === ValueErrorType.ObjectAdditionalProperties) return 'is not a known field'
   if (typeof schema['error'] === 'string') return schema['error']
   if (type === ValueErrorType.StringMinLength)
     return `must have ${schema['minLength']} characters or more`
   if (type === ValueErrorType.StringMaxLength)
-    return `must have ${schema['maxLength']} characters or less`
+    return `must have ${schema['maxLength']} characters or fewer`
   if (isChoice(fault)) return `must be ${choicesIn(schema['anyOf'])}`
   return KIND_FAULTS.has(type) ? `must be ${nameOf(schema)}` : message
 }
@@ -82,7 +82,7 @@ function choicesIn(variants: TSchema[]): string {
 
 function nameOf(schema: TSchema): string {
   if (schema['const'] !== undefined) return String(schema['const'])
-  // In a query string every value is text, which has a format.
+  // Query values are always strings; the format says what they stand for.
   const kind = schema['type'] === 'string' ? (schema['format'] ?? 'text') : schema['type']
   if (kind === 'boolean') return 'true or false'
   if (kind === 'integer') return 'a whole number'

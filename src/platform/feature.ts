@@ -9,7 +9,7 @@ import type { Columns, UsersTable } from './db/columns.ts'
 import type { Db } from './db/db.ts'
 import type { authenticate, CheckSession } from './http/authenticate.ts'
 import type { IpOf } from './http/client-ip.ts'
-import type { RecordAct } from './http/console-guard.ts'
+import type { RecordAction } from './http/console-guard.ts'
 import type { CountryOf } from './http/country.ts'
 import type { Sentences } from './http/translator.ts'
 import type { Limits } from './limits/limits.ts'
@@ -76,7 +76,7 @@ export type RouteContext = {
 
 /** What console routes are built with. */
 export type ConsoleContext = {
-  record: RecordAct
+  record: RecordAction
   /** Whether the session of a request is still valid. */
   isSignedIn: (request: Request) => Promise<boolean>
   baseUrlOf: (request: Request) => string

@@ -4,7 +4,7 @@ import type { ConsoleContext } from '../platform/feature.ts'
 import {
   consoleGuard,
   operatorOf,
-  type RecordAct,
+  type RecordAction,
   sessionTokenOf,
   visitorOf,
 } from '../platform/http/console-guard.ts'
@@ -37,7 +37,7 @@ function createAdmin(services: Services) {
     ipOf,
     now,
   })
-  const record: RecordAct = (request, entry) =>
+  const record: RecordAction = (request, entry) =>
     operators.audit.record({
       ...entry,
       operator: operatorOf(request).name,

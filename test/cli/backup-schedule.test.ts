@@ -74,7 +74,7 @@ test('a schedule with an unwritable directory is reported as failing at startup'
   const before = await homeport.run(['doctor'], environment)
   expect([before.exitCode, before.stdout]).toEqual([1, expect.stringContaining(fault)])
   const server = await homeport.start(environment)
-  await homeport.untilLogged(fault)
+  await homeport.waitForLogLine(fault)
   expect(await (await fetch(`${server.url}/ready`)).json()).toMatchObject({ backup: 'failing' })
   expect((await homeport.run(['status'])).stdout).toContain(`BACKUP_SCHEDULE IS FAILING: ${fault}`)
   expect((await homeport.run(['doctor'])).stdout).toContain(fault)

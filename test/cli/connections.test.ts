@@ -23,7 +23,7 @@ test.each([
       expect(await statusOf(server)).toBe(200)
       expect(performance.now() - started).toBeLessThan(1_000)
     }
-    await homeport.untilLogged('too many connections')
+    await homeport.waitForLogLine('too many connections')
     const before = await cpuMs(server)
     await Bun.sleep(1_000)
     expect((await cpuMs(server)) - before).toBeLessThan(500)

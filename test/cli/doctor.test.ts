@@ -30,7 +30,7 @@ onSqlite('its list is of a data directory')(
       BASE_URL: `http://127.0.0.1:${port}`,
     }
     await homeport.launch(env)
-    await homeport.untilLogged('listening')
+    await homeport.waitForLogLine('listening')
     await homeport.run(['backup'])
     const { stdout, stderr, exitCode } = await homeport.run(['doctor', '--json'])
     expect(exitCode).toBe(0)
@@ -104,7 +104,7 @@ onSqlite('its list is of a data directory')(
     const env = { BACKUP_SCHEDULE: '15 2 * * *', BACKUP_KEY: 'age1-is-no-recipient' }
     const server = await homeport.start({ ...env, PORT: String(port) })
     // The one that was missed while nothing ran is written at the start.
-    await homeport.untilLogged('a job failed', 15_000)
+    await homeport.waitForLogLine('a job failed', 15_000)
     await postJson(server, '/api/webhooks/billing/v1', {}, 'another-token')
 
     const { stdout, exitCode } = await homeport.run(['doctor'])

@@ -97,7 +97,7 @@ test('people sign in where native code cannot be unpacked, and the log says that
   const server = await homeport.start({ NATIVE_DIR: '/dev/null/native' })
   await register(server, 'ann@example.com')
   expect((await signIn(server, 'ann@example.com')).status).toBe(200)
-  await homeport.untilLogged('hashes are made by Bun, which is slower')
+  await homeport.waitForLogLine('hashes are made by Bun, which is slower')
 })
 
 test('1: after kill -9 at any moment every acknowledged user, file and event is there', async () => {

@@ -30,7 +30,7 @@ onPostgres(
     expect([moved.stderr, moved.exitCode]).toEqual(['', 0])
     expect((await deliver(server, 'E-2')).status).toBe(503)
     expect((await fetch(`${server.url}/ready`)).status).toBe(503)
-    await homeport.untilLogged('homeport db copy has moved this data')
+    await homeport.waitForLogLine('homeport db copy has moved this data')
     expect((await homeport.run(['user', 'list'], back)).stdout).toContain('bea@example.com')
     await server.stop()
 

@@ -59,7 +59,7 @@ test('without an authority nothing is served in plain, and /ready and the log sa
   acme.state.failing = true
   const env = { TLS_DOMAINS: DOMAIN, ACME_URL: acme.url, HTTP_PORT: String(httpPort) }
   const server = await homeport.launch({ ...env, PORT: String(port) })
-  await homeport.untilLogged('no certificate could be obtained')
+  await homeport.waitForLogLine('no certificate could be obtained')
   expect((await homeport.run(['health'])).stdout).toContain('certificate failing')
   await server.stop()
 }, 30_000)

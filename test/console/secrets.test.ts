@@ -42,14 +42,14 @@ test('keeps secrets out of the log, the audit log and the database', async () =>
   const key = createPasskey()
   const bob = await askLogin(app, 'set-up', {
     token,
-    passkey: key.make(passkey),
+    passkey: key.register(passkey),
     passkeyName: 'Phone',
   })
   const totp = await setUpWithTotp(app)
   const ann = await signInOperator(app)
   app.clock.advance(60_000)
   const challenge = (await askLogin(app, 'passkey')).json.response
-  const again = await askLogin(app, 'sign-in', { passkey: key.show(challenge) })
+  const again = await askLogin(app, 'sign-in', { passkey: key.authenticate(challenge) })
   const wrong = { name: 'ann', password: 'a password that is wrong', code: 'wr0ngc0de1' }
   expect((await askLogin(app, 'sign-in', wrong)).status).toBe(401)
   const [recovery = ''] = ann.recoveryCodes

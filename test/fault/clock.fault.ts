@@ -146,7 +146,7 @@ withFaketime(
     const server = await homeport.start({ ...clock.environment, BACKUP_SCHEDULE: schedule })
     const guest = await requesterFor(server)('POST', '/api/auth/guest/v1')
     await clock.set('+1y')
-    await homeport.untilLogged('a backup was written', 90_000)
+    await homeport.waitForLogLine('a backup was written', 90_000)
     await clock.set('+0')
     const headers = { authorization: `Bearer ${guest.body.response.accessToken}` }
     expect((await requesterFor(server)('GET', PROFILE, { headers })).status).toBe(200)

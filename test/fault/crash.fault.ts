@@ -104,7 +104,7 @@ withStrace(
     for (let at = 0; at < 20; at++) expect(await send(`F${at}`)).not.toBe(200)
     expect(await server.process.exited).toBe(1)
     expect(performance.now() - failedAt).toBeLessThan(5_000)
-    await homeport.untilLogged('the disk lost data that was written')
+    await homeport.waitForLogLine('the disk lost data that was written')
     const dataDir = join(homeport.folder, 'data')
     expectAll({ events, emails: [], keys: [] }, dataDir)
   },

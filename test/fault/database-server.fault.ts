@@ -38,7 +38,7 @@ test('the start waits for a PostgreSQL server that is not up yet', async () => {
   await database.stop('SIGQUIT')
   const starting = homeport.start({ DATABASE_URL: database.url, SECRET_KEY })
   starting.catch(() => {})
-  await homeport.untilLogged('Waiting for it', 10_000).catch(() => {})
+  await homeport.waitForLogLine('Waiting for it', 10_000).catch(() => {})
   await database.start()
   const server = await starting
   const log = await Bun.file(`${homeport.folder}/log`).text()

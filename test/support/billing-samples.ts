@@ -1,4 +1,4 @@
-/** Fields that almost every event has, in the provider's names. */
+/** Fields that almost every event has, named as the provider names them. */
 const COMMON = {
   app_id: 'app0homeport',
   app_user_id: '01900000-0000-7000-8000-000000000001',
@@ -141,7 +141,7 @@ const EVENTS: Sample[] = [
   { type: 'PAYWALL_COMPONENT_INTERACTED', environment: 'SANDBOX', paywall_id: 'pw1' },
 ]
 
-/** A delivery of every documented type and store. */
+/** One delivery for every documented type and store. */
 export const billingSamples = EVENTS.map((event, at) => ({
   api_version: '1.0',
   event: { id: `SAMPLE-${at}`, event_timestamp_ms: PURCHASED + at * 1_000, ...event },

@@ -130,7 +130,7 @@ export async function startConsole({ args = [], environment = {} }: Starting = {
   async function signUp(name: string): Promise<{ cookie: string }> {
     const token = (await linkFor(name)).split('=').at(-1)
     const { passkey } = (await ask('door/link', { token })).response
-    const made = createPasskey(url).make(passkey)
+    const made = createPasskey(url).register(passkey)
     const reply = await send('door/set-up', { token, passkey: made, passkeyName: 'Laptop' })
     return { cookie: cookieIn(reply.headers.get('set-cookie')) }
   }

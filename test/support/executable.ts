@@ -89,7 +89,7 @@ export async function installExecutable() {
   const database = await createTestDatabase({ isEmpty: true })
   const started: Bun.Subprocess[] = []
   const { environment } = database
-  return { folder, environment, run, start, launch, untilLogged, [Symbol.asyncDispose]: dispose }
+  return { folder, environment, run, start, launch, waitForLogLine, [Symbol.asyncDispose]: dispose }
 
   async function dispose() {
     for (const process of started) process.kill('SIGKILL')
@@ -129,7 +129,7 @@ export async function installExecutable() {
   }
 
   /** Waits until the log of the server has a line with `text`. */
-  async function untilLogged(text: string, timeout = 6_000) {
+  async function waitForLogLine(text: string, timeout = 6_000) {
     for (let tries = 0; tries < timeout / 20; tries++) {
       if ((await Bun.file(join(folder, 'log')).text()).includes(text)) return
       await Bun.sleep(20)

@@ -1,5 +1,5 @@
-/** The first line of a log that has all of `fields`: a request is logged after its reply. */
-export async function untilLogged(
+/** Waits for the first log line with all of `fields`, because a request is logged after its reply. */
+export async function waitForLogLine(
   lines: string[],
   fields: Record<string, unknown>,
 ): Promise<Record<string, unknown>> {

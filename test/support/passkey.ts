@@ -1,14 +1,14 @@
 import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 
-/** What a device or a page does otherwise than it should. */
-type Lie = {
-  /** Where the page says that it is. */
+/** What a misbehaving device or page changes. */
+type Overrides = {
+  /** The origin that the page claims. */
   origin?: string
-  /** The host that the passkey is told to be for. */
+  /** The host that the passkey is created for. */
   host?: string
-  /** Whether the device has checked who holds it. */
+  /** Whether the device has verified its user. */
   isVerified?: boolean
-  /** A challenge of somebody else. */
+  /** Another client's challenge. */
   challenge?: string
 }
 
@@ -26,10 +26,10 @@ export function createPasskey(origin = 'http://localhost') {
   const credential = randomBytes(32)
   const id = credential.toString('base64url')
   let counter = 0
-  return { id, make, show }
+  return { id, register, authenticate }
 
   /** Answers `navigator.credentials.create`, with no attestation. */
-  function make(options: Options, lie: Lie = {}) {
+  function register(options: Options, overrides: Overrides = {}) {
     const { x = '', y = '' } = publicKey.export({ format: 'jwk' })
     const key = Buffer.concat([
       // {1: 2 (EC2), 3: -7 (ES256), -1: 1 (P-256), -2: x, -3: y} of RFC 9053.
@@ -40,28 +40,34 @@ export function createPasskey(origin = 'http://localhost') {
     ])
     const model = Buffer.alloc(16)
     const length = Buffer.from([0, credential.length])
-    const data = Buffer.concat([authenticatorData(lie, HAS_KEY), model, length, credential, key])
+    const data = Buffer.concat([
+      authenticatorData(overrides, HAS_KEY),
+      model,
+      length,
+      credential,
+      key,
+    ])
     const attestationObject = Buffer.concat([
       // {fmt: 'none', attStmt: {}, authData: bytes}
       Buffer.from([0xa3, ...text('fmt'), ...text('none'), ...text('attStmt'), 0xa0]),
       Buffer.from([...text('authData'), 0x58, data.length]),
       data,
     ])
-    const clientDataJSON = clientData('webauthn.create', options, lie)
+    const clientDataJSON = clientData('webauthn.create', options, overrides)
     return shown({ clientDataJSON, attestationObject })
   }
 
   /** Answers `navigator.credentials.get`. */
-  function show(options: Options, lie: Lie = {}) {
-    const clientDataJSON = clientData('webauthn.get', options, lie)
-    const data = authenticatorData(lie, 0)
+  function authenticate(options: Options, overrides: Overrides = {}) {
+    const clientDataJSON = clientData('webauthn.get', options, overrides)
+    const data = authenticatorData(overrides, 0)
     const signed = Buffer.concat([data, sha256(clientDataJSON)])
     const signature = sign('sha256', signed, privateKey)
     return shown({ clientDataJSON, authenticatorData: data, signature })
   }
 
   function authenticatorData(
-    { host = new URL(origin).hostname, isVerified = true }: Lie,
+    { host = new URL(origin).hostname, isVerified = true }: Overrides,
     more = 0,
   ) {
     const count = Buffer.alloc(4)
@@ -70,9 +76,9 @@ export function createPasskey(origin = 'http://localhost') {
     return Buffer.concat([sha256(host), Buffer.from([flags]), count])
   }
 
-  function clientData(type: string, options: Options, lie: Lie): Buffer {
+  function clientData(type: string, options: Options, overrides: Overrides): Buffer {
     const said = { type, challenge: options.challenge, origin, crossOrigin: false }
-    const { challenge = said.challenge, origin: at = said.origin } = lie
+    const { challenge = said.challenge, origin: at = said.origin } = overrides
     return Buffer.from(JSON.stringify({ ...said, challenge, origin: at }))
   }
 

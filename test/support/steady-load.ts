@@ -2,8 +2,8 @@ import { WEBHOOK_TOKEN } from './app.ts'
 import type { Server } from './executable.ts'
 
 /**
- * Delivers so many events a second, each on a new connection. The function that it returns stops it, and tells which
- * were acknowledged and which were not, with the reason.
+ * Delivers `rate` events per second, each on a new connection. Returns a function that stops it and reports which
+ * events were acknowledged, and which were not and why.
  */
 export function deliverSteadily(server: Server, rate: number) {
   const acknowledged: string[] = []

@@ -12,22 +12,22 @@ test('finds users by the beginning of their address, ignoring case, in order', a
   expect(await emails(app, '  ANN.B@Example ')).toEqual(['ann.b@example.com'])
   expect(await emails(app, 'b')).toEqual(['bob@example.com'])
   expect(await emails(app, 'example.com')).toEqual([])
-  for (const wild of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
-    expect(await find(app, wild)).toEqual(NO_MATCH)
+  for (const wildcard of ['%', '_nn', 'ann%', '*', '\u{10ffff}']) {
+    expect(await find(app, wildcard)).toEqual(NO_MATCH)
   }
 })
 
 test('lists all users without a query, the newest first, in pages', async () => {
   await using app = await createTestApp()
-  const made: string[] = []
+  const created: string[] = []
   for (let at = 0; at < 60; at++) {
-    made.push((await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id)
+    created.push((await app.ask('POST', '/api/auth/guest/v1')).json.response.user._id)
   }
   const first = await app.services.findUsers('', undefined)
   const second = await app.services.findUsers('  ', first.next ?? '')
   expect([first.users.length, second.users.length, second.next]).toEqual([50, 10, null])
   const ids = [...first.users, ...second.users].map(({ id }) => id)
-  expect(ids).toEqual(made.toReversed())
+  expect(ids).toEqual(created.toReversed())
 })
 
 test('pages through addresses with the same beginning', async () => {
@@ -78,7 +78,7 @@ test('finds a user by any of their app user ids and the beginning of a transacti
   expect(await find(app, '700')).toEqual(NO_MATCH)
 })
 
-test('reports app user ids from events without an account', async () => {
+test('reports app user ids that have events but no account', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   await deliver(app, purchase('web-visitor', { original_transaction_id: '900000000000001' }))
@@ -87,7 +87,7 @@ test('reports app user ids from events without an account', async () => {
   expect(await find(app, '9000')).toEqual(stranger)
 })
 
-test('lists a user found in two ways once', async () => {
+test('lists a user who matches in two ways only once', async () => {
   await using app = await createTestApp()
   app.clock.now = new Date(ms(1))
   const ann = (await app.register('ann1000@example.com')).user._id

@@ -1,9 +1,9 @@
 import { chmod, open, rm, stat } from 'node:fs/promises'
 import { UsageError } from '../../lib/command.ts'
-import { fetchSecurely, shownSource, urlOf } from './release.ts'
+import { fetchSecurely, redactSource, urlOf } from './release.ts'
 
 /** The output of `homeport version --json`. */
-type Described = { version: string; date: string | null; schemaVersion: number }
+type ExecutableInfo = { version: string; date: string | null; schemaVersion: number }
 
 const MAX_BYTES = 1024 ** 3
 
@@ -28,14 +28,14 @@ export async function fetchExecutable(
     await file.writeFile(chunk)
     done += chunk.byteLength
     if (done > MAX_BYTES)
-      throw new UsageError(`${shownSource(source)} is too large to be a homeport.`)
+      throw new UsageError(`${redactSource(source)} is too large to be a homeport executable.`)
     onProgress(done, size)
   }
   await file.sync()
   const found = hasher.digest('hex')
   if (expected.some((sum) => sum.toLowerCase() !== found)) {
     throw new UsageError(
-      `The SHA-256 of ${shownSource(source)} is ${found}, which does not match the expected one.`,
+      `The SHA-256 of ${redactSource(source)} is ${found}, which does not match the expected one.`,
     )
   }
   await chmod(target, 0o755)
@@ -48,7 +48,7 @@ export function previousOf(executable: string): string {
 }
 
 /** Asks an executable for its version. Throws `UsageError` when it does not run on this machine. */
-export async function describeExecutable(path: string): Promise<Described> {
+export async function describeExecutable(path: string): Promise<ExecutableInfo> {
   try {
     const { stdout } = Bun.spawnSync([path, 'version', '--json'], { timeout: 30_000 })
     const { version, date = null, schemaVersion } = JSON.parse(stdout.toString())
@@ -71,6 +71,6 @@ async function openFile(path: string) {
 
 async function download(url: URL) {
   const reply = await fetchSecurely(url)
-  if (!reply.body) throw new UsageError(`${shownSource(url.href)} is empty.`)
+  if (!reply.body) throw new UsageError(`${redactSource(url.href)} is empty.`)
   return { content: reply.body, size: Number(reply.headers.get('content-length') ?? 0) }
 }

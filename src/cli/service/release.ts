@@ -20,12 +20,12 @@ export function urlOf(source: string): URL | null {
   const url = URL.parse(source)
   if (url?.protocol === 'https:') return url
   throw new UsageError(
-    `${shownSource(source)} is refused: a release is downloaded over https:// only.`,
+    `${redactSource(source)} is refused: a release is downloaded over https:// only.`,
   )
 }
 
 /** A URL without its secrets, such as a password or a signature; a path unchanged. */
-export function shownSource(source: string): string {
+export function redactSource(source: string): string {
   const url = source.includes('://') ? URL.parse(source) : null
   return url ? `${url.protocol}//${url.host}${url.pathname}` : source
 }
@@ -48,13 +48,13 @@ export async function readSignedFile(source: string): Promise<SignedFile> {
   const release = verifySums(sums.toString(), signature, keys)
   if (release === null) {
     throw new UsageError(
-      `${SUMS} next to ${shownSource(source)} is not signed by the release key: nothing was changed.`,
+      `${SUMS} next to ${redactSource(source)} is not signed by the release key: nothing was changed.`,
     )
   }
   const sum = release.sums.get(name)
   if (sum !== undefined) return { ...release, sum }
   throw new UsageError(
-    `${SUMS} next to ${shownSource(source)} does not list ${name}: keep the file name of the release.`,
+    `${SUMS} next to ${redactSource(source)} does not list ${name}: keep the file name of the release.`,
   )
 }
 
@@ -80,12 +80,12 @@ export async function fetchSecurely(url: URL): Promise<Response> {
     if (reply?.ok) return reply
     if (!reply || reply.status < 300 || reply.status > 399 || !location) {
       throw new UsageError(
-        `${shownSource(target.href)} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
+        `${redactSource(target.href)} cannot be fetched (${reply?.status ?? 'no answer, or its certificate is not trusted'}).`,
       )
     }
     target = urlOf(new URL(location, target).href) as URL
   }
-  throw new UsageError(`${shownSource(url.href)} cannot be fetched: it redirects too often.`)
+  throw new UsageError(`${redactSource(url.href)} cannot be fetched: it redirects too often.`)
 }
 
 async function readNextTo(source: string, url: URL | null, name: string): Promise<Buffer> {
@@ -93,7 +93,7 @@ async function readNextTo(source: string, url: URL | null, name: string): Promis
   const file = Bun.file(join(dirname(source), name))
   if (await file.exists()) return readAtMost(new Response(file), name)
   throw new UsageError(
-    `There is no ${name} next to ${shownSource(source)}: add --unsigned to install a file that you have checked yourself.`,
+    `There is no ${name} next to ${redactSource(source)}: add --unsigned to install a file that you have checked yourself.`,
   )
 }
 

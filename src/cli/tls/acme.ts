@@ -72,10 +72,10 @@ export function createAcme({ folder, directoryUrl, domains, challenges }: AcmeDe
   }
 
   async function accountKey(crypto: typeof import('acme-client')['crypto']): Promise<Buffer> {
-    const kept = await readFile(paths.account).catch(() => null)
-    if (kept) return kept
-    const made = await crypto.createPrivateEcdsaKey()
-    await writeDurably(paths.account, made)
-    return made
+    const existing = await readFile(paths.account).catch(() => null)
+    if (existing) return existing
+    const created = await crypto.createPrivateEcdsaKey()
+    await writeDurably(paths.account, created)
+    return created
   }
 }

@@ -27,10 +27,10 @@ export function serveHttpPort({ hostname, port, domains, httpsPort, challenges }
         const answer = challenges.get(path.slice(CHALLENGES.length))
         return new Response(answer ?? 'Not found.', { status: answer === undefined ? 404 : 200 })
       }
-      const asked = URL.parse(request.url)?.hostname ?? ''
-      const name = domains.includes(asked) ? asked : (domains[0] ?? asked)
+      const requested = URL.parse(request.url)?.hostname ?? ''
+      const name = domains.includes(requested) ? requested : (domains[0] ?? requested)
       const location = httpsOrigin(name, httpsPort) + targetOf(request)
-      // Clients send one request here, and a kept connection would be lost at a restart.
+      // Clients send one request here, and a keep-alive connection would be lost at a restart.
       return new Response(null, { status: 308, headers: { location, connection: 'close' } })
     },
   })

@@ -56,17 +56,17 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
   const [name, setName] = useState('')
   const [password, setPassword] = useState('')
   const [code, setCode] = useState('')
-  const byPasskey = async () => {
+  const submitPasskey = async () => {
     await send('door/sign-in', { passkey: await signWithPasskey('door/passkey') })
     onSignedIn()
   }
-  const byPassword = async () => {
+  const submitPassword = async () => {
     await send('door/sign-in', { name: name.trim(), password, code: code.trim() })
     onSignedIn()
   }
   return (
     <>
-      <Action kind="primary" run={byPasskey}>
+      <Action kind="primary" run={submitPasskey}>
         Sign in with a passkey
       </Action>
       <form onSubmit={(event) => event.preventDefault()}>
@@ -86,7 +86,7 @@ function SignIn({ onSignedIn }: { onSignedIn: () => void }) {
           autocomplete="one-time-code"
           onChange={setCode}
         />
-        <Action run={byPassword} isSubmit>
+        <Action run={submitPassword} isSubmit>
           Sign in
         </Action>
       </form>
@@ -113,7 +113,7 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
           {refusal}
         </p>
         <p>
-          If you have already set up your sign-in,{' '}
+          If you have already completed the setup,{' '}
           <a href="/console" target="_self">
             sign in
           </a>
@@ -125,14 +125,14 @@ function SetUp({ token, onSignedIn }: { token: string; onSignedIn: () => void })
   }
   if (codes.length > 0) return <RecoveryCodes codes={codes} onSignedIn={onSignedIn} />
   if (!offer) return <Loading />
-  const byPasskey = async () => {
+  const submitPasskey = async () => {
     await send('door/set-up', { token, ...(await createPasskey(offer.passkey)) })
     onSignedIn()
   }
   return (
     <>
       <p>Hello {offer.name}. Choose how to sign in.</p>
-      <Action kind="primary" run={byPasskey}>
+      <Action kind="primary" run={submitPasskey}>
         Create a passkey on this device
       </Action>
       {isPassword ? (

@@ -41,7 +41,8 @@ export function MeScreen() {
                 <li key={id}>
                   <span>{name}</span>
                   <span class="soft">
-                    for {host}, last used <TimeAgo at={lastUsedAt} />
+                    for {host}, {lastUsedAt ? 'last used ' : 'not used yet'}
+                    {lastUsedAt && <TimeAgo at={lastUsedAt} />}
                   </span>
                   <span class="actions">
                     <Confirm

@@ -80,7 +80,7 @@ function Summary({ overview }: { overview: Overview }) {
 function warningsIn({ events, mails, backup, rates, jobs }: Overview): string[] {
   const areRatesOld = Date.now() - Date.parse(rates.updatedAt) > 4 * DAY_MS
   const failed = upTo1000(events.failed)
-  const warnings: [isGiven: boolean, text: string][] = [
+  const warnings: [applies: boolean, text: string][] = [
     [events.failed > 0, `${failed} failed billing ${events.failed === 1 ? 'event' : 'events'}`],
     [!events.isConfigured, 'billing events are rejected'],
     [!backup.latest, 'no backup yet'],
@@ -88,7 +88,7 @@ function warningsIn({ events, mails, backup, rates, jobs }: Overview): string[] 
     [areRatesOld, 'currency rates are out of date'],
     [jobs.some(({ error }) => error !== null), 'a scheduled job failed'],
   ]
-  return warnings.flatMap(([isGiven, text]) => (isGiven ? [text] : []))
+  return warnings.flatMap(([applies, text]) => (applies ? [text] : []))
 }
 
 function Tiles({ overview }: { overview: Overview }) {
@@ -190,7 +190,7 @@ function LatestEvent({ at }: { at: string | null }) {
   if (at === null) return <>None yet</>
   return (
     <>
-      Last one <TimeAgo at={at} />
+      Latest <TimeAgo at={at} />
     </>
   )
 }

@@ -38,8 +38,8 @@ export function RatesScreen() {
               />
               {data.held && (
                 <p class="warn">
-                  These rates jumped on {data.held.date}. Their previous rates stay in use until the
-                  next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
+                  These currencies jumped on {data.held.date}. Their previous rates stay in use
+                  until the next update confirms the jump: {Object.keys(data.held.rates).join(', ')}
                 </p>
               )}
             </Card>

@@ -68,7 +68,9 @@ export function TimelineScreen({ id }: { id: string }) {
           {data.lines.map((purchase) => (
             <PurchaseCard key={purchase.transactionId} purchase={purchase} />
           ))}
-          {data.hiddenLines > 0 && <p class="soft">{data.hiddenLines} more not shown.</p>}
+          {data.hiddenLines > 0 && (
+            <p class="soft">{plural(data.hiddenLines, 'more purchase')} not shown.</p>
+          )}
           {data.transfers.length > 0 && (
             <Card title="Transfers">
               <List items={data.transfers}>

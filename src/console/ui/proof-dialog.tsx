@@ -25,19 +25,19 @@ export function ProofDialog() {
     answer.current = () => {}
     setOpen(false)
   }
-  const byPasskey = async () => {
+  const submitPasskey = async () => {
     const passkey = await signWithPasskey('me/proof/passkey')
     await send('me/proof', { passkey })
     close(true)
   }
-  const byCode = async () => {
+  const submitCode = async () => {
     await send('me/proof', { code: code.trim() })
     close(true)
   }
   return (
     <Dialog title="Confirm it’s you" onClose={() => close(false)}>
       <p>This needs your passkey, or a code from your authenticator app.</p>
-      <Action kind="primary" run={byPasskey}>
+      <Action kind="primary" run={submitPasskey}>
         Use a passkey
       </Action>
       <form class="stack" onSubmit={(event) => event.preventDefault()}>
@@ -53,7 +53,7 @@ export function ProofDialog() {
           <button type="button" onClick={() => close(false)}>
             Cancel
           </button>
-          <Action run={byCode} disabled={code.trim() === ''} isSubmit>
+          <Action run={submitCode} disabled={code.trim() === ''} isSubmit>
             Use code
           </Action>
         </div>

@@ -1,5 +1,5 @@
 import { Elysia, t } from 'elysia'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Listing } from './listing.ts'
 import type { Attachments } from './service.ts'
@@ -10,7 +10,7 @@ type AttachmentsAdminDeps = {
   listing: Listing
   usage: Usage
   baseUrlOf: (request: Request) => string
-  record: RecordAct
+  record: RecordAction
 }
 
 const PAGE_SIZE = 50

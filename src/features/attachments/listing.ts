@@ -29,8 +29,8 @@ export function createListing({ db, variants, urls }: ListingDeps) {
     const last = rows.length > limit ? rows[limit - 1] : undefined
     const records = rows.slice(0, limit).map((row) => {
       const { key, type, fileName, itemType, size, createdAt } = row
-      const times = { ...urls.of(row, baseUrl), createdAt: createdAt.toISOString() }
-      return { key, type, fileName, itemType, size, ...times }
+      const links = { ...urls.of(row, baseUrl), createdAt: createdAt.toISOString() }
+      return { key, type, fileName, itemType, size, ...links }
     })
     return { records, next: last ? `${last.createdAt.getTime()}-${last.key}` : null }
   }
@@ -60,7 +60,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       .from(attachments)
       .where(eq(attachments.userId, userId))
       .orderBy(asc(attachments.createdAt), asc(attachments.key))
-    const made = await variants.listOf(userId)
+    const userVariants = await variants.listOf(userId)
     return rows.map(({ key, type, fileName, itemType, size, createdAt }) => ({
       key,
       type,
@@ -68,7 +68,7 @@ export function createListing({ db, variants, urls }: ListingDeps) {
       itemType,
       size,
       createdAt: createdAt.toISOString(),
-      variants: made.flatMap((one) => (one.original === key ? [one.key] : [])),
+      variants: userVariants.flatMap((one) => (one.original === key ? [one.key] : [])),
     }))
   }
 }

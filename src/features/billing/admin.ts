@@ -3,7 +3,7 @@ import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
 import { restoreDots } from '../../lib/path-segment.ts'
 import { json } from '../../platform/http/body.ts'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data, oneOf } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 import type { Timeline } from './access/timeline.ts'
@@ -20,7 +20,7 @@ type BillingAdminDeps = {
   reconcile: Reconcile | null
   /** The user with an app user id, as the console shows one; null for none. */
   findUser: (appUserId: string) => Promise<unknown>
-  record: RecordAct
+  record: RecordAction
   log: Log
 }
 

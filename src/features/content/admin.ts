@@ -1,10 +1,10 @@
-import type { RecordAct } from '../../platform/http/console-guard.ts'
+import type { RecordAction } from '../../platform/http/console-guard.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { FaqImports } from './model.ts'
 import type { Content } from './service.ts'
 
 /** Edits, publishes and rolls back the FAQs. */
-export function contentAdmin({ content, record }: { content: Content; record: RecordAct }) {
+export function contentAdmin({ content, record }: { content: Content; record: RecordAction }) {
   const readLive = async () => {
     const { version, faqs } = await content.readLive()
     return { version, content: faqs }

@@ -6,7 +6,7 @@ import {
   allow,
   CONSOLE_API,
   operatorOf,
-  type RecordAct,
+  type RecordAction,
   sessionCookie,
   visitorOf,
 } from '../../platform/http/console-guard.ts'
@@ -32,7 +32,7 @@ type OperatorsAdminDeps = {
   consoleUrl: string | null
   /** Whether the session of a request is active. */
   isSignedIn: (request: Request) => Promise<boolean>
-  record: RecordAct
+  record: RecordAction
   now: () => Date
 }
 

@@ -1,5 +1,5 @@
 import { Elysia } from 'elysia'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import { LanguageQuery } from '../../platform/http/local-text.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
@@ -7,7 +7,7 @@ import { PlanImport } from './model.ts'
 import type { Plans } from './service.ts'
 
 /** Edits, publishes, rolls back and previews the pricing plans. */
-export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAct }) {
+export function plansAdmin({ plans, record }: { plans: Plans; record: RecordAction }) {
   const readLive = async () => {
     const { version, plans: content } = await plans.readLive()
     return { version, content }

@@ -1,12 +1,12 @@
 import { Elysia } from 'elysia'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { data } from '../../platform/http/envelope.ts'
 import type { Rates } from './service.ts'
 
 const REFRESH_TIMEOUT_MS = 30_000
 
 /** The currency rates, their source, and refused updates. */
-export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAct }) {
+export function ratesAdmin({ rates, record }: { rates: Rates; record: RecordAction }) {
   return new Elysia({ name: 'rates-admin', prefix: `${CONSOLE_API}/rates` })
     .get(
       '',

@@ -1,7 +1,7 @@
 import { Elysia, t } from 'elysia'
 import { check } from '../../lib/validation.ts'
 import { json } from '../../platform/http/body.ts'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data, nullable } from '../../platform/http/envelope.ts'
 import { publicationAdmin } from '../../platform/publications/admin.ts'
 import { Features, valuesFor } from './conditions.ts'
@@ -21,7 +21,7 @@ const Preview = closedObject({
 })
 
 /** Edits, publishes, rolls back and previews the app settings. */
-export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAct }) {
+export function settingsAdmin({ settings, record }: { settings: Settings; record: RecordAction }) {
   const readLive = async () => {
     const { version, settings: content } = await settings.readLive()
     return { version, content }

@@ -1,7 +1,12 @@
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import { json } from '../../platform/http/body.ts'
-import { allow, CONSOLE_API, type RecordAct, visitorOf } from '../../platform/http/console-guard.ts'
+import {
+  allow,
+  CONSOLE_API,
+  type RecordAction,
+  visitorOf,
+} from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import type { Limits } from '../../platform/limits/limits.ts'
 import type { FoundUsers } from './accounts/directory.ts'
@@ -15,7 +20,7 @@ type UsersAdminDeps = {
   findUsers: (text: string, after: string | undefined) => Promise<FoundUsers>
   exportData: (userId: string) => Promise<Record<string, unknown>>
   deleteAccount: (userId: string) => Promise<void>
-  record: RecordAct
+  record: RecordAction
 }
 
 const IdParam = closedObject({ id: t.String({ maxLength: 100 }) })

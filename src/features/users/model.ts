@@ -31,7 +31,7 @@ const NewEmail = t.String({
 const password = (description: string, example = 'correct horse battery') =>
   t.String({
     maxLength: 256,
-    error: 'must have 256 characters or less',
+    error: 'must have 256 characters or fewer',
     description,
     examples: [example],
   })

@@ -50,7 +50,7 @@ export const userGerman: Sentences = {
     'Die E-Mail-Adresse oder das Passwort ist falsch.',
   'The password is wrong.': 'Das Passwort ist falsch.',
   'The password must have # characters or more.': 'Das Passwort braucht mindestens # Zeichen.',
-  'The password must have # characters or less.': 'Das Passwort darf höchstens # Zeichen haben.',
+  'The password must have # characters or fewer.': 'Das Passwort darf höchstens # Zeichen haben.',
   'The password must not be your address or name.':
     'Das Passwort darf nicht deine Adresse oder dein Name sein.',
   'The password must not be one character over and over.':

@@ -1,11 +1,11 @@
 import { Elysia, t } from 'elysia'
 import type { KeyRing } from '../../lib/key-ring.ts'
 import { json } from '../http/body.ts'
-import { allow, CONSOLE_API, type RecordAct } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../http/console-guard.ts'
 import { closedObject, data, oneOf } from '../http/envelope.ts'
 import { describeKeys, LOST } from './commands.ts'
 
-type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAct }
+type KeysAdminDeps = { encryptionKeys: KeyRing; signingKeys: KeyRing; record: RecordAction }
 
 const Rotation = closedObject({
   use: oneOf(['enc', 'sig'], { description: 'the use of the key' }),

@@ -24,7 +24,7 @@ type Operator = {
 export type Visitor = { ip: string; device: string; origin: string }
 
 /** Records an operator's action in the audit log. */
-export type RecordAct = (
+export type RecordAction = (
   request: Request,
   entry: {
     action: string

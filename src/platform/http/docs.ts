@@ -59,7 +59,7 @@ export async function describeApi(
     isSimple: boolean
   },
 ): Promise<OpenApi> {
-  // The plugin takes half as long to load as the whole start, and only this needs it.
+  // The plugin takes half as long to load as the whole startup, and only this needs it.
   const { swagger } = await import('@elysiajs/swagger')
   const documentation = { info: { title: 'Homeport', version, description: about.description } }
   const plugin = swagger({ specPath: '/raw', documentation, excludeStaticFile: false })

@@ -7,7 +7,7 @@ const text = (description: string, example: string, more: Node = {}) => ({
   example,
 })
 
-/** The example is in the description: pages that try requests would send an `example`. */
+/** The example is in the description: a documentation page would fill in and send an `example`. */
 const optional = (description: string, example: string, more: Node = {}) => ({
   description: `${description}. Example: \`${example}\``,
   schema: { type: 'string', ...more },
@@ -57,7 +57,7 @@ const REQUEST_HEADERS: Record<string, Node> = {
   IdempotencyKey: {
     name: 'Idempotency-Key',
     ...optional(
-      'the same for every attempt of one upload: a retry within 24 hours and 100 uploads stores nothing',
+      'the same for every attempt at one upload: a retry stores nothing, within 24 hours and the next 100 uploads',
       '5f0c6d3e',
       {
         pattern: '^[!-~]{1,64}$',

@@ -26,8 +26,8 @@ export const httpGerman: Sentences = {
   'must be an object': 'muss ein Objekt sein',
   'must be an array': 'muss eine Liste sein',
   'must have # characters or more': 'braucht mindestens # Zeichen',
-  'must have # characters or less': 'darf höchstens # Zeichen haben',
+  'must have # characters or fewer': 'darf höchstens # Zeichen haben',
   'must be well-formed Unicode without U+#': 'muss gültiges Unicode ohne U+# sein',
   'is required': 'wird benötigt',
-  'is unknown here': 'ist hier unbekannt',
+  'is not a known field': 'ist hier unbekannt',
 }

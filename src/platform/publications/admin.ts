@@ -1,7 +1,7 @@
 import { Elysia, type TSchema, t } from 'elysia'
 import { differencesBetween, sidesOf } from '../../lib/differences.ts'
 import { json } from '../http/body.ts'
-import { allow, CONSOLE_API, operatorOf, type RecordAct } from '../http/console-guard.ts'
+import { allow, CONSOLE_API, operatorOf, type RecordAction } from '../http/console-guard.ts'
 import { closedObject, data } from '../http/envelope.ts'
 import type { Publication, Publishing } from './publications.ts'
 
@@ -30,7 +30,7 @@ export function publicationAdmin(
   kind: string,
   schema: TSchema,
   { readLive, publish, rollBack, find, history }: Published,
-  record: RecordAct,
+  record: RecordAction,
 ) {
   return new Elysia({ name: `${kind}-publications`, prefix: `${CONSOLE_API}/${kind}` })
     .get('', async () => data({ ...(await readLive()), schema }), allow('reader'))

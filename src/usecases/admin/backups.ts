@@ -2,7 +2,7 @@ import type { BunFile } from 'bun'
 import { Elysia, t } from 'elysia'
 import { AppError } from '../../lib/errors.ts'
 import type { Log } from '../../lib/log.ts'
-import { allow, CONSOLE_API, type RecordAct } from '../../platform/http/console-guard.ts'
+import { allow, CONSOLE_API, type RecordAction } from '../../platform/http/console-guard.ts'
 import { closedObject, data } from '../../platform/http/envelope.ts'
 import { progressReply } from '../../platform/http/progress-reply.ts'
 
@@ -21,7 +21,7 @@ export type Backups = {
 
 const NameParam = closedObject({ name: t.String({ maxLength: 100 }) })
 
-type BackupsAdminDeps = { backups: Backups | null; record: RecordAct; log: Log }
+type BackupsAdminDeps = { backups: Backups | null; record: RecordAction; log: Log }
 
 /** Routes to create, verify and download backups. Restoring is a command. */
 export function backupsAdmin({ backups, record, log }: BackupsAdminDeps) {

@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path'
 import { median } from '../median.ts'
 import { runHomeport } from '../servers.ts'
 import { emailOf } from './large-users.ts'
-import { compared, comparedRates, printTable } from './report.ts'
+import { comparisonRow, printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 /** Operators' commands, which run in the server. */
@@ -26,14 +26,14 @@ export async function benchCommands({ large, empty }: Sides) {
       times.large.push(await timed(large.dataDir, args))
       times.empty.push(await timed(empty.dataDir, args))
     }
-    rows.push(compared(args.join(' '), [median(times.large), median(times.empty)]))
+    rows.push(comparisonRow(args.join(' '), [median(times.large), median(times.empty)]))
   }
   printTable('Commands, in ms', ['', 'large', 'empty', 'ratio'], rows)
 }
 
 /**
- * Prints the speed of backup and restore in MB/s, and their memory. Both stay beside the
- * data until the end; without enough space, it says so.
+ * Prints the speed of backup and restore in MB/s, and their memory. Their files stay next to the
+ * data until the end. Skips the measurement if there is not enough space.
  */
 export async function benchBackup({ large, empty }: Sides) {
   const needed = 2 * Bun.file(join(large.dataDir, 'homeport.db')).size * 1.1
@@ -44,15 +44,15 @@ export async function benchBackup({ large, empty }: Sides) {
     )
     return
   }
-  const [ours, theirs] = [await backUp(large), await backUp(empty)]
+  const [onLarge, onEmpty] = [await backUp(large), await backUp(empty)]
   printTable(
     'Backup',
     ['', 'large', 'empty', 'large ÷ empty'],
     [
-      comparedRates('written and checked, MB/s', [ours.written, theirs.written]),
-      comparedRates('restored, MB/s', [ours.restored, theirs.restored]),
-      compared('memory of writing, MB', [ours.writing, theirs.writing]),
-      compared('memory of restoring, MB', [ours.restoring, theirs.restoring]),
+      rateComparisonRow('written and checked, MB/s', [onLarge.written, onEmpty.written]),
+      rateComparisonRow('restored, MB/s', [onLarge.restored, onEmpty.restored]),
+      comparisonRow('backup memory, MB', [onLarge.backupMemory, onEmpty.backupMemory]),
+      comparisonRow('restore memory, MB', [onLarge.restoreMemory, onEmpty.restoreMemory]),
     ],
   )
 }
@@ -76,9 +76,9 @@ async function backUp({ dataDir }: Side) {
     const size = Bun.file(file).size / 1e6
     return {
       written: (size / (written - start)) * 1000,
-      writing: backup.peak,
+      backupMemory: backup.peak,
       restored: (size / (restored - written)) * 1000,
-      restoring: restore.peak,
+      restoreMemory: restore.peak,
     }
   } finally {
     await rm(folder, { recursive: true })

@@ -7,7 +7,7 @@ import { randomUser, type Side } from './sides.ts'
 
 const PASSWORD = 'a long enough secret'
 
-type Offered = { response: { totp: { secret: string; sealed: string } } }
+type SetUpOffer = { response: { totp: { secret: string; sealed: string } } }
 
 /** Console requests that could read too much. The server must run. */
 export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[]> {
@@ -17,7 +17,7 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
   const cookie = await signIn(`http://127.0.0.1:${port}`, link)
   const user = () => userIdOf(randomUser(size))
   const email = () => emailOf(randomUser(size))
-  const questions: [name: string, path: () => string][] = [
+  const requests: [name: string, path: () => string][] = [
     ['users, newest', () => 'people'],
     ['users by e-mail prefix', () => `people?q=${email().slice(0, 9)}`],
     ['user by e-mail address', () => `people?q=${email()}`],
@@ -40,7 +40,7 @@ export async function consoleCases({ dataDir, port, size }: Side): Promise<Case[
     ['ignored renewals', () => 'events?type=RENEWAL&outcome=ignored'],
     ['overview', () => 'overview'],
   ]
-  return questions.map(([name, path]) => ({
+  return requests.map(([name, path]) => ({
     name,
     request: () =>
       `GET /console/api/${path()} HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nCookie: ${cookie}\r\n\r\n`,
@@ -60,7 +60,7 @@ async function signIn(url: string, link: string): Promise<string> {
       headers,
       body: JSON.stringify(json),
     })
-  const offered = (await (await post('link', { token })).json()) as Offered
+  const offered = (await (await post('link', { token })).json()) as SetUpOffer
   const { secret, sealed } = offered.response.totp
   const code = new TOTP({ secret: Secret.fromBase32(secret) }).generate()
   const done = await post('set-up', { token, password: PASSWORD, code, sealed })

@@ -2,7 +2,7 @@ import { openData } from '../../../src/cli/open-data.ts'
 import { readConfig } from '../../../src/config.ts'
 import type { Rebuild } from '../../../src/features/billing/projection/rebuild.ts'
 import { createLog } from '../../../src/lib/log.ts'
-import { comparedRates, printTable } from './report.ts'
+import { printTable, rateComparisonRow } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 /** Each part of the large rebuild is stopped after this many ms. */
@@ -17,9 +17,9 @@ export async function benchRebuild({ large, empty }: Sides) {
     'events rebuild',
     ['', 'large', 'empty', 'large ÷ empty'],
     [
-      comparedRates('events linked per second', [ours.linked, theirs.linked]),
-      comparedRates('purchases rebuilt per second', [ours.folded, theirs.folded]),
-      comparedRates('events per second, overall', [ours.events, theirs.events]),
+      rateComparisonRow('events linked per second', [ours.linked, theirs.linked]),
+      rateComparisonRow('purchases rebuilt per second', [ours.folded, theirs.folded]),
+      rateComparisonRow('events per second, overall', [ours.events, theirs.events]),
     ],
   )
 }

@@ -27,12 +27,12 @@ export function printLatencies(title: string, all: Latencies[]) {
 }
 
 /** A table row that compares two figures, the large side first. */
-export function compared(name: string, [large = 0, empty = 0]: number[]): string[] {
+export function comparisonRow(name: string, [large = 0, empty = 0]: number[]): string[] {
   return [name, large.toFixed(1), empty.toFixed(1), ratio(large, empty)]
 }
 
 /** The same for two rates, where more is better. */
-export function comparedRates(name: string, [large = 0, empty = 0]: number[]): string[] {
+export function rateComparisonRow(name: string, [large = 0, empty = 0]: number[]): string[] {
   const text = (large / empty).toFixed(2)
   return [name, large.toFixed(0), empty.toFixed(0), empty / large > MARKED ? `**${text}**` : text]
 }

@@ -3,7 +3,7 @@ import { benchCommands } from './commands.ts'
 import { consoleCases } from './console.ts'
 import { endpointCases } from './endpoints.ts'
 import { measureAll } from './latencies.ts'
-import { compared, printLatencies, printTable } from './report.ts'
+import { comparisonRow, printLatencies, printTable } from './report.ts'
 import {
   cachedShare,
   dropFromCache,
@@ -43,11 +43,11 @@ export async function benchRequests(sides: Sides, tell: (text: string) => void) 
     'The servers',
     ['', 'large', 'empty', 'ratio'],
     [
-      compared(
+      comparisonRow(
         'their check of the file has ended so long after the start, in s',
         servers.map(({ checkedAfter }) => checkedAfter / 1000),
       ),
-      compared(
+      comparisonRow(
         'memory after the requests, in MB',
         memory.map((bytes) => bytes / 1e6),
       ),

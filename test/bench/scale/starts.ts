@@ -1,6 +1,6 @@
 import { median } from '../median.ts'
 import { residentMemory, startHomeport } from '../servers.ts'
-import { compared, printTable } from './report.ts'
+import { comparisonRow, printTable } from './report.ts'
 import type { Side, Sides } from './sides.ts'
 
 const STARTS = 5
@@ -21,7 +21,10 @@ export async function benchStarts({ large, empty }: Sides) {
   printTable(
     'Start',
     ['', 'large', 'empty', 'ratio'],
-    [compared('ready, in ms', of('ready')), compared('memory 3 s after it, in MB', of('memory'))],
+    [
+      comparisonRow('ready, in ms', of('ready')),
+      comparisonRow('memory 3 s after it, in MB', of('memory')),
+    ],
   )
 }
 

@@ -5,7 +5,7 @@ import { createTestApp, type TestApp } from '../../support/app.ts'
 import { bodyOf, deliver, lifecycle, ms, purchase, receive } from '../../support/billing.ts'
 import { type OperatorBrowser, signInOperator } from '../../support/operator.ts'
 
-const EVERY = [
+const ALL_IDS = [
   'bought',
   'renewed',
   'tried',
@@ -18,13 +18,13 @@ const EVERY = [
 ]
 
 test.each<[EventFilter, string[]]>([
-  [{}, EVERY],
+  [{}, ALL_IDS],
   [{ type: 'INITIAL_PURCHASE' }, ['bought', 'failed', 'twice']],
   [{ type: 'RENEWAL' }, ['renewed', 'early']],
   [{ type: 'TRANSFER' }, ['moved']],
   [{ type: 'NEVER_SEEN' }, []],
   [{ environment: 'sandbox' }, ['tried']],
-  [{ environment: 'production' }, EVERY.filter((id) => id !== 'tried')],
+  [{ environment: 'production' }, ALL_IDS.filter((id) => id !== 'tried')],
   [{ outcome: 'failed' }, ['failed']],
   [{ outcome: 'ignored' }, ['news', 'nonsense']],
   [{ outcome: 'applied' }, ['bought', 'renewed', 'tried', 'moved', 'early', 'twice']],

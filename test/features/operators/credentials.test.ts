@@ -64,7 +64,7 @@ test('a passkey that is removed while it is verified is refused', async () => {
   const { passkeys } = app.services.operators
   const key = await addPasskey(app, name)
   const options = await passkeys.startSignIn(null, ORIGIN)
-  const shown = key.show(options) as unknown as AuthenticationResponseJSON
+  const shown = key.authenticate(options) as unknown as AuthenticationResponseJSON
   const { operatorId, complete } = await passkeys.verify(shown, ORIGIN, null)
   const { db } = app.services
   await db.write((tx) => passkeys.remove(tx, operatorId, key.id))
@@ -96,7 +96,7 @@ async function addPasskey(app: TestApp, name: string) {
   if (!operator) throw new Error(`there is no operator ${name}`)
   const key = createPasskey()
   const options = await passkeys.startRegistration(operator, ORIGIN)
-  const made = key.make(options) as unknown as RegistrationResponseJSON
+  const made = key.register(options) as unknown as RegistrationResponseJSON
   const { store } = await passkeys.register(operator, made, ORIGIN, 'Phone')
   await app.services.db.write(store)
   return key

@@ -14,7 +14,9 @@ test('a failed sign-in of an operator is audited with the address, not with what
   const stranger = { ...typed, name: 'correct horse battery' }
   expect((await door(app, 'sign-in', stranger)).status).toBe(401)
   const options = (await door(app, 'passkey')).json.response
-  expect((await door(app, 'sign-in', { passkey: createPasskey().show(options) })).status).toBe(401)
+  expect(
+    (await door(app, 'sign-in', { passkey: createPasskey().authenticate(options) })).status,
+  ).toBe(401)
   const { entries } = await ann.read('audit?action=operators.sign-in-failed')
   const entry = { origin: 'unknown', requestId: expect.any(String) }
   expect(entries).toMatchObject([

@@ -53,7 +53,7 @@ describe('a link', () => {
     expect((await door(app, 'link', { token: first })).status).toBe(401)
     const { name, passkey } = (await door(app, 'link', { token })).json.response
     expect(name).toBe('ann')
-    const made = { token, passkey: createPasskey().make(passkey), passkeyName: '' }
+    const made = { token, passkey: createPasskey().register(passkey), passkeyName: '' }
     const cookie = cookieIn((await door(app, 'set-up', made)).headers.get('set-cookie'))
     for (const code of [ann.recoveryCodes[1], ann.codeNow()]) {
       const proof = await ann.ask('POST', 'me/proof', { json: { code }, headers: { cookie } })

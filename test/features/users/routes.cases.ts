@@ -195,7 +195,7 @@ export const routes: RouteCase[] = [
   { method: 'DELETE', path: '/api/user/profile/v1', access: 'user', good: {} },
 ]
 
-/** Issues a token that a mail would carry. */
+/** Issues a token as an e-mail would contain it. */
 function oneTimeToken(
   purpose: 'reset-password' | 'verify-email' | 'cancel-email-change' | 'two-factor',
 ) {
@@ -219,7 +219,7 @@ async function linkGoogle({ app, user }: Given) {
   await db.write(async (tx) => void (await tx.insert(db.tables.identities).values(row)))
 }
 
-/** Sets up two-factor authentication, and returns what makes its codes. */
+/** Sets up two-factor authentication, and returns a function that generates its codes. */
 async function setUpTwoFactor({ app, user }: Given) {
   const request = { token: user.accessToken, json: { password: PASSWORD } }
   const { secret } = (await app.ask('POST', TWO_FACTOR, request)).json.response

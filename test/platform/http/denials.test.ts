@@ -1,7 +1,7 @@
 import { expect, test } from 'bun:test'
 import { signJwt } from '../../../src/lib/es256.ts'
 import { createTestApp, PASSWORD, type TestApp, WEBHOOK_TOKEN } from '../../support/app.ts'
-import { untilLogged } from '../../support/log-lines.ts'
+import { waitForLogLine } from '../../support/log-lines.ts'
 
 const PROFILE = '/api/user/profile/v1'
 const MINUTE = 60_000
@@ -33,7 +33,7 @@ test.each(anonymous)(
     const { accessToken } = await app.register()
     const { status, json } = await app.ask('GET', PROFILE, { headers: headersOf(app, accessToken) })
     expect([status, JSON.stringify(json)]).toEqual([401, expect.not.stringContaining(reason)])
-    const line = await untilLogged(app.lines, { status: 401, reason })
+    const line = await waitForLogLine(app.lines, { status: 401, reason })
     expect([line['userId'], line['sessionId']]).toEqual([undefined, undefined])
   },
 )
@@ -54,7 +54,7 @@ test('logs why the token of a known session is refused, and whose it is', async 
     expect(status).toBe(401)
     answers.add(`${json.code} ${json.message}`)
     const sessionId = sessionIn(token)
-    await untilLogged(app.lines, { status: 401, reason, userId: user._id, sessionId })
+    await waitForLogLine(app.lines, { status: 401, reason, userId: user._id, sessionId })
   }
 
   const first = await signIn()
@@ -69,17 +69,17 @@ test('logs why the token of a known session is refused, and whose it is', async 
   await expectDenied(phone.accessToken, 'signed_out')
   await app.services.users.accountSecurity.signOut(user._id)
   await expectDenied(tablet.accessToken, 'revoked')
-  await untilLogged(app.lines, { msg: 'a session ended', reason: 'revoked', userId: user._id })
+  await waitForLogLine(app.lines, { msg: 'a session ended', reason: 'revoked', userId: user._id })
 
   const stolen = await signIn()
   const next = (await refresh(stolen.refreshToken)).json.response
   await app.ask('GET', PROFILE, { token: next.accessToken })
   app.clock.advance(2 * MINUTE)
   expect((await refresh(stolen.refreshToken)).status).toBe(401)
-  await untilLogged(app.lines, { route: '/api/auth/refresh/v1', reason: 'token_reused' })
+  await waitForLogLine(app.lines, { route: '/api/auth/refresh/v1', reason: 'token_reused' })
   await expectDenied(next.accessToken, 'token_reused')
   expect((await refresh('unknown')).status).toBe(401)
-  await untilLogged(app.lines, { route: '/api/auth/refresh/v1', reason: 'unknown_token' })
+  await waitForLogLine(app.lines, { route: '/api/auth/refresh/v1', reason: 'unknown_token' })
   expect(answers.size).toBe(1)
 
   const idle = await signIn()
@@ -89,7 +89,7 @@ test('logs why the token of a known session is refused, and whose it is', async 
   expect(
     (await app.ask('GET', PROFILE, { token: forge(app, idle.accessToken, inAMinute(app)) })).status,
   ).toBe(401)
-  await untilLogged(app.lines, { reason: 'session_ended', userId: user._id })
+  await waitForLogLine(app.lines, { reason: 'session_ended', userId: user._id })
 
   const metrics = await app.ask('GET', '/metrics', { token: 'metrics-token' })
   expect(metrics.text).toMatch(/homeport_denials_total{reason="signed_out".*} 2\n/)
@@ -106,8 +106,8 @@ test('distinguishes a wrong password from an unknown address only in the log', a
     return { ...reply.json, requestId: null }
   }
   expect(await signIn('ann@example.com')).toEqual(await signIn('bob@example.com'))
-  await untilLogged(app.lines, { status: 401, reason: 'wrong_password', userId: user._id })
-  const unknown = await untilLogged(app.lines, { status: 401, reason: 'unknown_account' })
+  await waitForLogLine(app.lines, { status: 401, reason: 'wrong_password', userId: user._id })
+  const unknown = await waitForLogLine(app.lines, { status: 401, reason: 'unknown_account' })
   expect(unknown['userId']).toBeUndefined()
 })
 
@@ -122,7 +122,7 @@ test("logs why a billing provider's delivery is refused", async () => {
     ['wrong_signature', bearer(WEBHOOK_TOKEN)],
   ] as const) {
     expect((await deliver(headers)).status).toBe(401)
-    await untilLogged(app.lines, { route, reason })
+    await waitForLogLine(app.lines, { route, reason })
   }
 })
 

@@ -31,7 +31,7 @@ export type Checkpoints = ReturnType<typeof createCheckpoints>
 
 /** Which events the state of a purchase lacks, by `orderedAt` in ms. */
 export type Gap = { since: number; until: number }
-/** What a slice has left; null when the purchase is complete. */
+/** The events that are still missing after a slice; null when the purchase is complete. */
 type RemainingGap = Gap | null
 
 /**

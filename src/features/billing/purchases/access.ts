@@ -1,5 +1,5 @@
 import type { Purchase } from './purchase.ts'
-import { supersede } from './supersession.ts'
+import { endSuperseded } from './supersession.ts'
 
 type Status =
   | 'trialing'
@@ -25,7 +25,7 @@ export function assessPurchases<T extends Purchase>(
   now: number,
   priceOf: (purchase: Purchase) => number = ({ price }) => price ?? 0,
 ): PurchaseAccess<T>[] {
-  return supersede(purchases)
+  return endSuperseded(purchases)
     .map((purchase) => ({ purchase: accessOf(purchase, now), price: priceOf(purchase) }))
     .toSorted(
       (a, b) =>

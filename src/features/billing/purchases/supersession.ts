@@ -2,10 +2,10 @@ import { DAY_MS } from '../../../lib/durations.ts'
 import type { Purchase } from './purchase.ts'
 
 /**
- * Ends the purchases of one customer and environment that another one replaces. On the Play Store a product change
- * starts a new purchase, and any purchase replaces a temporary grant.
+ * Ends each purchase that another purchase of the same customer and environment replaces. A product change on the
+ * Play Store starts a new purchase, and any purchase replaces a temporary grant.
  */
-export function supersede<T extends Purchase>(purchases: T[]): T[] {
+export function endSuperseded<T extends Purchase>(purchases: T[]): T[] {
   if (!purchases.some(isReplaceable)) return purchases
   const replacements = purchases
     .filter(({ isTemporary }) => !isTemporary)
@@ -13,7 +13,7 @@ export function supersede<T extends Purchase>(purchases: T[]): T[] {
   const onPlayStore = replacements.filter(({ store }) => store === 'PLAY_STORE')
   const byProduct = new Map<string, T[]>()
   for (const purchase of onPlayStore) {
-    for (const name of namesOf(purchase)) {
+    for (const name of productIdsOf(purchase)) {
       const same = byProduct.get(name) ?? []
       same.push(purchase)
       byProduct.set(name, same)
@@ -42,7 +42,7 @@ function isReplaceable({ isTemporary, store, changedAt }: Purchase): boolean {
   return isTemporary || (store === 'PLAY_STORE' && changedAt !== null)
 }
 
-/** The first of sorted purchases that started at `from` or later, other than `self`. */
+/** The first of the sorted purchases that started at `from` or later, other than `self`. */
 function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | undefined {
   let low = 0
   for (let high = sorted.length; low < high; ) {
@@ -54,7 +54,7 @@ function firstFrom<T extends Purchase>(sorted: T[], from: number, self: T): T | 
 }
 
 /** Google's products, with and without the base plan: `pro:monthly` and `pro`. */
-function namesOf({ productId }: Purchase): string[] {
+function productIdsOf({ productId }: Purchase): string[] {
   if (productId === null) return []
   return [...new Set([productId, productId.split(':')[0] ?? productId])]
 }

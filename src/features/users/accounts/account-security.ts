@@ -55,7 +55,7 @@ export function createAccountSecurity({
   }
 
   /**
-   * Removes every sign-in method that a stranger may have set up before the owner of the mailbox took the
+   * Removes every sign-in method that a stranger may have set up before the owner of the mailbox claimed the
    * account: all of them if the address was never verified, else linked providers that do not own the
    * address. The caller sets a new password and secures the account.
    */

@@ -60,7 +60,7 @@ export function twoFactorRoutes({ users: { twoFactor }, signedIn }: UserRoutesDe
         detail: {
           tags,
           operationId: 'renewRecoveryCodes',
-          summary: 'Make new recovery codes',
+          summary: 'Generate new recovery codes',
           description: 'Needs the password and a code. The old recovery codes stop working.',
         },
       },

@@ -4,8 +4,8 @@ import { seal, unseal } from '../../../lib/seal.ts'
 import { DatabaseRefusal } from './migrate.ts'
 import type { Pool } from './pool.ts'
 
-/** How often changes by other instances are looked for, in ms. */
-const WATCH_EVERY = 1000
+/** How often to check for changes by other instances. */
+const WATCH_INTERVAL_MS = 1000
 const FIND = 'SELECT content, version FROM shared_secrets WHERE name = $1'
 const ADD = 'INSERT INTO shared_secrets (name, content) VALUES ($1, $2) ON CONFLICT DO NOTHING'
 const REPLACE = `UPDATE shared_secrets SET content = $2, version = version + 1
@@ -18,7 +18,7 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
   /** The version that this instance last read or wrote. */
   const versions = new Map<string, number>()
   const watchers = new Map<string, (text: string) => void>()
-  const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_EVERY)
+  const timer = setInterval(() => void checkForChanges().catch(() => {}), WATCH_INTERVAL_MS)
   timer.unref()
   return { secretStore, stop: () => clearInterval(timer) }
 
@@ -30,13 +30,13 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
       },
       async replace(text) {
         const [row] = await pool.read(REPLACE, [name, seal(key, text), versions.get(name)])
-        // Without a row another instance was first, or the answer to our own change was lost.
+        // No row: another instance was first, or the reply to our own change was lost.
         const kept = row ? { text, version: Number(row[0]) } : await find(name)
         if (kept?.text !== text)
           throw new AppError('conflict', 'Another instance has just changed the keys. Try again.')
         remember(name, kept)
       },
-      watch: (changed) => void watchers.set(name, changed),
+      watch: (onChange) => void watchers.set(name, onChange),
     }
   }
 
@@ -60,11 +60,11 @@ export function createSharedSecrets(pool: Pool, key: Uint8Array) {
     if (watchers.size === 0) return
     const rows = await pool.read('SELECT name, version FROM shared_secrets', [])
     for (const [name, version] of rows as [string, string][]) {
-      const changed = watchers.get(name)
-      if (!changed || Number(version) <= knownVersion(name)) continue
+      const onChange = watchers.get(name)
+      if (!onChange || Number(version) <= knownVersion(name)) continue
       const found = await find(name)
       // This instance may have changed it in the meantime.
-      if (found && found.version > knownVersion(name)) changed(remember(name, found))
+      if (found && found.version > knownVersion(name)) onChange(remember(name, found))
     }
   }
 
