@@ -8,8 +8,13 @@ const flags = given.filter((word) => word.startsWith('--'))
 const words = given.filter((word) => !word.startsWith('--'))
 // What two instances do at once has the machine for itself.
 const others = readdirSync(import.meta.dir).filter((name) => name !== 'instances')
+const slow = [...new Bun.Glob('**/*.slow.ts').scanSync(import.meta.dir)].map(
+  (path) => `./test/${path}`,
+)
 const passes =
-  words.length > 0 ? [words] : [others.map((name) => `test/${name}`), ['test/instances']]
+  words.length > 0
+    ? [words]
+    : [[...others.map((name) => `test/${name}`), ...slow], ['test/instances']]
 let current: Bun.Subprocess | null = null
 // The server ends with us.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => current?.kill(signal))
